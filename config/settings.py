@@ -1,0 +1,186 @@
+"""Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
+
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config.local import local_secrets
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"
+
+env = environ.Env()
+environ.Env.read_env(BASE_DIR / ".env")
+
+GATEWAY_ENV = env.str("GATEWAY_ENV", default="local")
+if GATEWAY_ENV not in ("local", "production"):
+    raise ImproperlyConfigured(f"GATEWAY_ENV is {GATEWAY_ENV!r}; set it to local or production.")
+PRODUCTION = GATEWAY_ENV == "production"
+
+
+def secret(name: str) -> str:
+    """Return a secret: from the environment, or made once for local mode. Production has no default."""
+    value = env.str(name, default="")
+    if value or not PRODUCTION:
+        return value or local_secrets(VAR_DIR)[name]
+    raise ImproperlyConfigured(
+        f"{name} is not set. In production set it to 50 or more random characters, for example from "
+        'python -c "import secrets; print(secrets.token_urlsafe(50))", and keep it the same on every machine.'
+    )
+
+
+# --- Django -----------------------------------------------------------------------------------------------------------
+
+SECRET_KEY = secret("SECRET_KEY")
+DEBUG = False
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "gateway",
+    "registry",
+    "workspace",
+    "analytics",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+DEFAULT_STATEMENT_TIMEOUT_MS = env.int("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000)
+
+DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'db.sqlite3'}")}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # WAL lets readers go on beside the one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
+    # that reads first and writes later waits instead of failing with "database is locked".
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000;",
+        },
+        "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},  # a file: threads and server processes share it
+    }
+else:
+    DATABASES["default"].setdefault("OPTIONS", {}).update(
+        {
+            "pool": {"min_size": 1, "max_size": env.int("GATEWAY_DB_POOL_SIZE", default=8), "timeout": 2},
+            "options": f"-c statement_timeout={DEFAULT_STATEMENT_TIMEOUT_MS}",
+        }
+    )
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {"default": env.cache_url("CACHE_URL", default="locmemcache://gateway")}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_REDIRECT_URL = "admin:index"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000  # the admin's forms; the API has its own, smaller limit below
+
+if PRODUCTION:
+    SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes speak plain http inside the cluster
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+SESSION_COOKIE_AGE = 12 * 3600
+X_FRAME_OPTIONS = "DENY"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "django.request": {"level": "ERROR"},  # every 4xx is an envelope and an event, not a log line
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
+}
+
+# --- third parties ----------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["gateway.authentication.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["gateway.throttling.KeyThrottle"],
+    "DEFAULT_PARSER_CLASSES": ["gateway.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["gateway.rendering.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gateway.rendering.AlwaysJSON",
+    "EXCEPTION_HANDLER": "gateway.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+}
+
+WHITENOISE_USE_FINDERS = not PRODUCTION
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- ours -------------------------------------------------------------------------------------------------------------
+
+GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
+GATEWAY_BODY_MAX_BYTES = env.int("GATEWAY_BODY_MAX_BYTES", default=1_000_000)
+GATEWAY_IDEMPOTENCY_HOURS = env.int("GATEWAY_IDEMPOTENCY_HOURS", default=24)
+GATEWAY_DEFAULT_RATE = env.int("GATEWAY_DEFAULT_RATE", default=50)
+
+# The embedded upstreams: a connection's name and the table of its handlers by tool name.
+GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS"}
+
+# What the follower thread of each process calls every half second, in this order.
+GATEWAY_FOLLOWS = ["registry.catalogs.follow", "gateway.keys.follow"]
