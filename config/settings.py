@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import django_stubs_ext
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config.local import local_secrets
+
+django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
@@ -104,8 +107,6 @@ else:
     )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CACHES = {"default": env.cache_url("CACHE_URL", default="locmemcache://gateway")}
-
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -120,7 +121,7 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # locally files are served from where they lie
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000  # the admin's forms; the API has its own, smaller limit below
 
@@ -154,10 +155,8 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["gateway.authentication.HasScope"],
     "DEFAULT_THROTTLE_CLASSES": ["gateway.throttling.KeyThrottle"],
-    "DEFAULT_PARSER_CLASSES": ["gateway.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["gateway.rendering.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gateway.rendering.AlwaysJSON",
-    "EXCEPTION_HANDLER": "gateway.errors.exception_handler",
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
@@ -177,10 +176,9 @@ STORAGES = {
 GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
 GATEWAY_BODY_MAX_BYTES = env.int("GATEWAY_BODY_MAX_BYTES", default=1_000_000)
 GATEWAY_IDEMPOTENCY_HOURS = env.int("GATEWAY_IDEMPOTENCY_HOURS", default=24)
-GATEWAY_DEFAULT_RATE = env.int("GATEWAY_DEFAULT_RATE", default=50)
 
 # The embedded upstreams: a connection's name and the table of its handlers by tool name.
 GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS"}
 
 # What the follower thread of each process calls every half second, in this order.
-GATEWAY_FOLLOWS = ["registry.catalogs.follow", "gateway.keys.follow"]
+GATEWAY_FOLLOWS = ["registry.catalogs.follow", "registry.connections.follow", "gateway.keys.follow"]

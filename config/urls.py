@@ -1,6 +1,16 @@
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
+
+from gateway import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("gateway.urls")),
     path("admin/", admin.site.urls),
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
 ]
+
+handler400 = "gateway.views.bad_request"
+handler403 = "gateway.views.forbidden"
+handler404 = "gateway.views.not_found"
+handler500 = "gateway.views.server_error"

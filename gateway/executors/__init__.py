@@ -1,0 +1,23 @@
+"""Executors by kind of connection."""
+
+from gateway.errors import Failed
+from gateway.executors.base import Executor
+from gateway.executors.embedded import Embedded
+from registry import connections
+from registry.catalogs import CatalogOp
+from registry.models import Connection
+
+EXECUTORS: dict[str, Executor] = {Connection.Kind.EMBEDDED: Embedded()}
+
+
+def executor_for(op: CatalogOp) -> Executor:
+    """Return the executor of an op's connection. Raises Failed (503 not_connected)."""
+    kind = connections.kind(op.connection) if op.connection else None
+    if kind is None or kind not in EXECUTORS:
+        raise Failed(
+            f"{op.op} is not connected to anything that runs it. Nothing was done; tell the administrator.",
+            status=503,
+            reason="not_connected",
+            help_path=op.op,
+        )
+    return EXECUTORS[kind]

@@ -1,0 +1,110 @@
+"""JSON from strangers: what RFC 8259 leaves open is closed here, as RFC 7493 (I-JSON) advises."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+MAX_DEPTH = 32
+MAX_VALUES = 10_000
+MAX_INTEGER = 2**53 - 1  # beyond it a double loses digits (RFC 7493 section 2.2), and RFC 8785 has no form
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotStrictJSON(ValueError):
+    """The text is not JSON that can be stored and hashed unchanged. `code` names the rule, `str()` says the mend."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def loads(raw: bytes) -> Any:
+    """Parse one JSON text strictly.
+
+    Refused beyond syntax: bytes that are not UTF-8, duplicate keys, NaN and infinities, numbers no double can hold
+    exactly (integers) or at all (floats), NUL characters, lone surrogates, depth over 32, more than 10,000 values.
+
+    Raises NotStrictJSON, and nothing else, for any bytes.
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NotStrictJSON("invalid_utf8", "The body is not UTF-8. Send JSON encoded as UTF-8.") from None
+    try:
+        value = _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise NotStrictJSON(
+            "invalid_json", f"The body is not valid JSON: {error.msg} at character {error.pos}. Send one JSON object."
+        ) from None
+    except RecursionError:
+        raise _too_deep() from None
+    # The counts bound depth and size from above, so that an ordinary body is not walked at all.
+    openings = text.count("{") + text.count("[")
+    if openings > MAX_DEPTH or openings + text.count(",") > MAX_VALUES or "\\u" in text:
+        _walk(value)
+    return value
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise NotStrictJSON("duplicate_key", "An object names the same key twice. Send each key once.")
+    return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) <= 17 and -MAX_INTEGER <= (number := int(digits)) <= MAX_INTEGER:
+        return number
+    raise NotStrictJSON(
+        "number_out_of_range", "An integer is beyond plus or minus 9007199254740991. Send it as a string."
+    )
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise NotStrictJSON("number_out_of_range", "A number is too large for a double. Send it as a string.")
+    return number
+
+
+def _constant(name: str) -> NoReturn:
+    raise NotStrictJSON("not_a_number", f"{name} is not JSON. Send a finite number, or null.")
+
+
+def _too_deep() -> NotStrictJSON:
+    return NotStrictJSON("too_deep", f"The body is nested more than {MAX_DEPTH} levels deep. Send a flatter one.")
+
+
+def _walk(root: Any) -> None:
+    """Check depth, number of values and every string, without recursion."""
+    stack: list[tuple[Any, int]] = [(root, 1)]
+    values = 0
+    while stack:
+        value, depth = stack.pop()
+        values += 1
+        if isinstance(value, str):
+            _check_text(value)
+            continue
+        if not isinstance(value, dict | list):
+            continue
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        if isinstance(value, dict):
+            for key in value:
+                _check_text(key)
+            stack.extend((item, depth + 1) for item in value.values())
+        else:
+            stack.extend((item, depth + 1) for item in value)
+        if values + len(stack) > MAX_VALUES:
+            raise NotStrictJSON("too_large", f"The body holds more than {MAX_VALUES} values. Send fewer at a time.")
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise NotStrictJSON("nul_character", "A string holds a NUL character. Leave it out.")
+    if _SURROGATE.search(text):
+        raise NotStrictJSON("lone_surrogate", "A string holds half a surrogate pair. Send whole characters.")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_float, parse_constant=_constant)

@@ -1,0 +1,78 @@
+"""Clients and their keys in the Django admin. A key is shown once, in the message after it was made."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from gateway import keys
+from gateway.models import ApiKey, Client, IdempotencyRecord
+
+OVERLAP = timedelta(hours=24)
+
+
+@admin.register(Client)
+class ClientAdmin(admin.ModelAdmin[Client]):
+    list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
+    search_fields = ["name"]
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
+    list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
+    list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["client"]
+    search_fields = ["prefix", "name", "client__name", "subject"]
+    readonly_fields = ["prefix", "created_at", "created_by", "revoked_at", "rotated_from", "last_used_at"]
+    actions = ["rotate", "revoke"]
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        made, plaintext = keys.create(
+            client=obj.client,
+            by=str(request.user),
+            name=obj.name,
+            subject=obj.subject,
+            scopes=obj.scopes,
+            rate=obj.rate,
+            expires_at=obj.expires_at,
+        )
+        obj.pk, obj.prefix = made.pk, made.prefix
+        self._show(request, plaintext)
+
+    @admin.action(description="Rotate: make successors, the old keys work for 24 more hours")
+    def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        for key in queryset.filter(revoked_at=None).select_related("client"):
+            _, plaintext = keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=OVERLAP)
+            self._show(request, plaintext)
+
+    @admin.action(description="Revoke: refused everywhere within two seconds")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        for key in queryset.filter(revoked_at=None):
+            keys.revoke(key, at=timezone.now())
+            self.message_user(request, f"Revoked {key}.")
+
+    def _show(self, request: HttpRequest, plaintext: str) -> None:
+        self.message_user(request, f"Copy the new key now; it is not shown again: {plaintext}", messages.WARNING)
+
+
+@admin.register(IdempotencyRecord)
+class IdempotencyRecordAdmin(admin.ModelAdmin[IdempotencyRecord]):
+    list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
+    list_select_related = ["client"]
+    search_fields = ["key", "op", "trace_id", "subject"]
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: IdempotencyRecord | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: IdempotencyRecord | None = None) -> bool:
+        return False  # deleting one lets a repeated call write twice

@@ -1,0 +1,52 @@
+"""The first door: which key a request carries, and whether it may knock here at all."""
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from gateway import keys
+from gateway.errors import Denied
+from gateway.keys import VerifiedKey
+
+
+class KeyAuthentication(BaseAuthentication):
+    """Bearer keys (RFC 6750). Sets request.auth to the VerifiedKey; there is no user."""
+
+    def authenticate(self, request: Request) -> tuple[None, VerifiedKey]:
+        """Raise Denied (401) without a valid key, (429) while keys are being guessed."""
+        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise _unauthenticated("Send an API key as Authorization: Bearer <key>.")
+        try:
+            key = keys.verify(token.strip())
+        except keys.TooManyMisses:
+            raise Denied(
+                "Too many unknown keys are being sent. Wait a second.",
+                status=429,
+                reason="rate_limited",
+                retryable=True,
+                headers={"Retry-After": "1"},
+            ) from None
+        if key is None:
+            raise _unauthenticated("The API key is not valid: unknown, expired or revoked. Ask for a new one.")
+        return None, key
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class HasScope(BasePermission):
+    """The key has the scope that the view names; exec decides by the op instead."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Raise Denied where the scope is missing."""
+        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
+        if view.scope is not None and view.scope not in key.scopes:
+            raise Denied(f"This API key lacks the scope {view.scope}. Use a key that has it.", reason="scope_missing")
+        return True
+
+
+def _unauthenticated(message: str) -> Denied:
+    return Denied(message, status=401, reason="unauthenticated", headers={"WWW-Authenticate": "Bearer"})

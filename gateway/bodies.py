@@ -1,0 +1,91 @@
+"""What the bodies of help and exec may hold: the same schemas that describe the gateway tools to a model."""
+
+from functools import cache
+from typing import Any, cast
+
+import jsonschema_rs
+from django.conf import settings
+from django.http import HttpRequest
+
+from core import strictjson
+from gateway.errors import FieldError, Invalid, too_large, unsupported_media_type
+from registry import schemas
+
+HELP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "query": {"type": "string", "minLength": 1, "maxLength": 1000},
+        "arg": {"type": "string", "minLength": 1},
+        "format": {"enum": ["short", "full"]},
+        "include_examples": {"type": "boolean"},
+        "include_schemas": {"type": "boolean"},
+        "max_tokens": {"type": "integer", "minimum": 1},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 200},
+        "cursor": {"type": "string", "minLength": 1, "maxLength": 400},
+    },
+    "additionalProperties": False,
+}
+
+EXEC: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "op": {"type": "string", "minLength": 1},
+        "args": {"type": "object"},
+        "idempotency_key": {"type": "string", "pattern": r"^[\x21-\x7e]{1,255}$"},
+        "dry_run": {"type": "boolean"},
+    },
+    "required": ["op"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def help_validator() -> jsonschema_rs.Draft202012Validator:
+    """Return the compiled validator of a help body."""
+    return schemas.compiled(HELP)
+
+
+@cache
+def exec_validator() -> jsonschema_rs.Draft202012Validator:
+    """Return the compiled validator of an exec body."""
+    return schemas.compiled(EXEC)
+
+
+@cache
+def key_pattern() -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of an idempotency key by itself, as a header holds it."""
+    return schemas.compiled(EXEC["properties"]["idempotency_key"])
+
+
+def check_size(request: HttpRequest) -> None:
+    """Refuse a body by its Content-Length, before anything else is looked at. Raises Invalid (413)."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not str(length).isdigit() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
+        raise too_large(settings.GATEWAY_BODY_MAX_BYTES)
+
+
+def read(request: HttpRequest) -> dict[str, Any]:
+    """Return the JSON object that a request carries. Raises Invalid: 415, or 400 with the rule that was broken."""
+    _check_media_type(request)
+    raw = request.body
+    if not raw:
+        raise Invalid('The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json")
+    try:
+        body = strictjson.loads(raw)
+    except strictjson.NotStrictJSON as error:
+        raise Invalid(str(error), reason=error.code) from None
+    if not isinstance(body, dict):
+        raise Invalid(
+            "The body is not an object. Send one JSON object.",
+            reason="not_an_object",
+            field_errors=[FieldError("", "type", "Send an object.", expected="object")],
+        )
+    return cast("dict[str, Any]", body)
+
+
+def _check_media_type(request: HttpRequest) -> None:
+    charset = (request.content_params or {}).get("charset", "utf-8").strip('"').lower()
+    encoded = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
+    if request.content_type != "application/json" or charset not in ("utf-8", "utf8") or encoded != "identity":
+        raise unsupported_media_type()

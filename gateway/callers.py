@@ -1,0 +1,112 @@
+"""Who a call is for and where it comes from: headers, vouched for by the client's key (DESIGN section 4)."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import http_sf
+
+from gateway.errors import Denied, GatewayError, Invalid
+from gateway.keys import VerifiedKey
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_VISIBLE = re.compile(r"[\x21-\x7e]{1,200}")
+
+# Headers that would change what a call may do. They come with what they need; until then they are refused, never
+# ignored, or a caller would believe that they hold.
+_NOT_YET = ("HTTP_GATEWAY_AGENT", "HTTP_GATEWAY_TOOLSET", "HTTP_GATEWAY_CONFIRM")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the end user is looking at (Gateway-Context, an RFC 9651 dictionary)."""
+
+    type: str = ""
+    project_id: str = ""
+    entity_type: str = ""
+    entity_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One request's identity. Nothing in a body can change it."""
+
+    key: VerifiedKey
+    subject: str = ""
+    session: str = ""
+    turn: str = ""
+    context: Context = field(default_factory=Context)
+    idempotency_key: str | None = None
+
+
+def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
+    """Return the caller that a key and a request's headers (WSGI names) tell.
+
+    Raises Denied for a subject that the key may not speak for, Invalid for a malformed or unsupported header.
+    """
+    for name in _NOT_YET:
+        if name in meta:
+            header = name.removeprefix("HTTP_").replace("_", "-").title()
+            raise Invalid(f"{header} is not supported here. Leave it out.", reason="unsupported_header")
+    return Caller(
+        key=key,
+        subject=_subject(key, meta),
+        session=_text(meta, "HTTP_GATEWAY_SESSION"),
+        turn=_text(meta, "HTTP_GATEWAY_TURN"),
+        context=_context(meta.get("HTTP_GATEWAY_CONTEXT")),
+        idempotency_key=meta.get("HTTP_IDEMPOTENCY_KEY"),
+    )
+
+
+def trace_id(meta: Mapping[str, Any]) -> str:
+    """Return `tr_` and the trace id of a W3C traceparent header, else a new one."""
+    match = _TRACEPARENT.fullmatch(str(meta.get("HTTP_TRACEPARENT", "")))
+    return "tr_" + (match[1] if match and match[1].strip("0") else secrets.token_hex(16))
+
+
+def _subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
+    subject = _text(meta, "HTTP_GATEWAY_SUBJECT") or key.bound_subject
+    if subject and not key.may_speak_for(subject):
+        raise Denied("This API key may not speak for that subject.", reason="subject_not_allowed")
+    return subject
+
+
+def _text(meta: Mapping[str, Any], name: str) -> str:
+    value = str(meta.get(name, "")).strip()
+    if value and not _VISIBLE.fullmatch(value):
+        raise _bad_header(name, "Send 1 to 200 visible ASCII characters.")
+    return value
+
+
+def _context(value: str | None) -> Context:
+    if value is None:
+        return Context()
+    mend = 'Send a dictionary such as type=project, project_id="<uuid>" (RFC 9651).'
+    try:
+        members: Any = http_sf.parse(value.encode("latin-1"), tltype="dictionary")
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise _bad_header("HTTP_GATEWAY_CONTEXT", mend) from None
+    # RFC 9651: what is not known is ignored, so that a newer client can talk to us.
+    found = {name: str(member[0]) for name, member in members.items() if name in Context.__dataclass_fields__}
+    for name in ("project_id", "entity_id"):
+        if name in found and not is_uuid(found[name]):
+            raise _bad_header("HTTP_GATEWAY_CONTEXT", f"{name} must be a UUID. {mend}")
+    if any(len(text) > 100 for text in found.values()):
+        raise _bad_header("HTTP_GATEWAY_CONTEXT", f"A value is longer than 100 characters. {mend}")
+    return Context(**found)
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID in its 36-character form."""
+    try:
+        return len(text) == 36 and str(UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def _bad_header(name: str, mend: str) -> GatewayError:
+    header = name.removeprefix("HTTP_").replace("_", "-").title()
+    return Invalid(f"{header} is malformed. {mend}", reason="bad_header")

@@ -1,0 +1,113 @@
+"""One exec on its way, and the ways in which it can be answered and recorded."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from analytics.models import OperationEvent
+from gateway import envelopes, idempotency, recording
+from gateway.callers import Caller
+from gateway.envelopes import Answer, Trace
+from gateway.errors import GatewayError
+from gateway.executors.base import Outcome, Work
+from registry import help
+from registry.catalogs import Catalog, CatalogOp, View
+from registry.models import ROOT
+
+
+@dataclass
+class Call:
+    """One exec: what was sent, by whom, under which release, and what is known of it so far."""
+
+    caller: Caller
+    trace: Trace
+    catalog: Catalog
+    name: str = ""  # the op as sent
+    args: dict[str, Any] = field(default_factory=dict)  # as sent
+    key: str | None = None
+    dry_run: bool = False
+    op: CatalogOp | None = None
+    warnings: list[str] = field(default_factory=list)
+    applied_defaults: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def view(self) -> View:
+        """The catalog as this caller sees it."""
+        return self.catalog.view(self.caller.key.visibility)
+
+    @property
+    def path(self) -> str:
+        """The canonical op; as sent, cut at 200, where it resolves to none."""
+        return self.op.op if self.op else self.name[:200]
+
+
+def keyed(call: Call) -> idempotency.KeyedCall | None:
+    """Return the call under its idempotency key; None without a key, for a dry run and for a read."""
+    if call.key is None or call.dry_run or (call.op is not None and not call.op.is_write):
+        return None
+    return idempotency.KeyedCall(
+        client_id=call.caller.key.client_id,
+        subject=call.caller.subject,
+        key=call.key,
+        op=call.path,
+        fingerprint=idempotency.fingerprint(call.path, call.args),
+    )
+
+
+def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
+    """Return the success envelope of a call."""
+    meta = envelopes.meta(
+        call.trace,
+        [*call.warnings, *outcome.warnings],
+        dry_run=call.dry_run,
+        applied_defaults=call.applied_defaults,
+        operation=_operation(work, outcome),
+    )
+    return Answer(200, envelopes.success(work.op.op, outcome.result, meta))
+
+
+def failed(call: Call, error: GatewayError) -> Answer:
+    """Return the error envelope of a call. Its help_path is one that this caller can read."""
+    path = error.help_path or call.path or ROOT
+    if path not in call.view.ops and path not in call.view.children:
+        path = help.nearest_ancestor(call.view, path)
+    error.help_path = path
+    meta = envelopes.meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
+    return Answer(error.status, envelopes.failure(call.path or None, error, meta), error.headers)
+
+
+def replayed(call: Call, stored: idempotency.Stored) -> Answer:
+    """Return a stored answer as the answer to this call, with this call's trace."""
+    meta = dict(stored.envelope["meta"])
+    warnings, first = meta.pop("warnings"), meta.pop("trace_id")
+    del meta["latency_ms"]
+    told = envelopes.meta(call.trace, warnings, replayed=True, original_trace_id=first, **meta)
+    return Answer(stored.status, {**stored.envelope, "meta": told}, {"Idempotent-Replayed": "true"})
+
+
+def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
+    """Return the operation event of an answered call."""
+    error = answer.envelope.get("error") or {}
+    told = answer.envelope["meta"].get("operation", {}).get("entity_id")
+    return recording.event(
+        OperationEvent.Type.EXEC,
+        caller=call.caller,
+        trace=call.trace,
+        op=call.op,
+        name=call.path,
+        release=call.catalog.version,
+        status=answer.status,
+        error=error,
+        dry_run=call.dry_run,
+        entity_id=recording.entity_id(call.op, call.args, told) if call.op else "",
+        **more,
+    )
+
+
+def _operation(work: Work, outcome: Outcome) -> dict[str, str]:
+    """Return what the chat's operation event tells: entity, action, and of which row where it is one."""
+    if not work.op.entity:
+        return {}
+    told = {"entity": work.op.entity, "action": work.op.action}
+    told["entity_id"] = recording.entity_id(work.op, work.args, outcome.entity_id)
+    told["entity_name"] = outcome.entity_name or ""
+    return {name: value for name, value in told.items() if value}

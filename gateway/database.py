@@ -1,0 +1,56 @@
+"""What the database's own failures mean to a caller, and how long it may take."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg.errors
+from django.conf import settings
+from django.db import connection, transaction
+
+from core.deadlines import Deadline, DeadlineExceeded, bound_statements
+from gateway import idempotency
+from gateway.errors import Conflict, Failed, GatewayError, unavailable
+
+
+@contextmanager
+def read_within(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
+    """Run the queries of a read under a deadline.
+
+    On PostgreSQL every connection bounds a statement by the setting already, so that only an op with a shorter
+    deadline pays for a transaction of its own.
+    """
+    with deadline.enforced():
+        if connection.vendor == "postgresql" and timeout_ms < settings.DEFAULT_STATEMENT_TIMEOUT_MS:
+            with transaction.atomic():
+                bound_statements(deadline)
+                yield
+        else:
+            yield
+
+
+def meaning(error: Exception, *, keyed: bool) -> GatewayError:
+    """Return the answer for a deadline or a database error. Nothing was done: the transaction was rolled back."""
+    cause = error.__cause__
+    if isinstance(error, DeadlineExceeded) or isinstance(cause, psycopg.errors.QueryCanceled):
+        return Failed(
+            "The call took longer than it may; nothing was changed. Send the same call again, or ask for less.",
+            status=504,
+            reason="timeout",
+            retryable=True,
+        )
+    if isinstance(cause, psycopg.errors.LockNotAvailable) or "database is locked" in str(error):
+        if keyed:
+            return idempotency.in_progress("")
+        return _busy()
+    if isinstance(cause, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
+        return _busy()
+    return unavailable()
+
+
+def _busy() -> Conflict:
+    return Conflict(
+        "Another call is changing the same row; nothing was done. Send the same call again in a second.",
+        reason="busy",
+        retryable=True,
+        headers={"Retry-After": "1"},
+    )

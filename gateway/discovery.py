@@ -1,0 +1,79 @@
+"""help: from a query to the body that a model reads, in the caller's release and within what the caller may run."""
+
+from typing import Any
+
+from analytics import events
+from analytics.models import OperationEvent
+from gateway import bodies, recording
+from gateway.callers import Caller
+from gateway.envelopes import Trace
+from gateway.errors import FieldError, Invalid, Missing
+from gateway.validation import field_errors
+from registry import catalogs, help
+from registry.catalogs import Catalog
+from registry.help import HelpAnswer, HelpQuery
+
+_BOOLEANS = {"true": True, "false": False}
+
+
+def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> tuple[Catalog, HelpAnswer]:
+    """Return the answer to a help body and the catalog it comes from, and record the event.
+
+    Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
+    """
+    catalog = catalogs.live()
+    query = _query(body)
+    try:
+        answer = help.answer(catalog, query, caller.key.visibility)
+    except help.UnknownPath as error:
+        raise Missing(
+            str(error),
+            reason="unknown_path" if query.arg is None else "unknown_argument",
+            help_path=error.help_path,
+            details={"did_you_mean": error.did_you_mean} if error.did_you_mean else None,
+        ) from None
+    except help.BadQuery as error:
+        problem = FieldError(f"/{error.field}", "invalid", str(error))
+        raise Invalid(str(error), reason="malformed_call", field_errors=[problem]) from None
+    is_search = query.query is not None
+    events.later(
+        recording.event(
+            OperationEvent.Type.SEARCH if is_search else OperationEvent.Type.HELP,
+            caller=caller,
+            trace=trace,
+            op=catalog.ops.get(answer.path),
+            name=answer.path,
+            release=catalog.version,
+            result_count=answer.result_count,
+        )
+    )
+    return catalog, answer
+
+
+def from_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
+    """Return the help body that URL parameters stand for. Raises Invalid for a name that is given twice."""
+    twice = [name for name, values in parameters.items() if len(values) > 1]
+    if twice:
+        problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in twice]
+        raise Invalid("A parameter is given twice. Send each once.", reason="duplicate_key", field_errors=problems)
+    return {name: _typed(name, values[0]) for name, values in parameters.items()}
+
+
+def _typed(name: str, text: str) -> Any:
+    kind = bodies.HELP["properties"].get(name, {}).get("type")
+    if kind == "boolean":
+        return _BOOLEANS.get(text, text)
+    if kind == "integer" and text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    return text
+
+
+def _query(body: dict[str, Any]) -> HelpQuery:
+    errors = field_errors(bodies.help_validator(), bodies.HELP, body)
+    if body.get("path") and body.get("query"):
+        errors.append(FieldError("/query", "conflict", "Send path or query, not both."))
+    if errors:
+        raise Invalid(
+            f"The help request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
+    return HelpQuery(**body)

@@ -1,0 +1,137 @@
+"""Errors of the API: five codes, one envelope, whatever layer an error comes from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db import models
+
+from registry.models import ROOT
+
+
+class Code(models.TextChoices):
+    """The error codes of an envelope, and no other."""
+
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    NOT_FOUND = "NOT_FOUND"
+    CONFLICT = "CONFLICT"
+    INTERNAL = "INTERNAL"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one value of a body: where, which rule, and what to send instead. Never the value itself."""
+
+    path: str  # JSON pointer
+    code: str
+    message: str
+    expected: str | None = None
+    got: str | None = None
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as the envelope holds it."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+class GatewayError(Exception):
+    """An error as the caller reads it. `details` joins the envelope's details; headers join the response."""
+
+    code = Code.INTERNAL
+    status = 500
+    reason = "internal"
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        reason: str | None = None,
+        retryable: bool | None = None,
+        field_errors: Sequence[FieldError] = (),
+        help_path: str | None = None,
+        retry_with: Mapping[str, Any] | None = None,
+        details: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status if status is not None else self.status
+        self.reason = reason if reason is not None else self.reason
+        self.retryable = retryable if retryable is not None else self.retryable
+        self.field_errors = list(field_errors)
+        self.help_path = help_path
+        self.retry_with = retry_with
+        self.details = dict(details or {})
+        self.headers = dict(headers or {})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the envelope's `error`."""
+        details: dict[str, Any] = {
+            "field_errors": [error.as_dict() for error in self.field_errors],
+            "reason": self.reason,
+            "retryable": self.retryable,
+            **self.details,
+        }
+        if self.retry_with is not None:
+            details["retry_with"] = self.retry_with
+        return {"code": self.code, "message": str(self), "details": details, "help_path": self.help_path or ROOT}
+
+
+class Invalid(GatewayError):
+    """The call is not one that can be run. The caller mends it and sends it again."""
+
+    code = Code.VALIDATION_ERROR
+    status = 400
+    reason = "invalid"
+
+
+class Denied(GatewayError):
+    """The call may not be run for this caller."""
+
+    code = Code.PERMISSION_DENIED
+    status = 403
+    reason = "denied"
+
+
+class Missing(GatewayError):
+    """What the call names does not exist, or not for this subject."""
+
+    code = Code.NOT_FOUND
+    status = 404
+    reason = "not_found"
+
+
+class Conflict(GatewayError):
+    """The call disagrees with the state of things."""
+
+    code = Code.CONFLICT
+    status = 409
+    reason = "conflict"
+
+
+class Failed(GatewayError):
+    """Ours or an upstream's fault."""
+
+
+def unavailable() -> Failed:
+    """Return the error for a database that does not answer."""
+    return Failed(
+        "The service is briefly unavailable; nothing was done. Send the same call again.",
+        status=503,
+        reason="unavailable",
+        retryable=True,
+        headers={"Retry-After": "1"},
+    )
+
+
+def unsupported_media_type() -> Invalid:
+    """Return the error for a body that is not application/json in UTF-8."""
+    return Invalid(
+        "Send the body as application/json, in UTF-8, uncompressed.", status=415, reason="unsupported_media_type"
+    )
+
+
+def too_large(limit: int) -> Invalid:
+    """Return the error for a body over `limit` bytes."""
+    return Invalid(f"The body is larger than {limit} bytes. Send less at a time.", status=413, reason="too_large")

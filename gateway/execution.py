@@ -1,0 +1,222 @@
+"""exec: from a body to an envelope, in the order of DESIGN section 5.
+
+Every step either passes the call on or raises; `execute` alone turns what is raised into answers.
+"""
+
+import logging
+from typing import Any
+
+import orjson
+from django.db import InterfaceError, OperationalError
+
+from analytics import events
+from core import strictjson
+from core.deadlines import Deadline, DeadlineExceeded
+from gateway import bodies, calls, database, idempotency, normalise, policies, repair, writes
+from gateway.callers import Caller
+from gateway.calls import Call
+from gateway.envelopes import Answer, Trace
+from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing
+from gateway.executors import executor_for
+from gateway.executors.base import Work
+from gateway.validation import field_errors
+from registry import catalogs, help, signatures
+from registry.catalogs import Catalog, CatalogOp
+
+log = logging.getLogger(__name__)
+
+SCHEMA_CHARACTERS = 1_500  # up to this size a validation error carries the schema and saves a round of help
+
+
+def execute(*, body: dict[str, Any], caller: Caller, trace: Trace) -> Answer:
+    """Run one op and return its envelope. Raises catalogs.NothingLive; every other failure is an answer."""
+    call = Call(caller=caller, trace=trace, catalog=catalogs.live())
+    answer = _answered(call, body)
+    answer.headers["Gateway-Release"] = call.catalog.version
+    return answer
+
+
+def _answered(call: Call, body: dict[str, Any]) -> Answer:
+    try:
+        _read(call, body)
+        return _replayed(call) or _run(call)
+    except GatewayError as error:
+        return _refused(call, error)
+    except (DeadlineExceeded, OperationalError, InterfaceError) as error:
+        return _refused(call, database.meaning(error, keyed=calls.keyed(call) is not None))
+    except Exception:
+        log.exception("exec of %s failed, trace %s", call.path, call.trace.id)
+        return _refused(call, Failed("The call failed on our side. Its trace id tells the administrator where."))
+
+
+def _read(call: Call, body: dict[str, Any]) -> None:
+    """Take the body apart. Raises Invalid with all that is wrong with it, and with the call it may have meant."""
+    name = body.get("op")
+    if isinstance(name, str):
+        call.name, call.op = name, call.catalog.find(name)
+    _check_body(call, body)
+    call.args = body.get("args", {})
+    call.dry_run = body.get("dry_run", False)
+    call.key = _idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
+    if call.key is not None and call.op is not None and not call.op.is_write:
+        call.warnings.append("Ignored the idempotency key: a read needs none.")
+
+
+def _check_body(call: Call, body: dict[str, Any]) -> None:
+    if not body:
+        raise Invalid(f"The call is empty. Send an op and its args, such as {_example(call)}.", reason="empty_call")
+    errors = field_errors(bodies.exec_validator(), bodies.EXEC, body)
+    if errors:
+        raise Invalid(
+            f"The call is malformed. {errors[0].message}",
+            reason="malformed_call",
+            field_errors=errors,
+            retry_with=_meant(call.op, body) if call.op else None,
+        )
+
+
+def _idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
+    if in_header is not None and not bodies.key_pattern().is_valid(in_header):
+        raise Invalid("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
+    if in_body is not None and in_header is not None and in_body != in_header:
+        raise Invalid(
+            "Idempotency-Key and idempotency_key differ. Send one of them.",
+            reason="idempotency_key_mismatch",
+            field_errors=[FieldError("/idempotency_key", "mismatch", "Send the same key as in the header, or none.")],
+        )
+    return in_body if in_body is not None else in_header
+
+
+def _meant(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the call that a malformed body can only have meant: args in a string, or beside op instead of in args."""
+    args = body.get("args", {})
+    if isinstance(args, str):
+        try:
+            args = strictjson.loads(args.encode())
+        except strictjson.NotStrictJSON:
+            return None
+    strays: dict[str, Any] = {name: value for name, value in body.items() if name not in bodies.EXEC["properties"]}
+    if not isinstance(args, dict) or not set(strays) <= set(op.arguments) - set(args):
+        return None
+    kept = {name: value for name, value in body.items() if name in ("idempotency_key", "dry_run")}
+    meant: dict[str, Any] = {"op": op.op, "args": {**args, **strays}, **kept}
+    return None if field_errors(bodies.exec_validator(), bodies.EXEC, meant) else repair.fitting(meant)
+
+
+def _example(call: Call) -> str:
+    """Return one call that works for this caller, to show the shape of a call."""
+    visible = (call.catalog.ops[path] for path in sorted(call.view.ops))
+    op = next((op for op in visible if op.examples and not op.is_write), None)
+    if op is None:
+        return '{"op": "<op>", "args": {}}'
+    return orjson.dumps({"op": op.op, "args": op.examples[0]["args"]}).decode()
+
+
+def _replayed(call: Call) -> Answer | None:
+    """Answer again what an earlier call with this key was answered; it needs permission still, not a live op."""
+    keyed = calls.keyed(call)
+    stored = idempotency.find(keyed, at=call.trace.at) if keyed else None
+    if stored is None:
+        return None
+    if call.op is not None:
+        _authorise(call, call.op)
+    answer = calls.replayed(call, stored)
+    events.later(calls.event(call, answer, replayed=True))
+    return answer
+
+
+def _run(call: Call) -> Answer:
+    op = _resolved(call)
+    _authorise(call, op)
+    work = Work(
+        op=op,
+        args=_validated(call, op),
+        subject=call.caller.subject,
+        at=call.trace.at,
+        deadline=Deadline.after(milliseconds=op.timeout_ms),
+    )
+    executor = executor_for(op)
+    if op.is_write:
+        return writes.run(call, work, executor)
+    with database.read_within(work.deadline, timeout_ms=op.timeout_ms):
+        outcome = writes.timed(call.trace, executor, work, executor.prepare(work))
+    answer = calls.succeeded(call, work, outcome)
+    events.later(calls.event(call, answer))
+    return answer
+
+
+def _resolved(call: Call) -> CatalogOp:
+    if call.op is not None and call.op.is_active:
+        return call.op
+    if call.op is not None:
+        successor = call.op.successor
+        close = [successor] if successor in call.view.ops else []
+        message = f"{call.op.op} is retired." + (f" Use {successor}." if close else "")
+    else:
+        close = help.did_you_mean(call.catalog, call.view, call.name)
+        message = "There is no such op." + (f" Close to it: {', '.join(close)}." if close else "")
+    raise Missing(
+        message,
+        reason="unknown_op",
+        help_path=help.nearest_ancestor(call.view, call.path),
+        details={"did_you_mean": close} if close else None,
+    )
+
+
+def _authorise(call: Call, op: CatalogOp) -> None:
+    decision = policies.may_run(call.caller, op)
+    if not decision.allowed:
+        raise Denied(decision.message, reason=decision.reason)
+
+
+def _validated(call: Call, op: CatalogOp) -> dict[str, Any]:
+    """Return the args in canonical form. Raises Invalid with all field errors at once."""
+    found = normalise.normalise(op, call.args, call.caller.context)
+    call.warnings += found.warnings
+    call.applied_defaults = found.applied_defaults
+    errors = field_errors(op.validator, op.schema, found.args, id_sources=_id_sources(call.catalog, op))
+    if normalise.changes_nothing(op, found.args):
+        errors.append(_no_change(op))
+    if errors:
+        raise _invalid(call, op, found.args, errors)
+    return found.args
+
+
+def _no_change(op: CatalogOp) -> FieldError:
+    fields = ", ".join(name for name in op.arguments if name not in op.required | normalise.STRATEGY)
+    return FieldError("", "no_change", f"The update changes nothing. Send one or more of {fields}.")
+
+
+def _invalid(call: Call, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]) -> Invalid:
+    schema = signatures.without_annotations(op.schema, prose=False)
+    small = len(orjson.dumps(schema)) <= SCHEMA_CHARACTERS
+    return Invalid(
+        f"{op.op} cannot run with these args. " + " ".join(error.message for error in errors[:3]),
+        reason="invalid_args",
+        field_errors=errors,
+        retry_with=repair.corrected(op, args, errors, call.caller.context),
+        details={"schema": schema} if small else None,
+    )
+
+
+class _Listers(dict[str, str]):
+    """{entity: the op that lists it} of one catalog."""
+
+
+def _id_sources(catalog: Catalog, op: CatalogOp) -> dict[str, str]:
+    """Return, for each id argument of an op, the op that answers such ids."""
+    listers = catalog.derived(_Listers, lambda: _listers(catalog))
+    return {name: listers[name[:-3]] for name in op.arguments if name[-3:] == "_id" and name[:-3] in listers}
+
+
+def _listers(catalog: Catalog) -> _Listers:
+    return _Listers({o.entity: o.op for o in catalog.ops.values() if o.action == "list" and o.is_active and o.entity})
+
+
+def _refused(call: Call, error: GatewayError) -> Answer:
+    """Answer an error, record it, and log it: what a caller got wrong is no error of ours."""
+    answer = calls.failed(call, error)
+    events.later(calls.event(call, answer))
+    level = logging.WARNING if error.status >= 500 else logging.INFO
+    log.log(level, "exec %s: %s %s, trace %s", call.op.op if call.op else "-", error.code, error.reason, call.trace.id)
+    return answer

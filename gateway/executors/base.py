@@ -1,0 +1,45 @@
+"""What every executor has: the code that reaches a kind of connection."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from core.deadlines import Deadline
+from registry.catalogs import CatalogOp
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One valid call, ready to run: args validated, subject vouched for."""
+
+    op: CatalogOp
+    args: dict[str, Any]
+    subject: str
+    at: datetime
+    deadline: Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an upstream answered."""
+
+    result: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    entity_id: str | None = None
+    entity_name: str | None = None
+
+
+class Executor(Protocol):
+    """Runs ops of one kind of connection. Refusals are raised as GatewayError; anything else is a bug.
+
+    `transactional` says that what `apply` does is undone when the transaction around it rolls back: such a write, its
+    idempotency record and its event then commit together or not at all.
+    """
+
+    transactional: bool
+
+    def prepare(self, work: Work) -> Any:
+        """Do what needs no transaction, such as asking the network. Its result is given to `apply`."""
+
+    def apply(self, work: Work, prepared: Any) -> Outcome:
+        """Run the op. Raises GatewayError where the upstream refuses."""

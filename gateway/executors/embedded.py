@@ -1,0 +1,77 @@
+"""The embedded upstreams: handlers in this process, on this database."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from gateway.errors import Conflict, Denied, Failed, FieldError, GatewayError, Invalid, Missing
+from gateway.executors.base import Outcome, Work
+from workspace import errors
+from workspace.contract import Handler, Request
+
+# What each refusal of the workspace is in the envelope.
+REFUSALS: dict[type[errors.Refusal], type[GatewayError]] = {
+    errors.Invalid: Invalid,
+    errors.Forbidden: Denied,
+    errors.NotFound: Missing,
+    errors.Conflict: Conflict,
+}
+
+
+class Embedded:
+    """Runs an op by the handler of its tool name."""
+
+    transactional = True
+
+    def prepare(self, work: Work) -> Any:
+        prepare = _handler(work).prepare
+        if prepare is None:
+            return None
+        try:
+            return prepare(_request(work, None))
+        except errors.Refusal as refusal:
+            _raise(refusal, work)
+
+    def apply(self, work: Work, prepared: Any) -> Outcome:
+        try:
+            outcome = _handler(work).apply(_request(work, prepared))
+        except errors.Refusal as refusal:
+            _raise(refusal, work)
+        return Outcome(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
+
+
+@cache
+def _handlers(connection: str) -> Mapping[str, Handler]:
+    path = settings.GATEWAY_EMBEDDED.get(connection)
+    handlers: Mapping[str, Handler] = import_string(path) if path else {}
+    return handlers
+
+
+def _handler(work: Work) -> Handler:
+    handler = _handlers(work.op.connection).get(work.op.tool_name)
+    if handler is None:
+        raise Failed(
+            f"{work.op.op} has no handler at {work.op.connection}. Nothing was done; tell the administrator.",
+            status=503,
+            reason="not_connected",
+        )
+    return handler
+
+
+def _request(work: Work, prepared: Any) -> Request:
+    return Request(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
+
+
+def _raise(refusal: errors.Refusal, work: Work) -> NoReturn:
+    raise REFUSALS[type(refusal)](
+        refusal.message,
+        reason=refusal.reason,
+        field_errors=[
+            FieldError(error.path, error.code, error.message, error.expected, error.got)
+            for error in refusal.field_errors
+        ],
+        help_path=work.op.op,
+    ) from refusal

@@ -1,0 +1,119 @@
+"""Keys that make a repeated write one write.
+
+A key is unique per client and subject. The first call claims it in the transaction of its write; a twin waits on that
+row and is then answered what the first one was. Written by hand in SQL, since these statements are on the way of
+every keyed write and the ORM has no INSERT … ON CONFLICT … RETURNING.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import connection
+
+from core import canonical
+from gateway.errors import Conflict
+from gateway.models import IdempotencyRecord
+
+_TABLE = IdempotencyRecord._meta.db_table
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedCall:
+    """A call under a key: whose key, which key, what it asked for."""
+
+    client_id: int
+    subject: str
+    key: str
+    op: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the first call under a key was answered."""
+
+    status: int
+    envelope: dict[str, Any]
+
+
+def fingerprint(op: str, args: Any) -> str:
+    """Return the SHA-256 over RFC 8785 of the canonical op and the args as sent."""
+    return canonical.digest({"op": op, "args": args})
+
+
+def find(call: KeyedCall, *, at: datetime) -> Stored | None:
+    """Return the stored answer of an earlier call with this key, or None where the key is free.
+
+    Raises Conflict: 422 where the key was used for another call, 409 where the first call has not ended.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT fingerprint, state, status, answer FROM {_TABLE}"  # noqa: S608 - the table's name is ours
+            " WHERE client_id = %s AND subject = %s AND key = %s AND expires_at > %s",
+            [call.client_id, call.subject, call.key, _time(at)],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    known, state, status, answer = row
+    if known != call.fingerprint:
+        raise Conflict(
+            "This idempotency key was used for another call. Send a new key with a new call.",
+            status=422,
+            reason="idempotency_key_reused",
+            help_path=call.op,
+        )
+    if state == IdempotencyRecord.State.CLAIMED:
+        raise in_progress(call.op)
+    return Stored(status, orjson.loads(answer))
+
+
+def claim(call: KeyedCall, *, trace_id: str, at: datetime) -> int | None:
+    """Claim the key in the open transaction and return the claim's id; None where another call has it.
+
+    While a twin's claim is not committed, this waits for it: on PostgreSQL at the unique index, on SQLite at BEGIN.
+    A record past its time is taken over.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {_TABLE}"  # noqa: S608 - the table's name is ours
+            " (client_id, subject, key, op, fingerprint, state, status, answer, trace_id, created_at, expires_at)"
+            " VALUES (%s, %s, %s, %s, %s, 'claimed', 0, '', %s, %s, %s)"
+            " ON CONFLICT (client_id, subject, key) DO UPDATE SET op = excluded.op, fingerprint = excluded.fingerprint,"
+            " state = 'claimed', status = 0, answer = '', trace_id = excluded.trace_id,"
+            " created_at = excluded.created_at, expires_at = excluded.expires_at"
+            f" WHERE {_TABLE}.expires_at <= excluded.created_at RETURNING id",
+            [
+                *(call.client_id, call.subject, call.key, call.op, call.fingerprint, trace_id),
+                *(_time(at), _time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS))),
+            ],
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else None
+
+
+def finish(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
+    """Store what the claiming call is answered, in its transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s",  # noqa: S608
+            [status, orjson.dumps(envelope).decode(), claim_id],
+        )
+
+
+def in_progress(op: str) -> Conflict:
+    """Return the error for a key whose first call is still running."""
+    return Conflict(
+        "A call with this idempotency key is still running. Send the same call again in a second.",
+        reason="in_progress",
+        retryable=True,
+        help_path=op,
+        headers={"Retry-After": "1"},
+    )
+
+
+def _time(moment: datetime) -> Any:
+    return connection.ops.adapt_datetimefield_value(moment)

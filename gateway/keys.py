@@ -1,0 +1,220 @@
+"""API keys: made once, shown once, stored as a keyed hash, verified from memory."""
+
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from threading import Lock
+
+from django.conf import settings
+from django.db.models import F
+from django.utils import timezone
+
+from core.ratelimit import Buckets
+from gateway.models import ApiKey, Client, all_scopes
+from registry.catalogs import Visibility
+from registry.models import Op
+
+log = logging.getLogger(__name__)
+
+PREFIX = "gw_"
+PREFIX_LENGTH = len(PREFIX) + 8
+MAX_LENGTH = 100
+MISSES_PER_SECOND = 50  # look-ups of unknown keys: what guessing may cost the database
+FORGET_MISS_AFTER = 1.0  # seconds; a key made this moment elsewhere works after that
+USE_WRITTEN_EVERY = timedelta(minutes=1)
+
+
+class TooManyMisses(Exception):
+    """Somebody is guessing keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedKey:
+    """A key that may be used, with all that deciding about its calls needs."""
+
+    id: int
+    prefix: str
+    client_id: int
+    client: str
+    scopes: frozenset[str]
+    bound_subject: str
+    subject_pattern: str
+    visibility: Visibility
+    rate: int
+    expires_at: datetime | None
+    stamp: tuple[datetime, datetime]  # when key and client were last changed
+
+    def may_speak_for(self, subject: str) -> bool:
+        """Whether a call with this key may be for a subject."""
+        return subject == self.bound_subject if self.bound_subject else fnmatchcase(subject, self.subject_pattern)
+
+
+def create(
+    *,
+    client: Client,
+    by: str,
+    name: str = "",
+    subject: str = "",
+    scopes: Sequence[str] | None = None,
+    rate: int = 50,
+    expires_at: datetime | None = None,
+    rotated_from: ApiKey | None = None,
+) -> tuple[ApiKey, str]:
+    """Make a key of 256 random bits. Returns its row and the key itself, which nothing can show again."""
+    prefix = PREFIX + secrets.token_hex(4)
+    plaintext = f"{prefix}_{secrets.token_urlsafe(32)}"
+    key = ApiKey.objects.create(
+        client=client,
+        name=name,
+        prefix=prefix,
+        secret_hash=_hash(plaintext),
+        scopes=list(scopes) if scopes is not None else all_scopes(),
+        subject=subject,
+        rate=rate,
+        created_by=by,
+        expires_at=expires_at,
+        rotated_from=rotated_from,
+    )
+    return key, plaintext
+
+
+def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[ApiKey, str]:
+    """Make a successor with the same rights; the old key goes on working for `overlap`."""
+    made = create(
+        client=key.client,
+        by=by,
+        name=key.name,
+        subject=key.subject,
+        scopes=key.scopes,
+        rate=key.rate,
+        expires_at=key.expires_at if key.expires_at and key.expires_at > at + overlap else None,
+        rotated_from=key,
+    )
+    ends = at + overlap
+    key.expires_at = min(key.expires_at, ends) if key.expires_at else ends
+    key.save(update_fields=["expires_at", "updated_at"])
+    return made
+
+
+def revoke(key: ApiKey, *, at: datetime) -> None:
+    """Stop a key for good. Every process refuses it within two seconds, this one at once."""
+    key.revoked_at = key.revoked_at or at
+    key.save(update_fields=["revoked_at", "updated_at"])
+    _memory.drop(key.prefix)
+
+
+def verify(plaintext: str) -> VerifiedKey | None:
+    """Return the key behind a bearer token, or None. From memory, but for the first use in this process.
+
+    Raises TooManyMisses where unknown keys come faster than 50 a second.
+    """
+    if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX):
+        return None
+    hashed = _hash(plaintext)
+    key = _memory.verified.get(hashed)
+    if key is None:
+        key = _look_up(plaintext, hashed)
+    if key is None or (key.expires_at is not None and key.expires_at <= timezone.now()):
+        return None
+    _memory.used[key.id] = time.time()
+    return key
+
+
+def follow() -> None:
+    """Drop verified keys that were changed or revoked, and write down when keys were last used. One query."""
+    _memory.misses.clear()
+    known = {key.prefix: (hashed, key) for hashed, key in list(_memory.verified.items())}
+    if not known:
+        return
+    rows = ApiKey.objects.filter(prefix__in=list(known)).annotate(client_changed_at=F("client__updated_at"))
+    stamps = {row.prefix: (row.updated_at, row.client_changed_at) for row in rows}
+    for prefix, (_, key) in known.items():
+        if stamps.get(prefix) != key.stamp:
+            _memory.drop(prefix)
+    _write_use(list(rows))
+
+
+def forget() -> None:
+    """Drop all that is in memory, as a new process would begin."""
+    _memory.clear()
+
+
+class _Memory:
+    def __init__(self) -> None:
+        self.verified: dict[str, VerifiedKey] = {}  # by hash: no key itself stays in memory
+        self.misses: dict[str, float] = {}
+        self.used: dict[int, float] = {}
+        self.lookups = Buckets()
+        self.lock = Lock()
+
+    def drop(self, prefix: str) -> None:
+        with self.lock:
+            self.verified = {hashed: key for hashed, key in self.verified.items() if key.prefix != prefix}
+
+    def add(self, hashed: str, key: VerifiedKey) -> None:
+        with self.lock:
+            self.verified = {**self.verified, hashed: key}
+
+    def clear(self) -> None:
+        with self.lock:
+            self.verified, self.misses, self.used = {}, {}, {}
+
+
+_memory = _Memory()
+
+
+def _hash(plaintext: str) -> str:
+    return hmac.digest(settings.GATEWAY_KEY_PEPPER.encode(), plaintext.encode(), sha256).hex()
+
+
+def _look_up(plaintext: str, hashed: str) -> VerifiedKey | None:
+    if time.monotonic() - _memory.misses.get(hashed, 0.0) < FORGET_MISS_AFTER:
+        return None
+    if not _memory.lookups.take("misses", MISSES_PER_SECOND).allowed:
+        raise TooManyMisses
+    row = ApiKey.objects.select_related("client").filter(prefix=plaintext[:PREFIX_LENGTH]).first()
+    if (
+        row is None
+        or not hmac.compare_digest(row.secret_hash, hashed)
+        or row.revoked_at is not None
+        or not row.client.is_active
+    ):
+        _memory.misses[hashed] = time.monotonic()
+        return None
+    key = _verified(row)
+    _memory.add(hashed, key)
+    return key
+
+
+def _verified(row: ApiKey) -> VerifiedKey:
+    kinds = {kind for kind in Op.Kind.values if f"exec:{kind}" in row.scopes}
+    return VerifiedKey(
+        id=row.pk,
+        prefix=row.prefix,
+        client_id=row.client_id,
+        client=row.client.name,
+        scopes=frozenset(row.scopes),
+        bound_subject=row.subject,
+        subject_pattern=row.client.subject_pattern,
+        # A key that can run nothing reads everything; one that runs only reads is not shown what it cannot run.
+        visibility=Visibility(tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values)),
+        rate=row.rate,
+        expires_at=row.expires_at,
+        stamp=(row.updated_at, row.client.updated_at),
+    )
+
+
+def _write_use(rows: list[ApiKey]) -> None:
+    for row in rows:
+        used = _memory.used.pop(row.pk, None)
+        if used is None:
+            continue
+        at = datetime.fromtimestamp(used, tz=timezone.get_default_timezone())
+        if row.last_used_at is None or at - row.last_used_at >= USE_WRITTEN_EVERY:
+            ApiKey.objects.filter(pk=row.pk).update(last_used_at=at)

@@ -1,0 +1,56 @@
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from gateway import keys
+from gateway.models import Client, Scope
+
+
+class Command(BaseCommand):
+    help = "Make an API key for a client, which is made too where it is new. The key is printed once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("client", help="the service that will use it, such as chat")
+        parser.add_argument("--name", default="", help="where it is used")
+        parser.add_argument("--subject", default="", help="the one end user it speaks for")
+        parser.add_argument("--scopes", nargs="+", choices=Scope.values, metavar="SCOPE", help="default: all")
+        parser.add_argument("--rate", type=int, default=50, help="requests per second (50)")
+        parser.add_argument("--days", type=int, help="days until it expires; default: never")
+        parser.add_argument("--subjects", help="for a new client: the subjects it may speak for, such as acme-*")
+        parser.add_argument("--ops", nargs="+", help="for a new client: the ops it may run, such as onto.*")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        client = self._client(options)
+        expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
+        if options["rate"] < 1:
+            raise CommandError("The rate must be at least 1 request per second.")
+        key, plaintext = keys.create(
+            client=client,
+            by="create_api_key",
+            name=options["name"],
+            subject=options["subject"],
+            scopes=options["scopes"],
+            rate=options["rate"],
+            expires_at=expires_at,
+        )
+        self.stderr.write(f"Key {key.prefix} of {client}. It is shown once:")
+        self.stdout.write(plaintext)
+
+    def _client(self, options: dict[str, Any]) -> Client:
+        client = Client.objects.filter(name=options["client"]).first()
+        if client is None:
+            client = Client(name=options["client"])
+            client.subject_pattern = options["subjects"] or client.subject_pattern
+            client.op_patterns = options["ops"] or client.op_patterns
+            try:
+                client.full_clean()
+            except ValidationError as error:
+                raise CommandError(str(error)) from None
+            client.save()
+        elif options["subjects"] or options["ops"]:
+            raise CommandError(f"The client {client} exists. Change its subjects and ops in the admin.")
+        return client

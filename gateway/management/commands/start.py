@@ -1,0 +1,111 @@
+import os
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from gateway import keys
+from gateway.models import Client
+from workspace.demo import DEMO_SUBJECT
+
+RATE = 1_000  # requests a second of the local key: a laptop's own benchmark should not meet it
+
+
+class Command(BaseCommand):
+    help = "Bring up the local gateway: migrate, load catalog and demo, make an admin and a key, serve on PORT."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.PRODUCTION:
+            raise CommandError("start is for local mode. In production run migrate, load_catalog and granian.")
+        port = _port()
+        settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
+        call_command("migrate", verbosity=0)
+        call_command("load_catalog", "--publish", stdout=self.stdout)
+        call_command("load_demo", stdout=self.stdout)
+        known = _dev_env(f"http://127.0.0.1:{port}")
+        self._say(known)
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-m", "granian", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
+
+    def _say(self, known: dict[str, str]) -> None:
+        url = known["GATEWAY_URL"]
+        self.stdout.write(
+            f"""
+Tool Gateway is on {url}
+  admin    {url}/admin/   {known["ADMIN_USERNAME"]} / {known["ADMIN_PASSWORD"]}
+  key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {known["GATEWAY_SUBJECT"]}
+
+Try it from another terminal:
+  . var/dev.env
+  curl -s "$GATEWAY_URL/api/v1/help" -H "Authorization: Bearer $GATEWAY_API_KEY"
+
+Ctrl-C stops it.
+"""
+        )
+
+
+def _port() -> int:
+    text = os.environ.get("PORT", "8000")
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65535.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", int(text)))
+        except OSError:
+            raise CommandError(f"Port {text} is taken. Choose another: PORT=8001 make run") from None
+    return int(text)
+
+
+def _dev_env(url: str) -> dict[str, str]:
+    """Return what var/dev.env holds, after making what it lacks: an admin, a key, this address."""
+    path = settings.VAR_DIR / "dev.env"
+    known = _read(path)
+    wanted = {**known, "GATEWAY_URL": url}
+    if "ADMIN_PASSWORD" not in known:
+        wanted |= _admin()
+    if "GATEWAY_API_KEY" not in known or keys.verify(known["GATEWAY_API_KEY"]) is None:
+        wanted |= _key()
+    if wanted != known:
+        aside = path.with_suffix(".new")
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.writelines(f"{name}={value}\n" for name, value in sorted(wanted.items()))
+        aside.replace(path)
+    return wanted
+
+
+def _read(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    lines = (line.partition("=") for line in path.read_text().splitlines())
+    return {name: value for name, equals, value in lines if equals}
+
+
+def _admin() -> dict[str, str]:
+    password = secrets.token_urlsafe(12)
+    user, _ = get_user_model().objects.get_or_create(
+        username="admin", defaults={"is_staff": True, "is_superuser": True}
+    )
+    user.set_password(password)
+    user.save()
+    return {"ADMIN_USERNAME": "admin", "ADMIN_PASSWORD": password}
+
+
+def _key() -> dict[str, str]:
+    client, _ = Client.objects.get_or_create(name="demo")
+    _, plaintext = keys.create(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=RATE)
+    return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
+
+
+def _server_arguments(port: int) -> list[str]:
+    return [
+        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
+        *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
+        *("--no-ws", "--log-level", "warning", "config.wsgi:application"),
+    ]

@@ -1,0 +1,125 @@
+"""Args as the executor gets them: what models habitually get wrong is put right, and said; nothing is invented."""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from core import nearest
+from gateway.callers import Context
+from registry.catalogs import CatalogOp
+from registry.schemas import VALUE_ALIASES
+
+# What tells how an update is done and not what is updated.
+STRATEGY = frozenset({"update_strategy", "merge_instructions"})
+
+
+@dataclass
+class Normalised:
+    """The args to validate, and what was done to those that were sent."""
+
+    args: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+    applied_defaults: dict[str, Any] = field(default_factory=dict)
+
+
+def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalised:
+    """Return the args of a call in canonical form, with context and schema defaults. `sent` is left as it is.
+
+    In this order: names (aliases, camelCase), display-only names, ids trimmed, blank optional strings dropped, values
+    spelt in words, `project_id` from the context where it is absent or blank, defaults of the schema.
+    """
+    found = Normalised(args=copy.deepcopy(sent))
+    _rename(op, found)
+    for name in op.display_only:
+        found.args.pop(name, None)
+    _trim_ids(found.args)
+    _drop_blanks(op, found)
+    _translate(op.schema, found.args, found)
+    if "project_id" in op.arguments and context.project_id and "project_id" not in found.args:
+        found.args["project_id"] = found.applied_defaults["project_id"] = context.project_id
+    fill_defaults(op.schema, found.args)
+    return found
+
+
+def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
+    """Put the defaults that a schema names into an instance, in place, at every level that is there already."""
+    if isinstance(instance, list) and isinstance(items := schema.get("items"), dict):
+        for item in instance:
+            fill_defaults(items, item)
+    if not isinstance(instance, dict):
+        return
+    for name, argument in schema.get("properties", {}).items():
+        if not isinstance(argument, dict):
+            continue
+        if name not in instance and "default" in argument:
+            instance[name] = copy.deepcopy(argument["default"])
+        elif name in instance:
+            fill_defaults(argument, instance[name])
+
+
+def changes_nothing(op: CatalogOp, args: dict[str, Any]) -> bool:
+    """Whether an update names no field to change: only its ids, how to update, or empty objects and lists."""
+    if op.action != "update":
+        return False
+    named = set(args) - op.required - STRATEGY
+    return all(args[name] in ({}, []) for name in named)
+
+
+def _rename(op: CatalogOp, found: Normalised) -> None:
+    for name in list(found.args):
+        if name in op.arguments or name in op.display_only:
+            continue
+        meant = op.argument_aliases.get(name) or nearest.snake_case(name[:100])
+        if meant in op.arguments and meant not in found.args:
+            found.args[meant] = found.args.pop(name)
+            found.warnings.append(f"Read {name} as {meant}.")
+
+
+def _trim_ids(value: Any) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _trim_ids(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, str) and (name == "id" or name.endswith("_id")):
+                value[name] = item.strip()
+            else:
+                _trim_ids(item)
+
+
+def _drop_blanks(op: CatalogOp, found: Normalised) -> None:
+    for name, value in list(found.args.items()):
+        if isinstance(value, str) and not value.strip() and name in op.arguments:
+            optional = name not in op.required
+            if optional or name.endswith("_id"):  # a blank id is no id: missing, and perhaps in the context
+                del found.args[name]
+            if optional and name != "project_id":
+                found.warnings.append(f"Ignored the blank {name}.")
+
+
+def _translate(schema: dict[str, Any], value: Any, found: Normalised) -> None:
+    """Read values that models spell in words, as the schema's x-aliases say, at every level: completed is done."""
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        for item in value:
+            _translate(items, item, found)
+    if not isinstance(value, dict):
+        return
+    for name, argument in schema.get("properties", {}).items():
+        if name not in value or not isinstance(argument, dict):
+            continue
+        meant = _meant(argument, value[name])
+        if meant is not None:
+            value[name] = meant
+            found.warnings.append(f"Read {name} as {meant}.")
+        _translate(argument, value[name], found)
+
+
+def _meant(argument: dict[str, Any], value: Any) -> Any:
+    aliases = argument.get(VALUE_ALIASES)
+    if not isinstance(aliases, dict) or not isinstance(value, str):
+        return None
+    folded = nearest.snake_case(value[:100])
+    options = [option for option in argument.get("enum", []) if isinstance(option, str)]
+    if value not in options and folded in options:
+        return folded
+    return aliases.get(folded)

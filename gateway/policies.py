@@ -1,0 +1,33 @@
+"""May this be run? Pure decisions, each with the reason that is shown, stored and tested."""
+
+from dataclasses import dataclass
+
+from gateway.callers import Caller
+from gateway.models import Scope
+from registry.catalogs import CatalogOp
+
+SCOPES = {"read": Scope.EXEC_READ, "write": Scope.EXEC_WRITE}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether it may, and if not why: a reason for machines and a sentence for the caller."""
+
+    allowed: bool
+    reason: str = ""
+    message: str = ""
+
+
+ALLOWED = Decision(allowed=True)
+
+
+def may_run(caller: Caller, op: CatalogOp) -> Decision:
+    """Decide by the key's scope, the client's op patterns and the op's need of a subject, in this order."""
+    scope = SCOPES[op.kind]
+    if scope not in caller.key.scopes:
+        return Decision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
+    if not caller.key.visibility.allows(op):
+        return Decision(False, "op_not_allowed", f"This client may not run {op.op}.")
+    if op.needs_subject and not caller.subject:
+        return Decision(False, "subject_required", f"{op.op} is for one end user. Name them in Gateway-Subject.")
+    return ALLOWED

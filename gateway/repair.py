@@ -1,0 +1,76 @@
+"""The corrected call, where the gateway can know it: a model then needs no second round of help."""
+
+import copy
+import json
+from typing import Any
+
+from core import nearest, strictjson
+from gateway.callers import Context, is_uuid
+from gateway.errors import FieldError
+from gateway.validation import field_errors
+from registry.catalogs import CatalogOp
+
+MAX_CHARACTERS = 4_000  # of a retry_with: beyond that the echo costs more than the repair saves
+
+
+def corrected(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: Context) -> dict[str, Any] | None:
+    """Return `{op, args}` that passes validation where each error has one sure mend, else None.
+
+    Sure are: a misspelt argument name, an enum value in other letters, a number or boolean in quotes, a single value
+    where a list of such is wanted, and a malformed project_id while the context names the project.
+    """
+    mended = copy.deepcopy(args)
+    for error in errors:
+        if not _mend(op, mended, error, context):
+            return None
+    if field_errors(op.validator, op.schema, mended):
+        return None
+    return fitting({"op": op.op, "args": mended})
+
+
+def fitting(call: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a call that is small enough to be sent back, else None."""
+    return call if len(json.dumps(call, ensure_ascii=False)) <= MAX_CHARACTERS else None
+
+
+def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Context) -> bool:
+    name = error.path.removeprefix("/")
+    if "/" in name or name not in args:
+        return False  # only what stands at the top: deeper down a guess is no longer sure
+    if error.code == "unknown_argument":
+        if error.expected is None or error.expected in args:
+            return False
+        args[error.expected] = args.pop(name)
+        return True
+    if name == "project_id" and error.code == "format" and is_uuid(context.project_id):
+        args[name] = context.project_id
+        return True
+    mend = _value(op.arguments[name], args[name], error.code)
+    if mend is None:
+        return False
+    args[name] = mend
+    return True
+
+
+def _value(argument: dict[str, Any], value: Any, code: str) -> Any:
+    if code == "enum" and isinstance(value, str):
+        close = nearest.close(value, [str(option) for option in argument["enum"]], limit=1, cutoff=0.85)
+        return close[0] if close else None
+    if code != "type":
+        return None
+    kinds = argument.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "array" in kinds and not isinstance(value, dict | list):
+        return [value]
+    if not isinstance(value, str):
+        return int(value) if "integer" in kinds and isinstance(value, float) and value.is_integer() else None
+    try:
+        read = strictjson.loads(value.encode())
+    except ValueError:
+        return None
+    wanted = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
+    return read if any(_is(read, wanted.get(str(kind), ())) for kind in kinds) else None
+
+
+def _is(value: Any, types: Any) -> bool:
+    return isinstance(value, types) and (not isinstance(value, bool) or types is bool)

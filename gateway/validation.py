@@ -1,0 +1,161 @@
+"""Holding a value against a schema: all field errors at once, each saying what to send instead."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import jsonschema_rs
+
+from core import nearest
+from gateway.errors import FieldError
+from registry import schemas, signatures
+
+MAX_ERRORS = 50
+
+_HINTS = {
+    "uuid": "a UUID",
+    "date-time": "an RFC 3339 date-time with an offset, such as 2026-03-01T17:00:00Z",
+    "date": "a date such as 2026-03-01",
+    "time": "an RFC 3339 time such as 17:00:00Z",
+    "email": "an email address",
+    "uri": "an absolute URI such as https://example.com/page",
+}
+_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "list"}
+_SHORTENED = re.compile(r"[0-9a-fA-F]{8}|.*(\.\.\.|…).*", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\W*|.*[<>{}\[\]].*|(your|my|the|some|example)?[_\- ]?\w*id", re.DOTALL | re.IGNORECASE)
+
+
+def field_errors(
+    validator: jsonschema_rs.Draft202012Validator,
+    schema: dict[str, Any],
+    instance: Any,
+    *,
+    id_sources: dict[str, str] | None = None,
+) -> list[FieldError]:
+    """Return what is wrong with an instance, at most 50 errors, in the order of the schema.
+
+    `id_sources` says, for an id argument, which op answers such ids; it goes into the message.
+    """
+    found: list[FieldError] = []
+    for error in validator.iter_errors(instance):
+        found += _field_errors(error, schema, instance, id_sources or {})
+        if len(found) >= MAX_ERRORS:
+            break
+    return found[:MAX_ERRORS]
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is, in JSON's words, without telling the value: it may be a secret."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f"string of {len(value)} character{'' if len(value) == 1 else 's'}"
+    return _NAMES.get(type(value), "value")
+
+
+def pointer(parts: Iterable[str | int]) -> str:
+    """Return a JSON Pointer (RFC 6901), cut at 200 characters."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)[:200]
+
+
+def _field_errors(
+    error: jsonschema_rs.ValidationError, schema: dict[str, Any], instance: Any, id_sources: dict[str, str]
+) -> list[FieldError]:
+    path = list(error.instance_path)
+    kind: Any = error.kind
+    if kind.name == "required":
+        return [_required(path, kind.property, schema)]
+    if kind.name in ("additionalProperties", "unevaluatedProperties"):
+        return [_unknown(path, name, schema) for name in kind.unexpected]
+    value = _value_at(instance, path)
+    argument = _schema_at(schema, path)
+    name = str(path[-1]) if path else "The value"
+    expected = signatures.signature(argument, schema, required=False)
+    message = _message(kind, name, value, argument, expected, id_sources)
+    return [FieldError(pointer(path), kind.name, message, expected=expected, got=kind_of(value))]
+
+
+def _required(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
+    argument = _schema_at(schema, [*path, name])
+    expected = signatures.signature(argument, schema, required=False)
+    return FieldError(pointer([*path, name]), "required", f"{name} is required: {expected}.", expected=expected)
+
+
+def _unknown(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
+    known = list(_schema_at(schema, path).get("properties", {}))
+    close = nearest.close(name, known, limit=1)
+    mend = f"Did you mean {close[0]}?" if close else f"Send only {', '.join(known)}." if known else "Send none."
+    shown = name if len(name) <= 60 else name[:60] + "…"
+    return FieldError(
+        pointer([*path, name]),
+        "unknown_argument",
+        f"There is no {shown} here. {mend}",
+        expected=close[0] if close else None,
+    )
+
+
+def _message(
+    kind: Any, name: str, value: Any, argument: dict[str, Any], expected: str, id_sources: dict[str, str]
+) -> str:
+    if kind.name == "format" and kind.format == "uuid":
+        return _id_message(name, str(value), id_sources)
+    if kind.name == "format":
+        return f"{name} must be {_HINTS.get(kind.format, f'a valid {kind.format}')}."
+    if kind.name == "enum" and isinstance(value, str):
+        close = nearest.close(
+            value, [option for option in kind.options if isinstance(option, str)], limit=1, cutoff=0.7
+        )
+        hint = f" Did you mean {close[0]}?" if close else ""
+        return f"{name} must be one of {_listed(kind.options)}.{hint}"
+    if kind.name == "enum":
+        return f"{name} must be one of {_listed(kind.options)}."
+    if kind.name in ("minLength", "maxLength"):
+        end = "at least" if kind.name == "minLength" else "at most"
+        return f"{name} must have {end} {kind.limit} characters."
+    if kind.name in ("minItems", "maxItems", "minProperties", "maxProperties"):
+        end = "at least" if kind.name.startswith("min") else "at most"
+        return f"{name} must have {end} {kind.limit} {'items' if kind.name.endswith('Items') else 'members'}."
+    if kind.name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
+        return f"{name} must be {words.get(kind.name, 'less than')} {kind.limit}."
+    if kind.name == "pattern":
+        told = argument.get("description")
+        return f"{name} must match {kind.pattern}." if not told else f"{name} does not have the right form. {told}"
+    return f"{name} must be {expected}."
+
+
+def _id_message(name: str, value: str, id_sources: dict[str, str]) -> str:
+    source, value = id_sources.get(name), value[:200]
+    mend = f"Take the whole id from {source}." if source else "Send the whole 36-character id; never guess one."
+    if _SHORTENED.fullmatch(value):
+        return f"{name} is a shortened id. {mend}"
+    if _PLACEHOLDER.fullmatch(value):
+        return f"{name} is a placeholder, not an id. {mend}"
+    return f"{name} must be a UUID. {mend}"
+
+
+def _listed(options: list[Any]) -> str:
+    shown = ", ".join(str(option) for option in options[:20])
+    return shown if len(options) <= 20 else f"{shown} … ({len(options)} in all)"
+
+
+def _value_at(instance: Any, path: list[str | int]) -> Any:
+    for part in path:
+        instance = instance[part]
+    return instance
+
+
+def _schema_at(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
+    """Return the schema that describes a place in the instance, as far as names and items lead there."""
+    found: Any = schema
+    for part in path:
+        found = _resolved(schema, found)
+        below = found.get("properties", {}).get(part) if isinstance(part, str) else found.get("items")
+        found = below if isinstance(below, dict) else {}
+    return _resolved(schema, found)
+
+
+def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    ref = schema.get("$ref")
+    target = schemas.resolve(root, ref) if isinstance(ref, str) else schema
+    return target if isinstance(target, dict) else {}

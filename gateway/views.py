@@ -1,0 +1,181 @@
+"""The API's doors. Each checks the body, calls one service and answers."""
+
+import logging
+from typing import Any
+
+import orjson
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import MethodNotAllowed, Throttled
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from analytics import events
+from analytics.models import OperationEvent
+from core.ratelimit import Taken
+from gateway import bodies, callers, database, discovery, envelopes, execution, recording
+from gateway.callers import Caller
+from gateway.envelopes import Trace
+from gateway.errors import Denied, Failed, GatewayError, Invalid, Missing
+from gateway.keys import VerifiedKey
+from gateway.models import Scope
+from registry import catalogs
+
+log = logging.getLogger(__name__)
+
+JSON = "application/json"
+
+
+class GatewayView(APIView):
+    """What every door does: size, key, rate, scope and headers, in this order; trace, limits and errors in one form."""
+
+    http_method_names = ["get", "head", "post"]
+    scope: Scope | None = None
+    records: OperationEvent.Type | None = None
+    taken: Taken | None = None
+    caller: Caller | None = None
+    trace: Trace
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        self.trace = Trace(callers.trace_id(request.META))
+        return super().initialize_request(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        bodies.check_size(request._request)
+        self.perform_authentication(request)
+        self.check_throttles(request)
+        self.check_permissions(request)
+        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
+        self.caller = callers.identify(key, request.META)
+
+    def perform_authentication(self, request: Request) -> None:
+        request.auth  # noqa: B018 - reading it authenticates
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
+        error = _meaning(exc, self)
+        envelope = envelopes.failure(None, error, envelopes.meta(self.trace))
+        if self.caller is not None and self.records is not None:
+            event = recording.event(
+                self.records, caller=self.caller, trace=self.trace, status=error.status, error=envelope["error"]
+            )
+            events.later(event)
+        return answer(envelope, error.status, error.headers)
+
+    def finalize_response(  # type: ignore[override]  # rendered by us
+        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        headers = response.headers
+        headers["Gateway-Trace"] = self.trace.id
+        headers["Server-Timing"] = f"total;dur={self.trace.elapsed_ms():.2f}, handler;dur={self.trace.handler_ms:.2f}"
+        headers["Cache-Control"] = "private, no-cache"
+        if self.taken is not None:
+            headers["RateLimit"] = f'"key";r={self.taken.remaining};t=1'
+        return response
+
+
+class HelpView(GatewayView):
+    """help: list, read, search."""
+
+    scope = Scope.HELP
+    records = OperationEvent.Type.HELP
+
+    def post(self, request: Request) -> HttpResponse:
+        return self._answered(bodies.read(request._request))
+
+    def get(self, request: Request) -> HttpResponse:
+        response = self._answered(discovery.from_parameters(_parameters(request._request.GET)))
+        if _matches(request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
+            response.status_code, response.content = 304, b""
+            del response.headers["Content-Type"]
+        return response
+
+    def _answered(self, body: dict[str, Any]) -> HttpResponse:
+        catalog, found = discovery.ask(body=body, caller=_caller(self), trace=self.trace)
+        headers = {"ETag": found.etag, "Gateway-Release": catalog.version}
+        return HttpResponse(found.body, content_type=JSON, headers=headers)
+
+
+class ExecView(GatewayView):
+    """exec: run one op. Which scope it needs, the op decides."""
+
+    records = OperationEvent.Type.EXEC
+
+    def post(self, request: Request) -> HttpResponse:
+        done = execution.execute(body=bodies.read(request._request), caller=_caller(self), trace=self.trace)
+        return answer(done.envelope, done.status, done.headers)
+
+
+def answer(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    """Return an envelope as a response."""
+    return HttpResponse(orjson.dumps(envelope), status=status, content_type=JSON, headers=headers)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer an unknown address."""
+    return _bare(request, Missing("There is nothing at this address. See /api/v1/help.", reason="unknown_address"))
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer what Django refuses before any view: a host that is not ours, a malformed request."""
+    return _bare(request, Invalid("The request is malformed, or for a host that is not ours."))
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer what Django forbids before any view."""
+    return _bare(request, Denied("The request is not allowed."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a failure outside every view."""
+    return _bare(request, Failed("The call failed on our side. Its trace id tells the administrator where."))
+
+
+def _bare(request: HttpRequest, error: GatewayError) -> HttpResponse:
+    trace = Trace(callers.trace_id(request.META))
+    response = answer(envelopes.failure(None, error, envelopes.meta(trace)), error.status, error.headers)
+    response.headers["Gateway-Trace"] = trace.id
+    return response
+
+
+def _meaning(exc: Exception, view: GatewayView) -> GatewayError:
+    """Return what an exception of any layer is in our codes; a bug is logged and INTERNAL, without a word of it."""
+    if isinstance(exc, GatewayError):
+        return exc
+    if isinstance(exc, MethodNotAllowed):
+        return Missing(
+            "This address does not take that method.",
+            status=405,
+            reason="method_not_allowed",
+            headers={"Allow": ", ".join(view.allowed_methods)},
+        )
+    if isinstance(exc, Throttled):
+        wait = max(1, round(getattr(exc, "wait", None) or 1))
+        return Denied(
+            f"This API key has used up its requests of this second. Wait {wait} s.",
+            status=429,
+            reason="rate_limited",
+            retryable=True,
+            headers={"Retry-After": str(wait)},
+        )
+    if isinstance(exc, catalogs.NothingLive):
+        return Failed(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
+    if isinstance(exc, OperationalError | InterfaceError):
+        return database.meaning(exc, keyed=False)
+    log.error("A view failed, trace %s", view.trace.id, exc_info=exc)
+    return Failed("The call failed on our side. Its trace id tells the administrator where.")
+
+
+def _caller(view: GatewayView) -> Caller:
+    if view.caller is None:
+        raise RuntimeError("A view answered before its caller was known.")
+    return view.caller
+
+
+def _parameters(query: QueryDict) -> dict[str, list[str]]:
+    return {str(name): [str(value) for value in values] for name, values in query.lists()}
+
+
+def _matches(header: str, etag: str) -> bool:
+    """Weak comparison of If-None-Match (RFC 9110 section 13.1.2)."""
+    return header.strip() == "*" or etag in (tag.strip().removeprefix("W/") for tag in header.split(","))

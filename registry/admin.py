@@ -1,0 +1,153 @@
+"""The draft and its releases in the Django admin."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import JSONField, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from registry import releases
+from registry.models import Activation, Connection, Example, Group, Op, OpAlias, PolicyRule, Release
+
+
+class PrettyJSON(json.JSONEncoder):
+    """JSON as a person edits it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "indent": 2, "ensure_ascii": False})
+
+
+class CopyAdmin(admin.ModelAdmin[Any]):
+    """What the admins of copy share: readable JSON, and no deleting of what is shipped."""
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if isinstance(db_field, JSONField):
+            kwargs["encoder"] = PrettyJSON
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
+        return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        shipped = queryset.filter(shipped__isnull=False).count()
+        if shipped:
+            self.message_user(request, f"Kept {shipped} shipped rows: retire them instead.", messages.WARNING)
+        super().delete_queryset(request, queryset.filter(shipped__isnull=True))
+
+
+class RuleInline(admin.TabularInline[PolicyRule, Op]):
+    model = PolicyRule
+    extra = 0
+
+
+class ExampleInline(admin.StackedInline[Example, Op]):
+    model = Example
+    extra = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if isinstance(db_field, JSONField):
+            kwargs |= {"encoder": PrettyJSON, "widget": forms.Textarea(attrs={"rows": 6, "cols": 80})}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+class AliasInline(admin.TabularInline[OpAlias, Op]):
+    model = OpAlias
+    extra = 0
+
+
+@admin.register(Group)
+class GroupAdmin(CopyAdmin):
+    list_display = ["path", "summary", "updated_at"]
+    search_fields = ["path", "summary"]
+
+
+@admin.register(Op)
+class OpAdmin(CopyAdmin):
+    list_display = ["op", "summary", "kind", "entity", "action", "connection", "status", "updated_at"]
+    list_filter = ["kind", "status", "category", "entity", "connection"]
+    list_select_related = ["connection"]
+    search_fields = ["op", "tool_name", "summary", "aliases__name"]
+    inlines = [RuleInline, ExampleInline, AliasInline]
+    actions = ["publish_draft"]
+    fieldsets = [
+        ("What the model reads", {"fields": ["op", "summary", "description", "notes", "parameters_schema"]}),
+        ("How it is found", {"fields": ["keywords", "contexts", "category"]}),
+        ("What it is", {"fields": ["tool_name", "kind", "entity", "action", "status", "successor"]}),
+        (
+            "How it runs",
+            {"fields": ["connection", "timeout_ms", "needs_subject", "argument_aliases", "display_only"]},
+        ),
+    ]
+
+    @admin.action(description="Publish the whole draft", permissions=["publish"])
+    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Op]) -> None:
+        try:
+            release = releases.publish(note="Published in the admin", by=str(request.user), at=timezone.now())
+        except releases.NotPublishable as error:
+            for problem in error.problems[:10]:
+                self.message_user(request, str(problem), messages.ERROR)
+        except releases.AlreadyLive:
+            self.message_user(request, "Nothing to publish: the draft is what is live.", messages.WARNING)
+        else:
+            self.message_user(request, f"Release {release} is live with {release.op_count} ops.")
+
+    def has_publish_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("registry.add_release")
+
+
+@admin.register(Connection)
+class ConnectionAdmin(admin.ModelAdmin[Connection]):
+    list_display = ["name", "kind"]
+    search_fields = ["name"]
+
+
+class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+    """Rows that services own."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Release)
+class ReleaseAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "op_count", "created_at", "created_by"]
+    search_fields = ["version", "created_by"]
+    actions = ["make_live"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
+        return Release.objects.defer("content", "tokens")
+
+    @admin.action(description="Make the selected release live", permissions=["publish"])
+    def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
+        chosen = list(queryset[:2])
+        if len(chosen) != 1:
+            self.message_user(request, "Choose one release.", messages.ERROR)
+            return
+        try:
+            releases.activate(
+                version=chosen[0].version, note="Made live in the admin", by=str(request.user), at=timezone.now()
+            )
+        except releases.AlreadyLive:
+            self.message_user(request, f"Release {chosen[0]} is live already.", messages.WARNING)
+        else:
+            self.message_user(request, f"Release {chosen[0]} is live.")
+
+    def has_publish_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("registry.add_release")
+
+
+@admin.register(Activation)
+class ActivationAdmin(ReadOnlyAdmin):
+    list_display = ["release", "is_live", "activated_at", "activated_by", "note"]
+    list_select_related = ["release"]
+    search_fields = ["release__version", "note", "activated_by"]

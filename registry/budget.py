@@ -1,0 +1,73 @@
+"""Fitting a help body into a number of tokens, the least useful part first, a required argument never."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from core import tokens
+from registry import signatures
+
+PROSE = ("notes", "policy", "usage", "description", "summary")
+
+
+def fitted(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
+    """Return an op's body that fits: without examples, then optional arguments, then prose.
+
+    What was left out is named in `omitted`. Below the smallest form the smallest form is returned.
+    """
+    if max_tokens is None or size(body) <= max_tokens:
+        return body
+    for smaller in _ever_smaller(body, schema):
+        if size(smaller) <= max_tokens:
+            return smaller
+    return smaller
+
+
+def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
+    """Return how many of a list's items fit, at least one where there are any: a page of nothing leads nowhere."""
+    items: list[Any] = body["items"]
+    if max_tokens is None or size(body) <= max_tokens:
+        return len(items)
+    left = max_tokens - size({**body, "items": []}) - 10  # ten for the cursor and its name
+    for index, item in enumerate(items):
+        left -= size(item) + 1
+        if left < 0:
+            return max(index, 1)
+    return len(items)
+
+
+def size(body: Any) -> int:
+    """Return the o200k_base tokens of a body as it is sent."""
+    return tokens.count(orjson.dumps(body).decode())
+
+
+def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the body with one thing less each time; there is at least one, the smallest."""
+    body = dict(body)
+    omitted: list[str] = []
+    for part in ("examples", "schema"):
+        if body.pop(part, None) is not None:
+            omitted.append(part)
+            yield {**body, "omitted": list(omitted)}
+    if isinstance(body.get("args"), dict):
+        body["args"] = signatures.short(schema, fold=True)
+        yield {**body, "omitted": list(omitted)} if omitted else dict(body)
+    for name in [name for name, _, required in signatures.properties(schema) if not required][::-1]:
+        body["args"] = _without(body["args"], name)
+        omitted.append(f"args.{name}")
+        yield {**body, "omitted": list(omitted)}
+    for part in PROSE:
+        if body.pop(part, None) is not None:
+            omitted.append(part)
+            yield {**body, "omitted": list(omitted)}
+    if isinstance(body["args"], list):
+        body["args"] = [{key: arg[key] for key in ("name", "type", "required")} for arg in body["args"]]
+        omitted.append("args.*.description")
+    yield {**body, "omitted": list(omitted)} if omitted else dict(body)
+
+
+def _without(args: Any, name: str) -> Any:
+    if isinstance(args, dict):
+        return {key: value for key, value in args.items() if key != name}
+    return [arg for arg in args if arg["name"] != name]

@@ -1,0 +1,240 @@
+"""Catalogs: releases loaded into memory, immutable, several versions at once.
+
+Whatever serves a model goes through `live()` or `get(version)`. A new release is loaded aside and one reference is
+swapped, so that every answer is of one release and a cached answer costs no query.
+"""
+
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
+
+import jsonschema_rs
+
+from core import canonical
+from registry import schemas
+from registry.models import ROOT, Activation, Op, Release, parent_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+KEPT = 4  # versions in memory at once
+VIEWS_KEPT = 100
+
+
+class NothingLive(Exception):
+    """No release was published yet, or none could be loaded."""
+
+
+class CorruptRelease(Exception):
+    """A release's content does not hash to its version."""
+
+
+@dataclass(frozen=True)
+class CatalogOp:
+    """One op as released. Its validator is compiled at first use."""
+
+    op: str
+    tool_name: str
+    kind: str
+    summary: str
+    schema: dict[str, Any]
+    entity: str = ""
+    action: str = ""
+    category: str = ""
+    contexts: tuple[str, ...] = ()
+    description: str = ""
+    notes: str = ""
+    keywords: tuple[str, ...] = ()
+    argument_aliases: dict[str, str] = field(default_factory=dict)
+    display_only: frozenset[str] = frozenset()
+    needs_subject: bool = True
+    timeout_ms: int = 30_000
+    status: str = Op.Status.ACTIVE
+    successor: str = ""
+    connection: str = ""
+    policy: dict[str, list[str]] = field(default_factory=dict)
+    examples: tuple[dict[str, Any], ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The first segment of the path: onto, util, cal."""
+        return self.op.partition(".")[0]
+
+    @property
+    def is_write(self) -> bool:
+        return self.kind == Op.Kind.WRITE
+
+    @property
+    def is_active(self) -> bool:
+        return self.status == Op.Status.ACTIVE
+
+    @cached_property
+    def validator(self) -> jsonschema_rs.Draft202012Validator:
+        return schemas.compiled(self.schema)
+
+    @cached_property
+    def arguments(self) -> dict[str, dict[str, Any]]:
+        """The schema of each argument by name."""
+        named: dict[str, dict[str, Any]] = self.schema.get("properties", {})
+        return named
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        return frozenset(self.schema.get("required", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """Which ops a caller may run, and therefore see: by pattern of path and by kind."""
+
+    patterns: tuple[str, ...] = ("*",)
+    kinds: frozenset[str] = frozenset(Op.Kind.values)
+
+    def allows(self, op: CatalogOp) -> bool:
+        return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
+
+
+EVERYTHING = Visibility()
+
+
+@dataclass(frozen=True)
+class View:
+    """A catalog as one kind of caller sees it. Retired ops are in no list, but still resolve by name."""
+
+    ops: frozenset[str]
+    children: dict[str, tuple[str, ...]]  # group path -> its groups and ops that lead somewhere, by name
+    counts: dict[str, int]  # group path -> ops below it
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """One release in memory."""
+
+    version: str
+    ops: dict[str, CatalogOp]
+    groups: dict[str, str]  # path -> summary
+    names: dict[str, str]  # every path, tool name and alias -> path
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+    answers: dict[Any, Any] = field(default_factory=dict)  # help rendered so far, by view and query
+    _derived: dict[type, Any] = field(default_factory=dict)
+    _views: dict[Visibility, View] = field(default_factory=dict)
+
+    def find(self, name: str) -> CatalogOp | None:
+        """Return the op that a path, tool name or alias names, matched exactly."""
+        path = self.names.get(name)
+        return self.ops[path] if path is not None else None
+
+    def view(self, visibility: Visibility) -> View:
+        """Return the catalog as a caller with this visibility sees it; made once for each."""
+        view = self._views.get(visibility)
+        if view is None:
+            if len(self._views) >= VIEWS_KEPT:
+                self._views.clear()
+            view = self._views[visibility] = _view(self, visibility)
+        return view
+
+    def derived(self, kind: type[T], make: Callable[[], T]) -> T:
+        """Return what is derived of this catalog and kept with it, such as its search index; made at first use."""
+        if kind not in self._derived:
+            self._derived[kind] = make()
+        found: T = self._derived[kind]
+        return found
+
+
+def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
+    """Return the catalog of a release's content (see registry.snapshot)."""
+    ops = {entry["op"]: _op(entry) for entry in content["ops"]}
+    names = {alias: path for path, op in ops.items() for alias in op.aliases}
+    names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
+    groups = {group["path"]: group["summary"] for group in content["groups"]}
+    groups.setdefault(ROOT, "Groups of ops.")
+    return Catalog(version=version, ops=ops, groups=groups, names=names, tokens=tokens or {})
+
+
+def live() -> Catalog:
+    """Return the catalog of the live release. Raises NothingLive."""
+    if _live is None:
+        follow()
+    if _live is None:
+        raise NothingLive("No release is live. Publish one: manage.py load_catalog --publish.")
+    return _live
+
+
+def get(version: str) -> Catalog:
+    """Return the catalog of any release, from memory where it is among the last few used.
+
+    Raises Release.DoesNotExist, and CorruptRelease where the stored content is not what was published.
+    """
+    with _lock:
+        if version in _loaded:
+            _loaded.move_to_end(version)
+            return _loaded[version]
+    catalog = _load(version)
+    with _lock:
+        _loaded[version] = catalog
+        while len(_loaded) > KEPT:
+            _loaded.popitem(last=False)
+    return catalog
+
+
+def follow() -> None:
+    """Swap in the live release if it is another one than before. One query when nothing changed."""
+    global _live
+    version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+    if version is None:
+        _live = None
+    elif _live is None or _live.version != version:
+        _live = get(version)
+        log.info("release %s is live", version[:12])
+
+
+def forget() -> None:
+    """Drop all that is in memory, as a new process would begin."""
+    global _live
+    _live = None
+    with _lock:
+        _loaded.clear()
+
+
+_live: Catalog | None = None
+_loaded: OrderedDict[str, Catalog] = OrderedDict()
+_lock = Lock()
+
+
+def _load(version: str) -> Catalog:
+    release = Release.objects.get(version=version)
+    content = json.loads(release.content)
+    if canonical.digest(content) != version:
+        raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
+    return build(version, content, release.tokens)
+
+
+def _op(entry: dict[str, Any]) -> CatalogOp:
+    said = dict(entry)
+    said["schema"] = said.pop("parameters_schema")
+    said["display_only"] = frozenset(said.get("display_only", ()))
+    for name in ("contexts", "keywords", "examples", "aliases"):
+        said[name] = tuple(said.get(name, ()))
+    return CatalogOp(**said)
+
+
+def _view(catalog: Catalog, visibility: Visibility) -> View:
+    ops = frozenset(path for path, op in catalog.ops.items() if op.is_active and visibility.allows(op))
+    children: dict[str, set[str]] = {ROOT: set()}
+    counts: dict[str, int] = {ROOT: len(ops)}
+    for path in ops:
+        child, parent = path, parent_of(path)
+        children.setdefault(parent, set()).add(child)
+        while parent != ROOT:
+            counts[parent] = counts.get(parent, 0) + 1
+            child, parent = parent, parent_of(parent)
+            children.setdefault(parent, set()).add(child)
+    return View(ops=ops, children={path: tuple(sorted(found)) for path, found in children.items()}, counts=counts)

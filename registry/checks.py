@@ -1,0 +1,88 @@
+"""What would break serving: found in files before they are loaded and in the draft before it is published."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from core import canonical
+from registry import schemas
+from registry.models import ROOT, parent_of
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One reason why a draft cannot be published: the path it concerns, the field, and what to do about it."""
+
+    path: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, {self.field}: {self.message}"
+
+
+def problems(content: dict[str, Any]) -> list[Problem]:
+    """Return every problem of a snapshot (see registry.snapshot), in the order of its ops."""
+    found = [*_name_problems(content)]
+    for op in content["ops"]:
+        found += _op_problems(op)
+    return found
+
+
+def _name_problems(content: dict[str, Any]) -> Iterator[Problem]:
+    """Every name means one thing, and every op can be walked to."""
+    groups = {group["path"] for group in content["groups"]} | {ROOT}
+    names: dict[str, str] = {}
+    paths = {op["op"] for op in content["ops"]}
+    for op in content["ops"]:
+        path = op["op"]
+        if path in groups:
+            yield Problem(path, "op", "A group has this path already. Rename the op or the group.")
+        for name in (path, op["tool_name"], *op.get("aliases", [])):
+            if name in names and not (name == path == names[name]):
+                yield Problem(path, "name", f"{name} already names {names[name]}. Give each name to one op.")
+            names[name] = path
+        yield from _ancestor_problems(path, groups)
+        if (successor := op.get("successor")) and successor not in paths:
+            yield Problem(path, "successor", f"{successor} is no op. Name an op that exists.")
+    for group in content["groups"]:
+        yield from _ancestor_problems(group["path"], groups)
+
+
+def _ancestor_problems(path: str, groups: set[str]) -> Iterator[Problem]:
+    parent = parent_of(path)
+    if path != ROOT and parent not in groups:
+        yield Problem(path, "group", f"The group {parent} is missing. Add it, so that the path can be walked to.")
+
+
+def _op_problems(op: dict[str, Any]) -> list[Problem]:
+    path, schema = op["op"], op["parameters_schema"]
+    found = [Problem(path, "parameters_schema", message) for message in schemas.problems(schema)]
+    if found:
+        return found
+    named = schema.get("properties", {})
+    for index, example in enumerate(op.get("examples", [])):
+        found += [
+            Problem(path, f"examples/{index}", message)
+            for message in schemas.instance_problems(schema, example["args"], ignoring=op.get("display_only", []))
+        ]
+    for alias, target in op.get("argument_aliases", {}).items():
+        if alias in named or target not in named:
+            found.append(Problem(path, "argument_aliases", f"{alias} must be no argument, and stand for one that is."))
+    for name in op.get("display_only", []):
+        if name in named:
+            found.append(Problem(path, "display_only", f"{name} is an argument. Take it out of one of the two."))
+    return found + _text_problems(op)
+
+
+def _text_problems(op: dict[str, Any]) -> list[Problem]:
+    try:
+        text = canonical.dumps(op).decode()
+    except ValueError as error:
+        return [Problem(op["op"], "content", f"{error}. Use text and numbers that JSON can carry.")]
+    if _UNSTORABLE.search(text) or "\\u0000" in text:
+        return [Problem(op["op"], "content", "The text holds a NUL or half a surrogate pair. Delete that character.")]
+    return []

@@ -1,0 +1,244 @@
+"""Help: what a model reads of one node of the tree, at the size it asked for.
+
+A body is exactly what the model should read and nothing else. It is rendered once for each catalog, view and query,
+and kept.
+"""
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from core import nearest
+from registry import budget, search, signatures
+from registry.catalogs import EVERYTHING, Catalog, CatalogOp, View, Visibility
+from registry.models import ROOT, parent_of
+
+ANSWERS_KEPT = 20_000  # a catalog: at about 1 kB each, what a few clients of 10,000 ops ask for
+MAX_LIMIT = 200
+GROUP_LIMIT = 50
+SEARCH_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HelpQuery:
+    """What was asked. `path` "" is the root; where `query` is given, `path` is not read."""
+
+    path: str = ROOT
+    query: str | None = None
+    arg: str | None = None
+    format: Literal["short", "full"] = "short"
+    include_examples: bool | None = None  # None: full has them, short has not
+    include_schemas: bool = False
+    max_tokens: int | None = None
+    limit: int | None = None
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HelpAnswer:
+    """A body as sent, its strong ETag, and what the operation event tells of it."""
+
+    body: bytes
+    etag: str
+    path: str
+    result_count: int | None = None
+
+
+class UnknownPath(Exception):
+    """No such node, or none that this caller may see."""
+
+    def __init__(self, message: str, *, help_path: str, did_you_mean: list[str]) -> None:
+        super().__init__(message)
+        self.help_path = help_path
+        self.did_you_mean = did_you_mean
+
+
+class BadQuery(Exception):
+    """A field of the query does not fit the node it is asked of."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def answer(catalog: Catalog, query: HelpQuery, visibility: Visibility = EVERYTHING) -> HelpAnswer:
+    """Return the answer to a query, from memory where it was asked before.
+
+    Raises UnknownPath and BadQuery.
+    """
+    key = (visibility, query)
+    found: HelpAnswer | None = catalog.answers.get(key)
+    if found is None:
+        found = _render(catalog, catalog.view(visibility), query)
+        if query.query is None and query.cursor is None:  # words and cursors are too many to keep
+            if len(catalog.answers) >= ANSWERS_KEPT:
+                catalog.answers.clear()
+            catalog.answers[key] = found
+    return found
+
+
+def resolve(catalog: Catalog, view: View, name: str) -> str:
+    """Return the canonical path of a group or a visible op, by path, tool name or alias. Raises UnknownPath."""
+    if name in ("", ROOT):
+        return ROOT
+    op = catalog.find(name)
+    if op is not None and (op.op in view.ops or not op.is_active):
+        if not op.is_active and op.successor in view.ops:
+            raise UnknownPath(
+                f"{op.op} is retired. Use {op.successor}.", help_path=op.successor, did_you_mean=[op.successor]
+            )
+        if op.is_active:
+            return op.op
+    if name in view.children:
+        return name
+    close = did_you_mean(catalog, view, name)
+    mend = f" Close to it: {', '.join(close)}." if close else ""
+    shown = name if len(name) <= 100 else name[:100] + "…"
+    raise UnknownPath(
+        f"There is no op or group {shown}.{mend}", help_path=nearest_ancestor(view, name), did_you_mean=close
+    )
+
+
+def nearest_ancestor(view: View, path: str) -> str:
+    """Return the deepest group above a path that exists and that this caller can read."""
+    while path != ROOT:
+        path = parent_of(path)
+        if path in view.children:
+            return path
+    return ROOT
+
+
+def did_you_mean(catalog: Catalog, view: View, name: str) -> list[str]:
+    """Return at most three visible paths that look like a name: its would-be siblings and what its words find."""
+    words = search.find(catalog, view, name, limit=20)
+    siblings = view.children.get(nearest_ancestor(view, name), ())
+    candidates = dict.fromkeys([*words, *siblings, *view.children.get(ROOT, ())])
+    tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}
+    close = nearest.close(name, [*candidates, *tool_names], cutoff=0.65)
+    return list(dict.fromkeys(tool_names.get(match, match) for match in close))
+
+
+def _render(catalog: Catalog, view: View, query: HelpQuery) -> HelpAnswer:
+    if query.query is not None:
+        return _search(catalog, view, query, query.query)
+    path = resolve(catalog, view, query.path)
+    if path in catalog.ops:
+        return _op(catalog.ops[path], query)
+    if query.arg is not None:
+        raise BadQuery("arg", f"{path} is a group and has no arguments. Give the path of an op.")
+    return _group(catalog, view, path, query)
+
+
+def _op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
+    if query.cursor is not None:
+        raise BadQuery("cursor", f"{op.op} is an op and has no pages. Leave the cursor out.")
+    if query.arg is not None:
+        return _answer(_argument(op, query.arg), op.op)
+    body = _full(op, query) if query.format == "full" else _short(op, query)
+    return _answer(budget.fitted(body, op.schema, query.max_tokens), op.op)
+
+
+def _short(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
+    body: dict[str, Any] = {"path": op.op, "type": "op", "kind": op.kind, "summary": op.summary}
+    body["args"] = signatures.short(op.schema)
+    if query.include_examples:
+        body["examples"] = list(op.examples)
+    return _said(body | _schema(op, query))
+
+
+def _full(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
+    body: dict[str, Any] = {"path": op.op, "type": "op", "kind": op.kind, "summary": op.summary}
+    body["description"] = op.description
+    body["usage"] = {
+        "op": op.op,
+        "args": signatures.usage(op.schema, op.examples[0]["args"] if op.examples else None),
+    }
+    body["args"] = signatures.full(op.schema)
+    body["policy"] = {key: op.policy[key] for key in ("do", "dont", "edge_cases") if op.policy.get(key)}
+    body["notes"] = op.notes
+    if query.include_examples is not False:
+        body["examples"] = list(op.examples)
+    return _said(body | _schema(op, query))
+
+
+def _schema(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
+    return {"schema": signatures.without_annotations(op.schema)} if query.include_schemas else {}
+
+
+def _argument(op: CatalogOp, name: str) -> dict[str, Any]:
+    if name not in op.arguments:
+        name = op.argument_aliases.get(name, name)
+    if name not in op.arguments:
+        close = nearest.close(name, op.arguments)
+        takes = ", ".join(op.arguments) or "no arguments"
+        raise UnknownPath(f"{op.op} has no such argument. It takes {takes}.", help_path=op.op, did_you_mean=close)
+    told = signatures.one(op.schema, name)
+    told["examples"] = [example["args"][name] for example in op.examples if name in example["args"]]
+    return {"path": op.op, "type": "arg", "arg": _said(told)}
+
+
+def _group(catalog: Catalog, view: View, path: str, query: HelpQuery) -> HelpAnswer:
+    children = view.children.get(path, ())
+    start = _start(children, query.cursor)
+    page = children[start : start + (query.limit or GROUP_LIMIT)]
+    body: dict[str, Any] = {"path": path, "type": "group", "summary": catalog.groups.get(path, "")}
+    body["items"] = items = [_item(catalog, child) for child in page]
+    more = start + len(page) < len(children)
+    fits = budget.items_that_fit(body, query.max_tokens)
+    if fits < len(items):
+        body["items"], more = items[:fits], True
+    if more:
+        body["next_cursor"] = _cursor(body["items"][-1]["path"])
+    return _answer(_said(body, keep=("items",)), path, len(body["items"]))
+
+
+def _item(catalog: Catalog, path: str) -> dict[str, Any]:
+    if op := catalog.ops.get(path):
+        return {"path": path, "summary": op.summary, "kind": op.kind}
+    return _said({"path": path, "summary": catalog.groups.get(path, "")})
+
+
+def _search(catalog: Catalog, view: View, query: HelpQuery, text: str) -> HelpAnswer:
+    for field in ("arg", "cursor"):
+        if getattr(query, field) is not None:
+            raise BadQuery(field, f"A search takes no {field}. Leave it out, or give a path instead of a query.")
+    found = search.find(catalog, view, text, limit=query.limit or SEARCH_LIMIT)
+    if found:
+        items = [{"path": path, "summary": catalog.ops[path].summary} for path in found]
+    else:
+        items = [
+            _said({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
+            for path in search.nearest_groups(catalog, view, text)
+        ]
+    body: dict[str, Any] = {"query": text, "type": "search", "items": items}
+    body["items"] = items[: budget.items_that_fit(body, query.max_tokens)]
+    return _answer(body, "", len(found))
+
+
+def _answer(body: dict[str, Any], path: str, result_count: int | None = None) -> HelpAnswer:
+    text = orjson.dumps(body)
+    return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count)
+
+
+def _said(body: dict[str, Any], keep: tuple[str, ...] = ("args",)) -> dict[str, Any]:
+    """Leave out empty strings, lists and objects; false and 0 say something."""
+    return {key: value for key, value in body.items() if key in keep or value not in ("", [], {}, (), None)}
+
+
+def _cursor(last: str) -> str:
+    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def _start(children: tuple[str, ...], cursor: str | None) -> int:
+    """Return where a page begins: after the path that the cursor holds, also where that path is gone by now."""
+    if cursor is None:
+        return 0
+    try:
+        last = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+    except (binascii.Error, ValueError):
+        raise BadQuery("cursor", "The cursor is not one of ours. Send the next_cursor of the page before.") from None
+    return sum(child <= last for child in children)

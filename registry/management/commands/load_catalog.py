@@ -1,0 +1,42 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from registry import loader, releases
+
+
+class Command(BaseCommand):
+    help = "Merge the shipped tool copy into the draft. Safe to run twice; never overwrites an edit."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--publish",
+            action="store_true",
+            help="publish the result, where the draft held no other unpublished edits",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        live = releases.live()
+        had_edits = live is not None and releases.draft_version() != live.version
+        try:
+            report = loader.load(loader.read())
+        except loader.BadCatalog as error:
+            raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        self.stdout.write(str(report))
+        if options["publish"]:
+            self._publish(had_edits)
+
+    def _publish(self, had_edits: bool) -> None:
+        if had_edits:
+            self.stdout.write("Not published: the draft holds edits that nobody published yet. Review them first.")
+            return
+        try:
+            release = releases.publish(note="Shipped catalog", by="load_catalog", at=timezone.now())
+        except releases.AlreadyLive:
+            self.stdout.write("The live release is up to date.")
+        except releases.NotPublishable as error:
+            raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        else:
+            self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")

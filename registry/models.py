@@ -1,0 +1,239 @@
+"""The draft (rows that admins edit) and the releases made of it.
+
+Whatever serves a model reads a release, never these rows.
+"""
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length
+
+from registry import schemas
+
+models.TextField.register_lookup(Length, "length")
+models.CharField.register_lookup(Length, "length")
+
+ROOT = "root"
+
+path_validator = RegexValidator(
+    r"\A[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z",
+    "A path is lower-case words joined by dots, such as onto.task.update.",
+)
+name_validator = RegexValidator(
+    r"\A[A-Za-z0-9_.-]{1,128}\Z", "A name has letters, digits, dots, dashes and underscores; at most 128."
+)
+
+
+def parent_of(path: str) -> str:
+    """Return the path of the group that a path lies in; the root's children lie in `root`."""
+    return path.rpartition(".")[0] or ROOT
+
+
+def _list_of_text(value: object) -> None:
+    if not isinstance(value, list) or any(not isinstance(item, str) or not item.strip() for item in value):
+        raise ValidationError('Send a list of non-empty strings, such as ["project", "global"].')
+
+
+def _map_of_text(value: object) -> None:
+    if not isinstance(value, dict) or any(not isinstance(item, str) or not item for item in value.values()):
+        raise ValidationError('Send an object of strings, such as {"search": "query"}.')
+
+
+class Connection(models.Model):
+    """An upstream that runs ops."""
+
+    class Kind(models.TextChoices):
+        EMBEDDED = "embedded", "embedded"
+
+    name = models.CharField(max_length=60, unique=True, validators=[name_validator])
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.EMBEDDED)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Group(models.Model):
+    """A node with children in the tree of names."""
+
+    path = models.CharField(max_length=200, unique=True, validators=[path_validator])
+    summary = models.CharField(max_length=200, help_text="One line, at most 12 words, read when the parent is listed.")
+    shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["path"]
+        constraints = [
+            # A list item without a summary tells a model nothing.
+            models.CheckConstraint(condition=Q(summary__length__gt=0), name="group_summary_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class Op(models.Model):
+    """One runnable command and all that a model reads of it."""
+
+    class Kind(models.TextChoices):
+        READ = "read", "read"
+        WRITE = "write", "write"
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", "active"
+        RETIRED = "retired", "retired"
+
+    op = models.CharField(max_length=200, unique=True, validators=[path_validator])
+    tool_name = models.CharField(max_length=128, unique=True, validators=[name_validator])
+    kind = models.CharField(max_length=10, choices=Kind)
+    entity = models.CharField(max_length=60, blank=True, help_text="What its operation event is about.")
+    action = models.CharField(max_length=60, blank=True)
+    category = models.CharField(max_length=40, blank=True)
+    contexts = models.JSONField(default=list, blank=True, validators=[_list_of_text])
+    keywords = models.JSONField(
+        default=list, blank=True, validators=[_list_of_text], help_text="Words it is found by; never shown."
+    )
+    summary = models.CharField(max_length=200, help_text="One line, at most 12 words, read when the group is listed.")
+    description = models.TextField(blank=True, max_length=4000)
+    notes = models.TextField(blank=True, max_length=4000)
+    parameters_schema = models.JSONField(default=schemas.no_arguments, help_text="JSON Schema 2020-12 of the args.")
+    argument_aliases = models.JSONField(default=dict, blank=True, validators=[_map_of_text])
+    display_only = models.JSONField(
+        default=list, blank=True, validators=[_list_of_text], help_text="Arguments accepted and ignored."
+    )
+    needs_subject = models.BooleanField(default=True, help_text="Touches user data, so a call must name its subject.")
+    timeout_ms = models.PositiveIntegerField(
+        default=30_000, validators=[MinValueValidator(100), MaxValueValidator(120_000)], help_text="Milliseconds."
+    )
+    connection = models.ForeignKey(Connection, null=True, blank=True, on_delete=models.PROTECT, related_name="ops")
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    successor = models.CharField(max_length=200, blank=True, help_text="What to run instead, once retired.")
+    shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["op"]
+        constraints = [
+            # A list item without a summary tells a model nothing.
+            models.CheckConstraint(condition=Q(summary__length__gt=0), name="op_summary_not_empty"),
+            # Kind decides scope, transaction and confirmation: it is never anything else.
+            models.CheckConstraint(condition=Q(kind__in=["read", "write"]), name="op_kind_known"),
+            models.CheckConstraint(condition=Q(status__in=["active", "retired"]), name="op_status_known"),
+            # A deadline of nothing refuses every call, one of hours holds a thread for hours.
+            models.CheckConstraint(condition=Q(timeout_ms__range=(100, 120_000)), name="op_timeout_in_range"),
+            # Only what is retired has a successor.
+            models.CheckConstraint(condition=Q(status="retired") | Q(successor=""), name="op_successor_when_retired"),
+        ]
+
+    def __str__(self) -> str:
+        return self.op
+
+    def clean(self) -> None:
+        """Give the person in the admin a sentence for what publishing would refuse."""
+        problems = schemas.problems(self.parameters_schema)
+        if problems:
+            raise ValidationError({"parameters_schema": problems})
+
+
+class PolicyRule(models.Model):
+    """One sentence of an op's policy."""
+
+    class Kind(models.TextChoices):
+        DO = "do", "do"
+        DONT = "dont", "dont"
+        EDGE_CASE = "edge_case", "edge case"
+
+    op = models.ForeignKey(Op, on_delete=models.CASCADE, related_name="rules")
+    kind = models.CharField(max_length=10, choices=Kind)
+    text = models.CharField(max_length=300)
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["kind", "position", "id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(kind__in=["do", "dont", "edge_case"]), name="rule_kind_known"),
+            models.CheckConstraint(condition=Q(text__length__gt=0), name="rule_text_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+class Example(models.Model):
+    """One call that works, shown in help."""
+
+    op = models.ForeignKey(Op, on_delete=models.CASCADE, related_name="examples")
+    title = models.CharField(max_length=100, blank=True)
+    args = models.JSONField(default=dict, blank=True)
+    note = models.CharField(max_length=300, blank=True)
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["position", "id"]
+
+    def __str__(self) -> str:
+        return self.title or f"example {self.position}"
+
+    def clean(self) -> None:
+        """Refuse an example that its op would refuse."""
+        if self.op_id is None or schemas.problems(self.op.parameters_schema):
+            return  # nothing to hold it against; the op's own form says why
+        problems = schemas.instance_problems(self.op.parameters_schema, self.args, ignoring=self.op.display_only)
+        if problems:
+            raise ValidationError({"args": problems})
+
+
+class OpAlias(models.Model):
+    """Another name that an op answers to."""
+
+    name = models.CharField(max_length=200, unique=True, validators=[name_validator])
+    op = models.ForeignKey(Op, on_delete=models.CASCADE, related_name="aliases")
+
+    class Meta:
+        verbose_name_plural = "op aliases"
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Refuse a name that already means something."""
+        if Op.objects.filter(Q(op=self.name) | Q(tool_name=self.name)).exists():
+            raise ValidationError({"name": "An op has this path or tool name already; choose another alias."})
+
+
+class Release(models.Model):
+    """An immutable snapshot of all copy; its version is the hash of its content."""
+
+    version = models.CharField(max_length=64, primary_key=True, editable=False)
+    content = models.TextField(editable=False, help_text="RFC 8785 JSON; its SHA-256 is the version.")
+    tokens = models.JSONField(editable=False, help_text="o200k_base tokens of each op's help: {op: [short, full]}.")
+    op_count = models.PositiveIntegerField(editable=False)
+    created_at = models.DateTimeField(editable=False)
+    created_by = models.CharField(max_length=150, editable=False)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.version[:12]
+
+
+class Activation(models.Model):
+    """One moment at which a release went live; the row that is live is the pointer that all processes follow."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="activations")
+    is_live = models.BooleanField(default=True)
+    note = models.CharField(max_length=500)
+    activated_at = models.DateTimeField()
+    activated_by = models.CharField(max_length=150)
+
+    class Meta:
+        ordering = ["-activated_at", "-id"]
+        constraints = [
+            # One pointer: two releases can never be live at once. Also serves the follower's query.
+            models.UniqueConstraint(fields=["is_live"], condition=Q(is_live=True), name="activation_one_live"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.release_id[:12]} at {self.activated_at:%Y-%m-%d %H:%M}"

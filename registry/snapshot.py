@@ -1,0 +1,47 @@
+"""The draft as one value: what a release freezes and what checks read."""
+
+from collections import defaultdict
+from typing import Any
+
+from registry.models import Group, Op, PolicyRule
+
+POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_CASE)
+POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
+
+# The fields of an op that are copied as they stand, in the order in which a person reads them.
+OP_FIELDS = (
+    *("op", "tool_name", "kind", "entity", "action", "category", "contexts", "summary", "description", "notes"),
+    *("keywords", "parameters_schema", "argument_aliases", "display_only", "needs_subject", "timeout_ms", "status"),
+    "successor",
+)
+
+
+def draft() -> dict[str, Any]:
+    """Return the draft as {format, groups, ops}, sorted by path; values that say nothing are left out. Six queries."""
+    groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
+    ops = Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases")
+    return {
+        "format": 1,
+        "groups": sorted(groups, key=lambda group: group["path"]),
+        "ops": sorted((entry(op) for op in ops), key=lambda op: str(op["op"])),
+    }
+
+
+def entry(op: Op) -> dict[str, Any]:
+    """Return one op as it stands in a release and, in YAML, in the shipped catalog."""
+    policy: dict[str, list[str]] = defaultdict(list)
+    for rule in op.rules.all():
+        policy[POLICY_KEYS[rule.kind]].append(rule.text)
+    found = {field: getattr(op, field) for field in OP_FIELDS}
+    found["connection"] = op.connection.name if op.connection else ""
+    found["policy"] = dict(policy)
+    found["examples"] = [
+        _said({"title": example.title, "args": example.args, "note": example.note}, keep=("args",))
+        for example in op.examples.all()
+    ]
+    found["aliases"] = sorted(alias.name for alias in op.aliases.all())
+    return _said(found, keep=("needs_subject", "parameters_schema"))
+
+
+def _said(found: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if key in keep or value not in ("", [], {}, None)}

@@ -1,0 +1,148 @@
+"""Runs the whole suite on SQLite and then on PostgreSQL: python -m tests.run [arguments for pytest]."""
+
+import ast
+import fcntl
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from environ import Env
+
+from tests import databases
+from tests.databases import ROOT, VAR, Database, NoPostgres
+
+CI = bool(os.environ.get("CI"))
+BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could avoid
+
+# What pytest's exit codes mean where the counts do not show it.
+CODES = {2: ", interrupted", 3: ", error inside pytest", 4: ", pytest refused its arguments", 5: ", no test ran"}
+
+
+@dataclass(slots=True)
+class Run:
+    """How one run ended: pytest's exit code, seconds, tests by outcome, and the reasons of what was left out."""
+
+    name: str
+    code: int = 0
+    seconds: float = 0
+    passed: int = 0
+    failed: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all went well; pytest's code also tells of a suite without tests, and CI may leave nothing out."""
+        return self.code == 0 and not (CI and any(not reason.startswith(BY_DESIGN) for reason in self.left_out))
+
+
+def main(arguments: list[str]) -> int:
+    """Run the suite on both databases and print how it went; return the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds: servers are stopped
+    Env.read_env(ROOT / ".env")  # as settings do: DATABASE_URL may stand there
+    with _alone():
+        seed = random.getrandbits(32)
+        runs = [_run(databases.sqlite(), seed, arguments)]
+        try:
+            with databases.postgres() as database:
+                runs.append(_run(database, seed, arguments))
+        except NoPostgres as error:
+            runs.append(Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1})))
+    _print_outcome(runs)
+    return 0 if all(run.is_good for run in runs) else 1
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other run is under way in this checkout: both would use the same test databases."""
+    VAR.mkdir(mode=0o700, exist_ok=True)
+    with (VAR / "test.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for the other test run in this checkout to end.", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(database: Database, seed: int, arguments: list[str]) -> Run:
+    """Run pytest once, its output going straight through, and count from its JUnit file."""
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    report = VAR / "junit.xml"
+    report.unlink(missing_ok=True)
+    # The seed is chosen here because pytest -q does not tell the one it chooses. "auto" yields to --pdb, a number not.
+    command = [sys.executable, "-m", "pytest", "-n", "auto", f"--randomly-seed={seed}", f"--junit-xml={report}"]
+    environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
+    print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
+
+    started = time.monotonic()
+    with _stopped_with_us(subprocess.Popen([*command, *arguments], cwd=ROOT, env=environment)) as process:
+        code = process.wait()
+    run = Run(name=database.label, code=code, seconds=time.monotonic() - started)
+    if report.exists():
+        _count(run, report)
+    return run
+
+
+@contextmanager
+def _stopped_with_us(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
+    """Give pytest the time to drop its databases when we are stopped. Ctrl-C reaches it without us."""
+    try:
+        yield process
+    except KeyboardInterrupt:
+        process.wait()
+        raise
+    except SystemExit:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+
+
+def _count(run: Run, report: Path) -> None:
+    for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it just now
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            run.failed += 1
+        elif skipped is not None:
+            run.left_out[_reason(skipped)] += 1
+        else:
+            run.passed += 1
+
+
+def _reason(skipped: ElementTree.Element) -> str:
+    """Return why a test was skipped; of a whole module the text holds (path, line, "Skipped: reason")."""
+    message = skipped.get("message", "")
+    if message == "collection skipped":
+        message = str(ast.literal_eval(skipped.text or "''")[-1])
+    return message.removeprefix("Skipped: ")
+
+
+def _print_outcome(runs: list[Run]) -> None:
+    width = max(len(run.name) for run in runs)
+    print(f"\n{'':{width}}  passed  failed  skipped  seconds")
+    for run in runs:
+        skipped = run.left_out.total()
+        ended = "" if run.is_good else f"  failed{CODES.get(run.code, '')}"
+        print(f"{run.name:{width}}  {run.passed:6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
+
+    left_out = sum((run.left_out for run in runs), Counter[str]())
+    print("\nLeft out:" if left_out else "\nNothing was left out.")
+    for reason, count in left_out.most_common():
+        print(f"{count:5} × {reason}")
+    if CI and any(not reason.startswith(BY_DESIGN) for reason in left_out):
+        print(f'With CI set this fails: there only what is left out "{BY_DESIGN}" may be.')
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

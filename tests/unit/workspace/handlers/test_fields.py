@@ -1,0 +1,110 @@
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.unit.workspace.calls import call
+from workspace.errors import Invalid
+from workspace.models import ProjectState, TaskState
+
+
+def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:
+    result = call("get_field_info", subject="", entity_type=entity_type, **more).result
+    assert result["entity_type"] == entity_type
+    return {field["name"]: field for field in result["fields"]}
+
+
+def test_task_fields_are_the_arguments_of_a_task() -> None:
+    assert list(info("ontology_task")) == [
+        "project_id",
+        "title",
+        "description",
+        "type_key",
+        "state_key",
+        "priority",
+        "start_at",
+        "due_at",
+        "props",
+    ]
+
+
+def test_project_fields_are_the_arguments_of_a_project() -> None:
+    fields = info("ontology_project")
+
+    assert list(fields) == ["name", "description", "type_key", "state_key", "start_at", "end_at", "props"]
+    assert {name for name, field in fields.items() if field["required"]} == {"name", "type_key"}
+
+
+def test_required_task_fields_have_no_default() -> None:
+    assert {name for name, field in info("ontology_task").items() if field["required"]} == {"project_id", "title"}
+
+
+def test_priority_tells_its_range_and_its_direction() -> None:
+    assert info("ontology_task", field_name="priority") == {
+        "priority": {
+            "name": "priority",
+            "type": "integer",
+            "required": False,
+            "default": 3,
+            "minimum": 1,
+            "maximum": 5,
+            "description": "1 is the most urgent, 5 the least.",
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "states", "default"),
+    [("ontology_task", TaskState.values, "todo"), ("ontology_project", ProjectState.values, "planning")],
+)
+def test_state_tells_its_enum_and_its_default(entity_type: str, states: list[str], default: str) -> None:
+    field = info(entity_type, field_name="state_key")["state_key"]
+
+    assert (field["type"], field["enum"], field["default"]) == ("string", states, default)
+    assert type(field["default"]) is str  # a plain value, that any serialiser knows
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("project_id", {"type": "string", "format": "uuid"}),
+        ("due_at", {"type": "string", "format": "date-time"}),
+        ("props", {"type": "object"}),
+        ("title", {"type": "string", "maxLength": 300}),
+        ("description", {"type": "string", "maxLength": 20_000}),
+    ],
+)
+def test_types_are_told_in_the_words_of_json_schema(name: str, told: dict[str, Any]) -> None:
+    field = info("ontology_task", field_name=name)[name]
+
+    assert {word: field[word] for word in told} == told
+    assert field["description"]
+
+
+def test_type_key_tells_its_pattern_and_its_default() -> None:
+    field = info("ontology_task", field_name="type_key")["type_key"]
+
+    assert field["pattern"].startswith(r"^task\.(execute|create|")
+    assert field["default"] == "task.execute"
+
+
+@pytest.mark.parametrize("entity_type", ["ontology_task", "ontology_project"])
+def test_every_field_is_described_in_a_sentence(entity_type: str) -> None:
+    for field in info(entity_type).values():
+        assert field["description"].endswith(".")
+        assert len(field["description"]) <= 100
+
+
+def test_unknown_field_is_refused_with_the_names_that_exist() -> None:
+    with pytest.raises(Invalid) as refused:
+        info("ontology_project", field_name="status_of_secrets")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code, error.expected) == ("/field_name", "unknown_field", list(info("ontology_project")))
+    assert "state_key" in error.message
+    assert "status_of_secrets" not in error.message
+
+
+def test_info_asks_no_database(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(0):
+        info("ontology_task")

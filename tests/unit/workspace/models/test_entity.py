@@ -1,0 +1,79 @@
+"""Who sees and who changes what: the filters, row by row, and that they agree with the policy."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from workspace import policies
+from workspace.kinds import PROJECT, TASK, Kind
+from workspace.models import Project, Role, Task
+
+KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK], ids=["project", "task"])
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    task: Task = TaskFactory()
+    for role in (Role.EDITOR, Role.VIEWER):
+        MembershipFactory(project=task.project, subject=role.value, role=role)
+    MembershipFactory(project=task.project, subject="left", role=Role.OWNER, deleted_at=MADE_AT)
+    ProjectFactory(created_by="stranger")
+    return task
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("subject", "visible", "changeable"),
+    [
+        ("owner", True, True),
+        ("editor", True, True),
+        ("viewer", True, False),
+        ("left", False, False),  # a membership that was taken away
+        ("stranger", False, False),  # a member of something else
+        ("OWNER", False, False),  # subjects are opaque: another case is another subject
+        ("", False, False),  # a call without a subject
+    ],
+)
+def test_filters_follow_membership(task: Task, kind: Kind, subject: str, visible: bool, changeable: bool) -> None:
+    id = task.pk if kind is TASK else task.project_id
+
+    assert kind.rows().visible_to(subject).filter(pk=id).exists() is visible
+    assert kind.rows().changeable_by(subject).filter(pk=id).exists() is changeable
+
+
+@KINDS
+@pytest.mark.parametrize("role", Role)
+def test_filters_agree_with_the_policy(task: Task, kind: Kind, role: Role) -> None:
+    id = task.pk if kind is TASK else task.project_id
+
+    row = kind.rows().visible_to(role.value).get(pk=id)
+
+    assert row.subject_role == role
+    assert kind.rows().changeable_by(role.value).filter(pk=id).exists() is policies.may_change(role=role).allowed
+
+
+def test_a_deleted_project_takes_its_tasks_along(task: Task) -> None:
+    Project.objects.filter(pk=task.project_id).update(deleted_at=MADE_AT)
+
+    assert not Task.objects.alive().filter(pk=task.pk).exists()
+    assert not Project.objects.alive().filter(pk=task.project_id).exists()
+    assert not Task.objects.visible_to("owner").exists()
+
+
+def test_project_counts_leave_deleted_tasks_out(task: Task) -> None:
+    TaskFactory(project=task.project, state_key="done")
+    TaskFactory(project=task.project, state_key="done", deleted_at=MADE_AT)
+    empty = ProjectFactory()
+
+    counted = {p.pk: (p.task_count, p.done_task_count) for p in Project.objects.with_context()}
+
+    assert counted[task.project_id] == (2, 1)
+    assert counted[empty.pk] == (0, 0)
+
+
+@pytest.mark.parametrize("props", [None, [], [1], "text", 5])
+def test_props_that_are_no_object_are_refused_in_forms(task: Task, props: object) -> None:
+    task.props = props
+
+    with pytest.raises(ValidationError, match="JSON object"):
+        task.full_clean()

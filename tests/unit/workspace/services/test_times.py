@@ -1,0 +1,56 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from workspace.services import times
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-03-01T09:00:00Z", datetime(2026, 3, 1, 9, tzinfo=UTC)),
+        ("2026-03-01t09:00:00z", datetime(2026, 3, 1, 9, tzinfo=UTC)),  # RFC 3339 section 5.6 allows lower case
+        ("2026-03-01T09:00:00+02:00", datetime(2026, 3, 1, 7, tzinfo=UTC)),
+        ("2026-03-01T09:00:00-00:00", datetime(2026, 3, 1, 9, tzinfo=UTC)),  # offset unknown, section 4.3
+        ("2026-03-01T09:00:00.5Z", datetime(2026, 3, 1, 9, 0, 0, 500_000, tzinfo=UTC)),
+        ("2026-03-01T09:00:00.123456789012345678901Z", datetime(2026, 3, 1, 9, 0, 0, 123_456, tzinfo=UTC)),
+        ("0001-01-01T00:00:00Z", datetime(1, 1, 1, tzinfo=UTC)),
+        ("9999-12-31T23:59:59Z", datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
+        ("2024-02-29T00:00:00Z", datetime(2024, 2, 29, tzinfo=UTC)),
+    ],
+)
+def test_read_returns_the_moment_in_utc(text: str, moment: datetime) -> None:
+    assert times.read(text) == moment
+    assert times.read(text).tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0000-01-01T00:00:00Z",  # a year that Python and SQL do not have
+        "2016-12-31T23:59:60Z",  # a leap second
+        "0001-01-01T00:00:00+14:00",  # the year 0 in UTC
+        "9999-12-31T23:59:59-14:00",  # the year 10000 in UTC
+        "2026-03-01T09:00:00",  # no offset
+        "2026-02-30T09:00:00Z",
+        "2026-03-01T24:00:00Z",
+        "tomorrow",
+        "",
+    ],
+)
+def test_read_refuses_what_cannot_be_kept(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        times.read(text)
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (datetime(2026, 3, 1, 9, tzinfo=UTC), "2026-03-01T09:00:00Z"),
+        (datetime(2026, 3, 1, 9, tzinfo=timezone(timedelta(hours=2))), "2026-03-01T07:00:00Z"),
+        (datetime(2026, 3, 1, 9, 0, 0, 5, tzinfo=UTC), "2026-03-01T09:00:00.000005Z"),
+        (datetime(33, 3, 1, tzinfo=UTC), "0033-03-01T00:00:00Z"),
+    ],
+)
+def test_write_answers_utc_with_z(moment: datetime, text: str) -> None:
+    assert times.write(moment) == text

@@ -1,0 +1,22 @@
+import pytest
+
+from workspace.errors import Conflict, FieldError, Forbidden, Invalid, NotFound, Refusal, invalid
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"),
+    [(NotFound, "not_found"), (Forbidden, "forbidden"), (Conflict, "conflict"), (Invalid, "invalid_args")],
+)
+def test_refusal_has_its_reason_unless_told_another(refusal: type[Refusal], reason: str) -> None:
+    assert refusal("No.").reason == reason
+    assert refusal("No.", reason="other").reason == "other"
+    assert refusal("No.").message == "No."
+    assert refusal("No.").field_errors == []
+
+
+def test_invalid_tells_the_first_error_and_counts_the_rest() -> None:
+    errors = [FieldError(path=f"/{n}", code="blank", message=f"{n} is blank.") for n in ("a", "b", "c")]
+
+    assert invalid(errors[:1]).message == "a is blank."
+    assert invalid(errors).message == "a is blank. (2 more in field_errors.)"
+    assert invalid(errors).field_errors == errors

@@ -1,0 +1,24 @@
+import pytest
+
+from workspace import policies
+from workspace.models import Role
+
+
+@pytest.mark.parametrize(
+    ("role", "view", "change", "reason"),
+    [
+        (Role.OWNER, True, True, "owner_may_change"),
+        (Role.EDITOR, True, True, "editor_may_change"),
+        (Role.VIEWER, True, False, "viewer_may_not_change"),  # sees all, changes nothing
+        (None, False, False, "not_a_member"),  # nothing is there for a stranger
+        ("boss", False, False, "not_a_member"),  # an unknown role is no role
+    ],
+)
+def test_policy_decides_by_role(role: str | None, view: bool, change: bool, reason: str) -> None:
+    assert policies.may_view(role=role).allowed is view
+    assert policies.may_change(role=role) == policies.Decision(change, reason)
+
+
+def test_view_gives_its_reason() -> None:
+    assert policies.may_view(role=Role.VIEWER).reason == "member"
+    assert policies.may_view(role=None).reason == "not_a_member"

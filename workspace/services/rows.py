@@ -1,0 +1,35 @@
+"""Rows as answers: abbreviated in lists, whole everywhere else. All values are JSON values."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from workspace.kinds import Kind
+from workspace.models import Entity
+from workspace.services import times
+
+
+def whole(row: Entity, *, kind: Kind) -> dict[str, Any]:
+    """Return the complete row. A field without a value is null, so that a reader sees that it is there to be set."""
+    values = {name: _value(getattr(row, name)) for name in kind.full_row}
+    return values | {"description": row.description or None}
+
+
+def abbreviated(columns: Mapping[str, Any], *, kind: Kind) -> dict[str, Any]:
+    """Return a list row without its empty fields.
+
+    `columns` holds those of `kind.list_row` and the beginning of the description: one character more than a preview
+    has, so that it is known whether the preview is cut.
+    """
+    preview = columns["description_preview"]
+    if len(preview) > kind.preview:
+        preview = preview[: kind.preview] + "…"
+    values = {name: _value(columns[name]) for name in kind.list_row} | {"description_preview": preview or None}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return times.write(value)
+    return str(value) if isinstance(value, UUID) else value

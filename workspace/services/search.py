@@ -1,0 +1,35 @@
+"""Finding rows by the words of their text."""
+
+import operator
+import re
+from functools import reduce
+
+from django.db import connection
+from django.db.models import Q
+
+
+def words(query: str) -> list[str]:
+    """Return the different words of a query, in its order."""
+    return list({word.casefold(): word for word in query.split()}.values())
+
+
+def all_of(sought: list[str], *, columns: tuple[str, ...]) -> Q:
+    """Rows that have every word, each in any of the columns, upper and lower case alike."""
+    return reduce(operator.and_, (_anywhere(word, columns) for word in sought))
+
+
+def any_of(sought: list[str], *, columns: tuple[str, ...]) -> Q:
+    """Rows that have at least one of the words."""
+    return reduce(operator.or_, (_anywhere(word, columns) for word in sought))
+
+
+def _anywhere(word: str, columns: tuple[str, ...]) -> Q:
+    return reduce(operator.or_, (_contains(column, word) for column in columns))
+
+
+def _contains(column: str, word: str) -> Q:
+    # Django escapes %, _ and \ for icontains. SQLite's LIKE folds the case of ASCII only; its REGEXP is Python's re,
+    # which folds all of Unicode and is slower, so it is kept for the words that need it.
+    if connection.vendor == "sqlite" and not word.isascii():
+        return Q((f"{column}__iregex", re.escape(word)))
+    return Q((f"{column}__icontains", word))
