@@ -51,6 +51,11 @@ def flush() -> None:
     _buffer.flush()
 
 
+def discard() -> None:
+    """Forget what is buffered, unwritten: for tests, whose database is gone when the buffer would be written."""
+    _buffer.discard()
+
+
 def lost() -> int:
     """Return how many buffered events this process could not write."""
     return _buffer.lost
@@ -84,6 +89,10 @@ class _Buffer:
                 except DatabaseError as error:
                     self.lost += len(batch)
                     log.error("%d events lost, %d in all: %s", len(batch), self.lost, error)
+
+    def discard(self) -> None:
+        with self._writing:
+            self._rows.clear()
 
     def _start(self) -> None:
         with self._starting:

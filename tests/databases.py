@@ -1,6 +1,5 @@
 """The two databases that the suite runs on: SQLite, and the nearest PostgreSQL."""
 
-import getpass
 import hashlib
 import os
 import subprocess
@@ -9,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import psycopg
 from environ import Env
@@ -70,10 +70,9 @@ def _renamed(url: str) -> str:
 
 
 def _of_this_machine() -> Database | None:
-    user = quote(getpass.getuser(), safe="")
-    places = {
-        "PostgreSQL on the socket in /var/run/postgresql": f"postgres://{user}@/{{}}?host=/var/run/postgresql",
-        "PostgreSQL on 127.0.0.1:5432": f"postgres://{user}@127.0.0.1:5432/{{}}",
+    places = {  # without a user's name libpq takes that of the operating system
+        "PostgreSQL on the socket in /var/run/postgresql": "postgres:///{}?host=/var/run/postgresql",
+        "PostgreSQL on 127.0.0.1:5432": "postgres://127.0.0.1:5432/{}",
     }
     for label, url in places.items():
         if _may_create_databases(url.format("postgres")):
@@ -87,16 +86,24 @@ def _may_create_databases(url: str) -> bool:
         with psycopg.connect(url, connect_timeout=PROBE_SECONDS) as connection:
             row = connection.execute(query).fetchone()
             return connection.info.server_version >= OLDEST and bool(row and row[0])
-    except psycopg.OperationalError:
+    except psycopg.Error:
         return False  # nobody listens there, or does not know this user
 
 
 @contextmanager
 def _embedded() -> Iterator[Database]:
-    # Its own session: Ctrl-C is for pytest, which drops its databases before the server may go.
+    """Run tests.embedded in a session of its own: Ctrl-C is for pytest, which drops its databases before that may go.
+
+    TMPDIR is ours alone because the package keeps a lock file there, by a name that all users of the machine share.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "tests.embedded"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **pipes) as process:
+    with (
+        TemporaryDirectory(prefix="gateway-") as folder,
+        subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | {"TMPDIR": folder}, text=True, start_new_session=True, **pipes
+        ) as process,
+    ):
         url = process.stdout.readline().strip()
         if not url:
             raise NoPostgres(

@@ -43,7 +43,7 @@ def _described(name: str, *, kind: Kind) -> dict[str, Any]:
         "required": not (field.blank or field.has_default()),
         "enum": [value for value, _ in field.flatchoices],
         "default": field.get_default() if field.has_default() else None,
-        "maxLength": field.max_length,
+        "maxLength": None if field.choices else field.max_length,
         **_limits(field),
         "description": field.help_text,
     }

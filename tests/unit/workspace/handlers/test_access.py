@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import MADE_AT, MembershipFactory, TaskFactory
+from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import call
 from workspace.errors import Forbidden, NotFound, Refusal
 from workspace.handlers import HANDLERS

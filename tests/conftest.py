@@ -1,0 +1,93 @@
+"""What tests of every kind share: the shipped catalog live, a demo workspace, a caller with a key."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.utils import timezone
+
+from analytics import events
+from core import follower
+from gateway import keys
+from gateway.models import Client
+from registry import catalogs, loader, releases
+from workspace.demo import DEMO_SUBJECT
+
+_numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing that one test left in memory is there in the next, as in a new process.
+
+    Events wait for events.flush(): their thread has a connection of its own, which does not see a test's transaction.
+    """
+    monkeypatch.setattr(events._buffer, "_start", lambda: None)
+    catalogs.forget()
+    keys.forget()
+    yield
+    events.discard()
+
+
+@pytest.fixture
+def live_catalog(db: None) -> catalogs.Catalog:
+    """The shipped catalog, published and followed, beside the demo workspace."""
+    loader.load(loader.read())
+    releases.publish(note="Shipped catalog", by="tests", at=timezone.now())
+    call_command("load_demo", verbosity=0)
+    follower.poll()
+    return catalogs.live()
+
+
+@pytest.fixture
+def make_key(db: None) -> Callable[..., str]:
+    """Make a key: client fields (op_patterns, subject_pattern, is_active) and key fields by name."""
+
+    def make(**fields: Any) -> str:
+        ours = {name: fields.pop(name) for name in ("op_patterns", "subject_pattern", "is_active") if name in fields}
+        client = Client.objects.create(name=f"client-{next(_numbers)}", **ours)
+        _, plaintext = keys.create(client=client, by="tests", **{"rate": 10_000, **fields})
+        return plaintext
+
+    return make
+
+
+class Api:
+    """A chat service: one key, one end user, the calls of a model."""
+
+    def __init__(self, key: str, subject: str = DEMO_SUBJECT) -> None:
+        self.http = HttpClient()
+        self.headers = {"Authorization": f"Bearer {key}"} | ({"Gateway-Subject": subject} if subject else {})
+
+    def post(self, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> HttpResponse:
+        """Send a body (or raw bytes) to /api/v1/<path>; header names may be written with underscores."""
+        sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
+        media_type = sent.pop("Content-Type", "application/json")
+        if raw is not None:
+            return self.http.generic("POST", f"/api/v1/{path}", raw, media_type, headers=sent)
+        return self.http.post(f"/api/v1/{path}", body, content_type=media_type, headers=sent)
+
+    def get(self, path: str, **headers: str) -> HttpResponse:
+        """Ask for /api/v1/<path>."""
+        sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.http.get(f"/api/v1/{path}", headers=sent)
+
+    def help(self, path: str = "root", /, **query: Any) -> dict[str, Any]:
+        """Return the body of a help answer that must succeed."""
+        response = self.post("help", query if "query" in query else {"path": path, **query})
+        assert response.status_code == 200, response.content
+        return response.json()
+
+    def exec(self, op: str, args: Any = None, /, **body: Any) -> dict[str, Any]:
+        """Return the envelope of an exec, whatever its status."""
+        return self.post("exec", {"op": op, "args": args or {}, **body}).json()
+
+
+@pytest.fixture
+def api(live_catalog: catalogs.Catalog, make_key: Callable[..., str]) -> Api:
+    """A chat service with all scopes, acting for the demo subject."""
+    return Api(make_key())
