@@ -32,8 +32,8 @@ test: .venv/.dev ## Run the whole suite on SQLite and on PostgreSQL; ARGS go to 
 check: .venv/.dev ## Run what CI runs beside the tests: lint, types, imports, drift; changes nothing
 	@exec $(IN_VENV) -m tests.check
 
-fix: .venv/.dev ## Mend what ruff can mend and format
-	@$(IN_VENV) -m ruff check --fix; status=$$?; $(IN_VENV) -m ruff format && exit $$status
+fix: .venv/.dev ## Mend what ruff can mend, format, write the generated docs anew
+	@$(IN_VENV) -m ruff check --fix; status=$$?; $(IN_VENV) -m ruff format && $(IN_VENV) manage.py docs && exit $$status
 
 bench: .venv/.dev ## Measure, print a table and write var/bench.json; ARGS choose what
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)

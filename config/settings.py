@@ -38,6 +38,8 @@ def secret(name: str) -> str:
 SECRET_KEY = secret("SECRET_KEY")
 DEBUG = False
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+if not ALLOWED_HOSTS:
+    raise ImproperlyConfigured("ALLOWED_HOSTS is not set. Set it to the host names that are served: gateway.acme.com.")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -85,7 +87,7 @@ TEMPLATES = [
 
 DEFAULT_STATEMENT_TIMEOUT_MS = env.int("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000)
 
-DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'db.sqlite3'}")}
+DATABASES = {"default": env.db_url_config(env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'db.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers go on beside the one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
     # that reads first and writes later waits instead of failing with "database is locked".

@@ -188,14 +188,15 @@ def _no_change(op: CatalogOp) -> FieldError:
 
 
 def _invalid(call: Call, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]) -> Invalid:
+    retry_with = repair.corrected(op, args, errors, call.caller.context)
     schema = signatures.without_annotations(op.schema, prose=False)
-    small = len(orjson.dumps(schema)) <= SCHEMA_CHARACTERS
+    tell = retry_with is None and len(orjson.dumps(schema)) <= SCHEMA_CHARACTERS
     return Invalid(
         f"{op.op} cannot run with these args. " + " ".join(error.message for error in errors[:3]),
         reason="invalid_args",
         field_errors=errors,
-        retry_with=repair.corrected(op, args, errors, call.caller.context),
-        details={"schema": schema} if small else None,
+        retry_with=retry_with,
+        details={"schema": schema} if tell else None,
     )
 
 

@@ -70,14 +70,13 @@ def _field_errors(
     value = _value_at(instance, path)
     argument = _schema_at(schema, path)
     name = str(path[-1]) if path else "The value"
-    expected = signatures.signature(argument, schema, required=False)
+    expected = signatures.expected(argument, schema)
     message = _message(kind, name, value, argument, expected, id_sources)
     return [FieldError(pointer(path), kind.name, message, expected=expected, got=kind_of(value))]
 
 
 def _required(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
-    argument = _schema_at(schema, [*path, name])
-    expected = signatures.signature(argument, schema, required=False)
+    expected = signatures.expected(_schema_at(schema, [*path, name]), schema)
     return FieldError(pointer([*path, name]), "required", f"{name} is required: {expected}.", expected=expected)
 
 
@@ -121,7 +120,7 @@ def _message(
     if kind.name == "pattern":
         told = argument.get("description")
         return f"{name} must match {kind.pattern}." if not told else f"{name} does not have the right form. {told}"
-    return f"{name} must be {expected}."
+    return f"{name} must be of the type {expected}."
 
 
 def _id_message(name: str, value: str, id_sources: dict[str, str]) -> str:

@@ -221,9 +221,18 @@ def _op(entry: dict[str, Any]) -> CatalogOp:
     said = dict(entry)
     said["schema"] = said.pop("parameters_schema")
     said["display_only"] = frozenset(said.get("display_only", ()))
-    for name in ("contexts", "keywords", "examples", "aliases"):
+    for name in ("contexts", "keywords", "aliases"):
         said[name] = tuple(said.get(name, ()))
+    said["examples"] = tuple(_example(example, said["schema"]) for example in said.get("examples", ()))
     return CatalogOp(**said)
+
+
+def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Put an example into the order in which it is read: title, args with the required ones first, note."""
+    required = schema.get("required", [])
+    args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}
+    ordered = {"title": example.get("title"), "args": args, "note": example.get("note")}
+    return {name: value for name, value in ordered.items() if value is not None}
 
 
 def _view(catalog: Catalog, visibility: Visibility) -> View:

@@ -55,6 +55,11 @@ def signature(argument: dict[str, Any], root: dict[str, Any], required: bool, fo
     return ", ".join([*parts, "required"] if required else parts)
 
 
+def expected(argument: dict[str, Any], root: dict[str, Any]) -> str:
+    """Return what a value of an argument must be: its type and bounds."""
+    return ", ".join([_type(argument, root, False, ()), *_bounds(argument)])
+
+
 def usage(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, Any]:
     """Return args that can be sent as they stand once every <placeholder> is filled.
 

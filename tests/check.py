@@ -14,6 +14,7 @@ STEPS = {
     "types": ["-m", "mypy"],
     "import direction": ["-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-logo"],
     "migrations": ["manage.py", "makemigrations", "--check", "--dry-run"],
+    "generated docs": ["manage.py", "docs", "--check"],
     "requirements": ["-m", "tests.drift", "requirements"],
     "registry hosts": ["-m", "tests.drift", "hosts"],
 }
