@@ -70,7 +70,7 @@ def _typed(name: str, text: str) -> Any:
 
 def _query(body: dict[str, Any]) -> HelpQuery:
     errors = field_errors(bodies.help_validator(), bodies.HELP, body)
-    if body.get("path") and body.get("query"):
+    if "path" in body and "query" in body:
         errors.append(FieldError("/query", "conflict", "Send path or query, not both."))
     if errors:
         raise Invalid(

@@ -9,6 +9,7 @@ from django.db.models import JSONField, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from core import strictjson
 from registry import releases
 from registry.models import Activation, Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 
@@ -20,12 +21,22 @@ class PrettyJSON(json.JSONEncoder):
         super().__init__(**{**kwargs, "indent": 2, "ensure_ascii": False})
 
 
+class StrictJSON(json.JSONDecoder):
+    """JSON as the API takes it: what PostgreSQL or a release could not hold is refused in the form."""
+
+    def decode(self, s: str, *args: Any) -> Any:
+        try:
+            return strictjson.loads(s.encode("utf-8", "surrogatepass"))
+        except strictjson.NotStrictJSON as error:
+            raise json.JSONDecodeError(str(error), s[:50], 0) from None
+
+
 class CopyAdmin(admin.ModelAdmin[Any]):
     """What the admins of copy share: readable JSON, and no deleting of what is shipped."""
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, JSONField):
-            kwargs["encoder"] = PrettyJSON
+            kwargs |= {"encoder": PrettyJSON, "decoder": StrictJSON}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -50,7 +61,11 @@ class ExampleInline(admin.StackedInline[Example, Op]):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, JSONField):
-            kwargs |= {"encoder": PrettyJSON, "widget": forms.Textarea(attrs={"rows": 6, "cols": 80})}
+            kwargs |= {
+                "encoder": PrettyJSON,
+                "decoder": StrictJSON,
+                "widget": forms.Textarea(attrs={"rows": 6, "cols": 80}),
+            }
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 

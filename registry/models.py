@@ -71,6 +71,11 @@ class Group(models.Model):
     def __str__(self) -> str:
         return self.path
 
+    def clean(self) -> None:
+        """Refuse a path that is an op's."""
+        if Op.objects.filter(op=self.path).exists():
+            raise ValidationError({"path": "An op has this path already. Rename the op or the group."})
+
 
 class Op(models.Model):
     """One runnable command and all that a model reads of it."""
@@ -130,9 +135,18 @@ class Op(models.Model):
 
     def clean(self) -> None:
         """Give the person in the admin a sentence for what publishing would refuse."""
-        problems = schemas.problems(self.parameters_schema)
-        if problems:
-            raise ValidationError({"parameters_schema": problems})
+        found: dict[str, list[str]] = {}
+        if problems := schemas.problems(self.parameters_schema):
+            found["parameters_schema"] = problems
+        if Group.objects.filter(path=self.op).exists():
+            found["op"] = ["A group has this path already. Rename the op or the group."]
+        parent = parent_of(self.op)
+        if parent != ROOT and not Group.objects.filter(path=parent).exists():
+            found["op"] = [f"The group {parent} is missing. Add it first, so that the path can be walked to."]
+        if OpAlias.objects.filter(name__in=[self.op, self.tool_name]).exclude(op=self.pk).exists():
+            found["tool_name"] = ["Another op has this name as an alias. Choose another, or remove that alias."]
+        if found:
+            raise ValidationError(found)
 
 
 class PolicyRule(models.Model):
