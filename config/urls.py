@@ -3,6 +3,9 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from gateway import health
 
+admin.site.site_header = admin.site.site_title = "Tool Gateway"
+admin.site.site_url = None
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("gateway.urls")),
     path("admin/", admin.site.urls),

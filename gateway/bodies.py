@@ -61,7 +61,7 @@ def key_pattern() -> jsonschema_rs.Draft202012Validator:
 def check_size(request: HttpRequest) -> None:
     """Refuse a body by its Content-Length, before anything else is looked at. Raises Invalid (413)."""
     length = request.META.get("CONTENT_LENGTH") or "0"
-    if not str(length).isdigit() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
+    if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
         raise too_large(settings.GATEWAY_BODY_MAX_BYTES)
 
 

@@ -8,6 +8,7 @@ from gateway import bodies, recording
 from gateway.callers import Caller
 from gateway.envelopes import Trace
 from gateway.errors import FieldError, Invalid, Missing
+from gateway.normalise import whole_numbers
 from gateway.validation import field_errors
 from registry import catalogs, help
 from registry.catalogs import Catalog
@@ -76,4 +77,4 @@ def _query(body: dict[str, Any]) -> HelpQuery:
         raise Invalid(
             f"The help request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
-    return HelpQuery(**body)
+    return HelpQuery(**whole_numbers(bodies.HELP, body))

@@ -4,13 +4,15 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from core import nearest
+from core import nearest, strictjson
 from gateway.callers import Context
 from registry.catalogs import CatalogOp
 from registry.schemas import VALUE_ALIASES
 
 # What tells how an update is done and not what is updated.
 STRATEGY = frozenset({"update_strategy", "merge_instructions"})
+
+MAX_NAME = 100  # characters; nothing longer is taken for another spelling of an argument
 
 
 @dataclass
@@ -25,16 +27,17 @@ class Normalised:
 def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalised:
     """Return the args of a call in canonical form, with context and schema defaults. `sent` is left as it is.
 
-    In this order: names (aliases, camelCase), display-only names, ids trimmed, blank optional strings dropped, values
+    In this order: blank optional strings dropped, names (aliases, camelCase), display-only names, ids trimmed, values
     spelt in words, `project_id` from the context where it is absent or blank, defaults of the schema.
     """
     found = Normalised(args=copy.deepcopy(sent))
+    _drop_blanks(op, found)
     _rename(op, found)
     for name in op.display_only:
         found.args.pop(name, None)
     _trim_ids(found.args)
-    _drop_blanks(op, found)
     _translate(op.schema, found.args, found)
+    found.args = whole_numbers(op.schema, found.args)
     if "project_id" in op.arguments and context.project_id and "project_id" not in found.args:
         found.args["project_id"] = found.applied_defaults["project_id"] = context.project_id
     fill_defaults(op.schema, found.args)
@@ -57,6 +60,19 @@ def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
             fill_defaults(argument, instance[name])
 
 
+def whole_numbers(schema: dict[str, Any], value: Any) -> Any:
+    """Return a value with 5.0 as 5 where its schema asks for an integer: one number in JSON, but two in Python."""
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) <= strictjson.MAX_INTEGER and "integer" in str(schema.get("type"))
+        return int(value) if whole else value
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        return [whole_numbers(items, item) for item in value]
+    if isinstance(value, dict):
+        known = {name: found for name, found in schema.get("properties", {}).items() if isinstance(found, dict)}
+        return {name: whole_numbers(known[name], item) if name in known else item for name, item in value.items()}
+    return value
+
+
 def changes_nothing(op: CatalogOp, args: dict[str, Any]) -> bool:
     """Whether an update names no field to change: only its ids, how to update, or empty objects and lists."""
     if op.action != "update":
@@ -67,12 +83,18 @@ def changes_nothing(op: CatalogOp, args: dict[str, Any]) -> bool:
 
 def _rename(op: CatalogOp, found: Normalised) -> None:
     for name in list(found.args):
-        if name in op.arguments or name in op.display_only:
-            continue
-        meant = op.argument_aliases.get(name) or nearest.snake_case(name[:100])
-        if meant in op.arguments and meant not in found.args:
+        meant = _meant_name(op, name)
+        if meant != name and meant not in found.args:
             found.args[meant] = found.args.pop(name)
             found.warnings.append(f"Read {name} as {meant}.")
+
+
+def _meant_name(op: CatalogOp, name: str) -> str:
+    """Return the argument that a name stands for; the name itself where it stands for none."""
+    if name in op.arguments or name in op.display_only or len(name) > MAX_NAME:
+        return name
+    meant = op.argument_aliases.get(name) or nearest.snake_case(name)
+    return meant if meant in op.arguments else name
 
 
 def _trim_ids(value: Any) -> None:
@@ -89,11 +111,12 @@ def _trim_ids(value: Any) -> None:
 
 def _drop_blanks(op: CatalogOp, found: Normalised) -> None:
     for name, value in list(found.args.items()):
-        if isinstance(value, str) and not value.strip() and name in op.arguments:
-            optional = name not in op.required
-            if optional or name.endswith("_id"):  # a blank id is no id: missing, and perhaps in the context
+        meant = _meant_name(op, name)
+        if isinstance(value, str) and not value.strip() and meant in op.arguments:
+            optional = meant not in op.required
+            if optional or meant.endswith("_id"):  # a blank id is no id: missing, and perhaps in the context
                 del found.args[name]
-            if optional and name != "project_id":
+            if optional and meant != "project_id":
                 found.warnings.append(f"Ignored the blank {name}.")
 
 

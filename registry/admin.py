@@ -5,13 +5,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import JSONField, QuerySet
+from django.contrib.admin.widgets import AdminTextInputWidget
+from django.db.models import CharField, JSONField, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from core import strictjson
 from registry import releases
 from registry.models import Activation, Connection, Example, Group, Op, OpAlias, PolicyRule, Release
+
+
+LINE = AdminTextInputWidget(attrs={"size": 100})  # a sentence should be seen whole while it is edited
 
 
 class PrettyJSON(json.JSONEncoder):
@@ -37,6 +41,8 @@ class CopyAdmin(admin.ModelAdmin[Any]):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, JSONField):
             kwargs |= {"encoder": PrettyJSON, "decoder": StrictJSON}
+        if isinstance(db_field, CharField) and (db_field.max_length or 0) >= 200 and not db_field.choices:
+            kwargs["widget"] = LINE
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -53,6 +59,7 @@ class CopyAdmin(admin.ModelAdmin[Any]):
 class RuleInline(admin.TabularInline[PolicyRule, Op]):
     model = PolicyRule
     extra = 0
+    formfield_overrides = {CharField: {"widget": LINE}}
 
 
 class ExampleInline(admin.StackedInline[Example, Op]):
@@ -82,9 +89,8 @@ class GroupAdmin(CopyAdmin):
 
 @admin.register(Op)
 class OpAdmin(CopyAdmin):
-    list_display = ["op", "summary", "kind", "entity", "action", "connection", "status", "updated_at"]
-    list_filter = ["kind", "status", "category", "entity", "connection"]
-    list_select_related = ["connection"]
+    list_display = ["op", "summary", "kind", "status", "updated_at"]
+    list_filter = ["kind", "status", "entity", "connection"]
     search_fields = ["op", "tool_name", "summary", "aliases__name"]
     inlines = [RuleInline, ExampleInline, AliasInline]
     actions = ["publish_draft"]
