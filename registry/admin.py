@@ -14,7 +14,6 @@ from core import strictjson
 from registry import releases
 from registry.models import Activation, Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 
-
 LINE = AdminTextInputWidget(attrs={"size": 100})  # a sentence should be seen whole while it is edited
 
 
