@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 INTERVAL = 0.5  # seconds
 
 _started: set[int] = set()  # process ids: a fork must start a thread of its own
+_failing: set[str] = set()  # what is logged when it begins and when it ends, not twice a second
 _lock = threading.Lock()
 
 
@@ -48,5 +49,11 @@ def _call(follow: Callable[[], None], path: str) -> None:
     try:
         follow()
     except Exception as error:  # whatever it is, the next half second tries again
-        log.warning("%s failed and is tried again: %s: %s", path, type(error).__name__, error)
+        if path not in _failing:
+            log.warning("%s fails and is tried again every half second: %s: %s", path, type(error).__name__, error)
+        _failing.add(path)
         close_old_connections()
+    else:
+        if path in _failing:
+            log.info("%s works again", path)
+        _failing.discard(path)

@@ -1,6 +1,7 @@
 """One exec on its way, and the ways in which it can be answered and recorded."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from analytics.models import OperationEvent
@@ -39,18 +40,18 @@ class Call:
         """The canonical op; as sent, cut at 200, where it resolves to none."""
         return self.op.op if self.op else self.name[:200]
 
-
-def keyed(call: Call) -> idempotency.KeyedCall | None:
-    """Return the call under its idempotency key; None without a key, for a dry run and for a read."""
-    if call.key is None or call.dry_run or (call.op is not None and not call.op.is_write):
-        return None
-    return idempotency.KeyedCall(
-        client_id=call.caller.key.client_id,
-        subject=call.caller.subject,
-        key=call.key,
-        op=call.path,
-        fingerprint=idempotency.fingerprint(call.path, call.args),
-    )
+    @cached_property
+    def keyed(self) -> idempotency.KeyedCall | None:
+        """The call under its idempotency key; None without a key, for a dry run and for a read."""
+        if self.key is None or self.dry_run or (self.op is not None and not self.op.is_write):
+            return None
+        return idempotency.KeyedCall(
+            client_id=self.caller.key.client_id,
+            subject=self.caller.subject,
+            key=self.key,
+            op=self.path,
+            fingerprint=idempotency.fingerprint(self.path, self.args),
+        )
 
 
 def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:

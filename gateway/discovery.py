@@ -36,10 +36,9 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> tuple[Catalog,
     except help.BadQuery as error:
         problem = FieldError(f"/{error.field}", "invalid", str(error))
         raise Invalid(str(error), reason="malformed_call", field_errors=[problem]) from None
-    is_search = query.query is not None
     events.later(
         recording.event(
-            OperationEvent.Type.SEARCH if is_search else OperationEvent.Type.HELP,
+            kind_of(body),
             caller=caller,
             trace=trace,
             op=catalog.ops.get(answer.path),
@@ -51,8 +50,15 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> tuple[Catalog,
     return catalog, answer
 
 
+def kind_of(body: dict[str, Any]) -> OperationEvent.Type:
+    """Return what a help body asks for: a search where it has a query, else help."""
+    return OperationEvent.Type.SEARCH if "query" in body else OperationEvent.Type.HELP
+
+
 def from_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the help body that URL parameters stand for. Raises Invalid for a name that is given twice."""
+    """Return the help body that URL parameters stand for. Raises Invalid as a body would be: doubles, NUL."""
+    if any("\x00" in text for name, values in parameters.items() for text in (name, *values)):
+        raise Invalid("A parameter holds a NUL character. Leave it out.", reason="nul_character")
     twice = [name for name, values in parameters.items() if len(values) > 1]
     if twice:
         problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in twice]

@@ -43,7 +43,7 @@ def _answered(call: Call, body: dict[str, Any]) -> Answer:
     except GatewayError as error:
         return _refused(call, error)
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
-        return _refused(call, database.meaning(error, keyed=calls.keyed(call) is not None))
+        return _refused(call, database.meaning(error, keyed=call.keyed is not None))
     except Exception:
         log.exception("exec of %s failed, trace %s", call.path, call.trace.id)
         return _refused(call, Failed("The call failed on our side. Its trace id tells the administrator where."))
@@ -114,8 +114,7 @@ def _example(call: Call) -> str:
 
 def _replayed(call: Call) -> Answer | None:
     """Answer again what an earlier call with this key was answered; it needs permission still, not a live op."""
-    keyed = calls.keyed(call)
-    stored = idempotency.find(keyed, at=call.trace.at) if keyed else None
+    stored = idempotency.find(call.keyed, at=call.trace.at) if call.keyed else None
     if stored is None:
         return None
     if call.op is not None:

@@ -35,7 +35,7 @@ def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalis
     _rename(op, found)
     for name in op.display_only:
         found.args.pop(name, None)
-    _trim_ids(found.args)
+    _trim_ids(op.schema, found.args)
     _translate(op.schema, found.args, found)
     found.args = whole_numbers(op.schema, found.args)
     if "project_id" in op.arguments and context.project_id and "project_id" not in found.args:
@@ -97,16 +97,19 @@ def _meant_name(op: CatalogOp, name: str) -> str:
     return meant if meant in op.arguments else name
 
 
-def _trim_ids(value: Any) -> None:
-    if isinstance(value, list):
+def _trim_ids(schema: dict[str, Any], value: Any) -> None:
+    """Trim ids that the schema names; what lies in a free object such as props is the caller's own."""
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         for item in value:
-            _trim_ids(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if isinstance(item, str) and (name == "id" or name.endswith("_id")):
-                value[name] = item.strip()
-            else:
-                _trim_ids(item)
+            _trim_ids(items, item)
+    if not isinstance(value, dict):
+        return
+    for name, argument in schema.get("properties", {}).items():
+        item = value.get(name)
+        if isinstance(item, str) and (name == "id" or name.endswith("_id")):
+            value[name] = item.strip()
+        elif isinstance(argument, dict):
+            _trim_ids(argument, item)
 
 
 def _drop_blanks(op: CatalogOp, found: Normalised) -> None:

@@ -66,7 +66,7 @@ def _field_errors(
     if kind.name == "required":
         return [_required(path, kind.property, schema)]
     if kind.name in ("additionalProperties", "unevaluatedProperties"):
-        return [_unknown(path, name, schema) for name in kind.unexpected]
+        return [_unknown(path, name, schema) for name in kind.unexpected[:MAX_ERRORS]]
     value = _value_at(instance, path)
     argument = _schema_at(schema, path)
     name = str(path[-1]) if path else "The value"

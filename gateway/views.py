@@ -33,6 +33,7 @@ class GatewayView(APIView):
     http_method_names = ["get", "head", "post"]
     scope: Scope | None = None
     records: OperationEvent.Type | None = None
+    asked: str = ""  # the path as sent, for the event of a call that fails
     taken: Taken | None = None
     caller: Caller | None = None
     trace: Trace
@@ -57,7 +58,12 @@ class GatewayView(APIView):
         envelope = envelopes.failure(None, error, envelopes.meta(self.trace))
         if self.caller is not None and self.records is not None:
             event = recording.event(
-                self.records, caller=self.caller, trace=self.trace, status=error.status, error=envelope["error"]
+                self.records,
+                caller=self.caller,
+                trace=self.trace,
+                name=self.asked,
+                status=error.status,
+                error=envelope["error"],
             )
             events.later(event)
         return answer(envelope, error.status, error.headers)
@@ -91,6 +97,8 @@ class HelpView(GatewayView):
         return response
 
     def _answered(self, body: dict[str, Any]) -> HttpResponse:
+        self.asked = str(body.get("path", ""))
+        self.records = discovery.kind_of(body)
         catalog, found = discovery.ask(body=body, caller=_caller(self), trace=self.trace)
         headers = {"ETag": found.etag, "Gateway-Release": catalog.version}
         return HttpResponse(found.body, content_type=JSON, headers=headers)

@@ -21,7 +21,7 @@ def run(call: Call, work: Work, executor: Executor) -> Answer:
     the idempotency key is free again.
     """
     prepared = executor.prepare(work)
-    keyed = calls.keyed(call)
+    keyed = call.keyed
     deadlines.wait_for_write_lock_at_most(work.deadline)
     with transaction.atomic():
         deadlines.bound_statements(work.deadline)

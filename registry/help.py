@@ -105,6 +105,7 @@ def resolve(catalog: Catalog, view: View, name: str) -> str:
 
 def nearest_ancestor(view: View, path: str) -> str:
     """Return the deepest group above a path that exists and that this caller can read."""
+    path = path[:200]  # no path is longer, and a body may hold a million dots
     while path != ROOT:
         path = parent_of(path)
         if path in view.children:
