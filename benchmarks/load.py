@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import cycle
 
 RECEIVE_BYTES = 65_536
 SILENCE_SECONDS = 30.0  # a server that says nothing for so long has failed
@@ -91,11 +90,6 @@ def drive(
         return _pump(selector, source, seconds, with_heads)
 
 
-def endlessly(requests: Iterable[bytes]) -> Iterator[bytes]:
-    """Return requests that begin again at their end."""
-    return cycle(requests)
-
-
 @dataclass(slots=True)
 class _Line:
     """One connection, on which one request is under way."""
@@ -119,9 +113,7 @@ class _Line:
         return head
 
 
-def _pump(
-    selector: selectors.BaseSelector, source: Iterator[bytes], seconds: float, with_heads: bool
-) -> Measured:
+def _pump(selector: selectors.BaseSelector, source: Iterator[bytes], seconds: float, with_heads: bool) -> Measured:
     found = Measured()
     lines: list[_Line] = [key.data for key in selector.get_map().values()]
     started = time.perf_counter()

@@ -1,5 +1,6 @@
 """Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
 
+from ipaddress import ip_network
 from pathlib import Path
 
 import django_stubs_ext
@@ -60,10 +61,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "config.middleware.Sessions",
+    "config.middleware.Csrf",
+    "config.middleware.Authentication",
+    "config.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -103,7 +104,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 else:
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         {
-            "pool": {"min_size": 1, "max_size": env.int("GATEWAY_DB_POOL_SIZE", default=8), "timeout": 2},
+            # Seconds: how long a call waits for a connection, and how long the pool goes on trying to make one by
+            # itself, ever more seldom; after that the next call makes it try at once.
+            "pool": {
+                "min_size": 1,
+                "max_size": env.int("GATEWAY_DB_POOL_SIZE", default=8),
+                "timeout": 2,
+                "reconnect_timeout": 4,
+            },
             "options": f"-c statement_timeout={DEFAULT_STATEMENT_TIMEOUT_MS}",
         }
     )
@@ -178,6 +186,15 @@ STORAGES = {
 GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
 GATEWAY_BODY_MAX_BYTES = env.int("GATEWAY_BODY_MAX_BYTES", default=1_000_000)
 GATEWAY_IDEMPOTENCY_HOURS = env.int("GATEWAY_IDEMPOTENCY_HOURS", default=24)
+
+# Where outgoing HTTP may go though it is not public, and the ports of public hosts (core/http/addresses.py).
+try:
+    GATEWAY_OUTGOING_ALLOW = [ip_network(cidr.strip()) for cidr in env.list("GATEWAY_OUTGOING_ALLOW", default=[])]
+except ValueError as error:
+    raise ImproperlyConfigured(
+        f"GATEWAY_OUTGOING_ALLOW: {error}. Set it to networks separated by commas: 10.1.0.0/16,fd00:1::/64."
+    ) from error
+GATEWAY_OUTGOING_PORTS = env.list("GATEWAY_OUTGOING_PORTS", cast=int, default=[80, 443])
 
 # The embedded upstreams: a connection's name and the table of its handlers by tool name.
 GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS"}

@@ -52,8 +52,11 @@ def wait_for_write_lock_at_most(deadline: Deadline) -> None:
 def bound_statements(deadline: Deadline) -> None:
     """On PostgreSQL, bound statements and lock waits of the open transaction. Elsewhere do nothing."""
     if connection.vendor == "postgresql":
-        left = str(deadline.left_ms())
+        left = deadline.left_ms()
+        # Of two timeouts at one moment PostgreSQL tells the statement's: a wait for a lock would look like slow work.
+        wait = max(1, left - min(left // 10, 250))
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)", [left, left]
+                "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)",
+                [str(left), str(wait)],
             )

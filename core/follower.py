@@ -41,8 +41,8 @@ def start() -> None:
 def _run() -> None:
     pause = threading.Event()
     while not pause.wait(INTERVAL):
-        close_old_connections()
         poll()
+        close_old_connections()  # until the next poll a pooled connection is the callers'
 
 
 def _call(follow: Callable[[], None], path: str) -> None:

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any
 
 KEPT = 10_000  # buckets; beyond that the full ones are dropped
+ROUNDING = 1e-6  # seconds; what adding up floats may lose must not cost a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,9 @@ class Buckets:
         now = time.monotonic()
         with self._lock:
             full_at = max(self._full_at.get(key, now), now) + 1 / rate
-            if full_at - now > 1:
+            if full_at - now > 1 + ROUNDING:
                 return Taken(allowed=False, remaining=0, retry_after=full_at - now - 1)
             if len(self._full_at) >= KEPT:
                 self._full_at = {kept: at for kept, at in self._full_at.items() if at > now}
             self._full_at[key] = full_at
-        return Taken(allowed=True, remaining=int((1 - (full_at - now)) * rate), retry_after=0.0)
+        return Taken(allowed=True, remaining=int((1 + ROUNDING - (full_at - now)) * rate), retry_after=0.0)

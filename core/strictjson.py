@@ -41,7 +41,7 @@ def loads(raw: bytes) -> Any:
         raise _too_deep() from None
     # The counts bound depth and size from above, so that an ordinary body is not walked at all.
     openings = text.count("{") + text.count("[")
-    if openings > MAX_DEPTH or openings + text.count(",") > MAX_VALUES or "\\u" in text:
+    if openings > MAX_DEPTH or openings + text.count(",") >= MAX_VALUES or "\\u" in text:
         _walk(value)
     return value
 

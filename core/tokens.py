@@ -13,4 +13,4 @@ def _tokenizer() -> splintr.AnyTokenizer:
 
 def count(text: str) -> int:
     """Return the number of o200k_base tokens in a text; special-token names count as ordinary text."""
-    return len(_tokenizer().encode(text))
+    return len(_tokenizer().encode_ordinary(text))

@@ -69,6 +69,7 @@ def read(request: HttpRequest) -> dict[str, Any]:
     """Return the JSON object that a request carries. Raises Invalid: 415, or 400 with the rule that was broken."""
     _check_media_type(request)
     raw = request.body
+    _check_whole(request, raw)
     if not raw:
         raise Invalid('The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json")
     try:
@@ -82,6 +83,15 @@ def read(request: HttpRequest) -> dict[str, Any]:
             field_errors=[FieldError("", "type", "Send an object.", expected="object")],
         )
     return cast("dict[str, Any]", body)
+
+
+def _check_whole(request: HttpRequest, raw: bytes) -> None:
+    """Refuse what Django did not see whole: WSGI has no body without a Content-Length, nor an error for a cut one."""
+    if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
+        raise Invalid("The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required")
+    declared = int(request.META.get("CONTENT_LENGTH") or 0)
+    if len(raw) < declared:
+        raise Invalid(f"The body ended after {len(raw)} of {declared} bytes. Send all of it.", reason="body_cut_off")
 
 
 def _check_media_type(request: HttpRequest) -> None:

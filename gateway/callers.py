@@ -1,7 +1,7 @@
 """Who a call is for and where it comes from: headers, vouched for by the client's key (DESIGN section 4)."""
 
+import random
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,11 +64,15 @@ def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
 def trace_id(meta: Mapping[str, Any]) -> str:
     """Return `tr_` and the trace id of a W3C traceparent header, else a new one."""
     match = _TRACEPARENT.fullmatch(str(meta.get("HTTP_TRACEPARENT", "")))
-    return "tr_" + (match[1] if match and match[1].strip("0") else secrets.token_hex(16))
+    return "tr_" + (match[1] if match and match[1].strip("0") else f"{random.getrandbits(128):032x}")
 
 
 def _subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
-    subject = _text(meta, "HTTP_GATEWAY_SUBJECT") or key.bound_subject
+    named = _text(meta, "HTTP_GATEWAY_SUBJECT")
+    if not named and "HTTP_GATEWAY_SUBJECT" in meta:
+        # Granian hands on a value beyond ASCII as an empty one: it named somebody, who is not the key's own subject.
+        raise _bad_header("HTTP_GATEWAY_SUBJECT", "Send 1 to 200 visible ASCII characters, or leave it out.")
+    subject = named or key.bound_subject
     if subject and not key.may_speak_for(subject):
         raise Denied("This API key may not speak for that subject.", reason="subject_not_allowed")
     return subject

@@ -157,7 +157,6 @@ def _resolved(call: Call) -> CatalogOp:
     raise Missing(
         message,
         reason="unknown_op",
-        help_path=help.nearest_ancestor(call.view, call.path),
         details={"did_you_mean": close} if close else None,
     )
 
@@ -177,7 +176,7 @@ def _validated(call: Call, op: CatalogOp) -> dict[str, Any]:
     if normalise.changes_nothing(op, found.args):
         errors.append(_no_change(op))
     if errors:
-        raise _invalid(call, op, found.args, errors)
+        raise _invalid(call, op, found.without_defaults, errors)
     return found.args
 
 

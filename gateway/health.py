@@ -1,6 +1,6 @@
 """Is it alive, is it ready: for a load balancer, without a key."""
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -28,7 +28,7 @@ def _database() -> str:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return "does not answer"
     return "ok"
 
@@ -36,6 +36,6 @@ def _database() -> str:
 def _release() -> str:
     try:
         catalogs.live()
-    except (catalogs.NothingLive, DatabaseError):
+    except (catalogs.NothingLive, DatabaseError, InterfaceError):
         return "none is live"
     return "ok"

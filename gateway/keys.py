@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from threading import Lock
 
 from django.conf import settings
@@ -114,12 +114,12 @@ def verify(plaintext: str) -> VerifiedKey | None:
 
     Raises TooManyMisses where unknown keys come faster than 50 a second.
     """
-    if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX):
+    if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX) or not plaintext.isprintable():
         return None
-    hashed = _hash(plaintext)
-    key = _memory.verified.get(hashed)
+    name = _memory.name(plaintext)
+    key = _memory.verified.get(name)
     if key is None:
-        key = _look_up(plaintext, hashed)
+        key = _look_up(plaintext, name)
     if key is None or (key.expires_at is not None and key.expires_at <= timezone.now()):
         return None
     _memory.used[key.id] = time.time()
@@ -129,12 +129,12 @@ def verify(plaintext: str) -> VerifiedKey | None:
 def follow() -> None:
     """Drop verified keys that were changed or revoked, and write down when keys were last used. One query."""
     _memory.misses.clear()
-    known = {key.prefix: (hashed, key) for hashed, key in list(_memory.verified.items())}
+    known = {key.prefix: key for key in list(_memory.verified.values())}
     if not known:
         return
     rows = ApiKey.objects.filter(prefix__in=list(known)).annotate(client_changed_at=F("client__updated_at"))
     stamps = {row.prefix: (row.updated_at, row.client_changed_at) for row in rows}
-    for prefix, (_, key) in known.items():
+    for prefix, key in known.items():
         if stamps.get(prefix) != key.stamp:
             _memory.drop(prefix)
     _write_use(list(rows))
@@ -147,23 +147,28 @@ def forget() -> None:
 
 class _Memory:
     def __init__(self) -> None:
-        self.verified: dict[str, VerifiedKey] = {}  # by hash: no key itself stays in memory
-        self.misses: dict[str, float] = {}
+        self.salt = secrets.token_bytes(32)
+        self.verified: dict[bytes, VerifiedKey] = {}  # by name: no key itself stays in memory
+        self.misses: dict[bytes, float] = {}
         self.used: dict[int, float] = {}
         self.lookups = Buckets()
         self.lock = Lock()
 
+    def name(self, plaintext: str) -> bytes:
+        """Return what a key is known by in this process: a hash that, unlike the stored one, holds up no request."""
+        return blake2b(plaintext.encode(), key=self.salt, digest_size=32).digest()
+
     def drop(self, prefix: str) -> None:
         with self.lock:
-            self.verified = {hashed: key for hashed, key in self.verified.items() if key.prefix != prefix}
+            self.verified = {name: key for name, key in self.verified.items() if key.prefix != prefix}
 
-    def add(self, hashed: str, key: VerifiedKey) -> None:
+    def add(self, name: bytes, key: VerifiedKey) -> None:
         with self.lock:
-            self.verified = {**self.verified, hashed: key}
+            self.verified = {**self.verified, name: key}
 
     def clear(self) -> None:
         with self.lock:
-            self.verified, self.misses, self.used = {}, {}, {}
+            self.verified, self.misses, self.used, self.lookups = {}, {}, {}, Buckets()
 
 
 _memory = _Memory()
@@ -173,22 +178,22 @@ def _hash(plaintext: str) -> str:
     return hmac.digest(settings.GATEWAY_KEY_PEPPER.encode(), plaintext.encode(), sha256).hex()
 
 
-def _look_up(plaintext: str, hashed: str) -> VerifiedKey | None:
-    if time.monotonic() - _memory.misses.get(hashed, 0.0) < FORGET_MISS_AFTER:
+def _look_up(plaintext: str, name: bytes) -> VerifiedKey | None:
+    if time.monotonic() - _memory.misses.get(name, 0.0) < FORGET_MISS_AFTER:
         return None
     if not _memory.lookups.take("misses", MISSES_PER_SECOND).allowed:
         raise TooManyMisses
     row = ApiKey.objects.select_related("client").filter(prefix=plaintext[:PREFIX_LENGTH]).first()
     if (
         row is None
-        or not hmac.compare_digest(row.secret_hash, hashed)
+        or not hmac.compare_digest(row.secret_hash, _hash(plaintext))
         or row.revoked_at is not None
         or not row.client.is_active
     ):
-        _memory.misses[hashed] = time.monotonic()
+        _memory.misses[name] = time.monotonic()
         return None
     key = _verified(row)
-    _memory.add(hashed, key)
+    _memory.add(name, key)
     return key
 
 

@@ -20,6 +20,7 @@ class Normalised:
     """The args to validate, and what was done to those that were sent."""
 
     args: dict[str, Any]
+    without_defaults: dict[str, Any] = field(default_factory=dict)  # what a corrected call is made of
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 
@@ -40,6 +41,7 @@ def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalis
     found.args = whole_numbers(op.schema, found.args)
     if "project_id" in op.arguments and context.project_id and "project_id" not in found.args:
         found.args["project_id"] = found.applied_defaults["project_id"] = context.project_id
+    found.without_defaults = dict(found.args)
     fill_defaults(op.schema, found.args)
     return found
 

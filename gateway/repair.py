@@ -7,10 +7,13 @@ from typing import Any
 from core import nearest, strictjson
 from gateway.callers import Context, is_uuid
 from gateway.errors import FieldError
-from gateway.validation import field_errors
+from gateway.validation import field_errors, schema_at
 from registry.catalogs import CatalogOp
 
 MAX_CHARACTERS = 4_000  # of a retry_with: beyond that the echo costs more than the repair saves
+
+
+_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
 
 
 def corrected(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: Context) -> dict[str, Any] | None:
@@ -45,7 +48,7 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
     if name == "project_id" and error.code == "format" and is_uuid(context.project_id):
         args[name] = context.project_id
         return True
-    mend = _value(op.arguments[name], args[name], error.code)
+    mend = _value(schema_at(op.schema, [name]), args[name], error.code)
     if mend is None:
         return False
     args[name] = mend
@@ -54,22 +57,23 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
 
 def _value(argument: dict[str, Any], value: Any, code: str) -> Any:
     if code == "enum" and isinstance(value, str):
-        close = nearest.close(value, [str(option) for option in argument["enum"]], limit=1, cutoff=0.85)
+        close = nearest.close(value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=0.85)
         return close[0] if close else None
     if code != "type":
         return None
     kinds = argument.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
-    if "array" in kinds and not isinstance(value, dict | list):
-        return [value]
-    if not isinstance(value, str):
-        return int(value) if "integer" in kinds and isinstance(value, float) and value.is_integer() else None
+    read = _read(value) if isinstance(value, str) else None
+    if any(_is(read, _TYPES.get(str(kind), ())) for kind in kinds):
+        return read
+    return [value] if "array" in kinds and not isinstance(value, dict | list) else None
+
+
+def _read(text: str) -> Any:
     try:
-        read = strictjson.loads(value.encode())
-    except ValueError:
+        return strictjson.loads(text.encode())
+    except strictjson.NotStrictJSON:
         return None
-    wanted = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
-    return read if any(_is(read, wanted.get(str(kind), ())) for kind in kinds) else None
 
 
 def _is(value: Any, types: Any) -> bool:

@@ -68,7 +68,7 @@ def _field_errors(
     if kind.name in ("additionalProperties", "unevaluatedProperties"):
         return [_unknown(path, name, schema) for name in kind.unexpected[:MAX_ERRORS]]
     value = _value_at(instance, path)
-    argument = _schema_at(schema, path)
+    argument = schema_at(schema, path)
     name = str(path[-1]) if path else "The value"
     expected = signatures.expected(argument, schema)
     message = _message(kind, name, value, argument, expected, id_sources)
@@ -76,12 +76,12 @@ def _field_errors(
 
 
 def _required(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
-    expected = signatures.expected(_schema_at(schema, [*path, name]), schema)
+    expected = signatures.expected(schema_at(schema, [*path, name]), schema)
     return FieldError(pointer([*path, name]), "required", f"{name} is required: {expected}.", expected=expected)
 
 
 def _unknown(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
-    known = list(_schema_at(schema, path).get("properties", {}))
+    known = list(schema_at(schema, path).get("properties", {}))
     close = nearest.close(name, known, limit=1)
     mend = f"Did you mean {close[0]}?" if close else f"Send only {', '.join(known)}." if known else "Send none."
     shown = name if len(name) <= 60 else name[:60] + "…"
@@ -144,7 +144,7 @@ def _value_at(instance: Any, path: list[str | int]) -> Any:
     return instance
 
 
-def _schema_at(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
+def schema_at(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
     """Return the schema that describes a place in the instance, as far as names and items lead there."""
     found: Any = schema
     for part in path:

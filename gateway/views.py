@@ -1,6 +1,7 @@
 """The API's doors. Each checks the body, calls one service and answers."""
 
 import logging
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ from registry import catalogs
 log = logging.getLogger(__name__)
 
 JSON = "application/json"
+PARAMETERS_KEPT = 2_000  # query strings of help, parsed: models walk the same tree again and again
 
 
 class GatewayView(APIView):
@@ -46,8 +48,9 @@ class GatewayView(APIView):
         bodies.check_size(request._request)
         self.perform_authentication(request)
         self.check_throttles(request)
-        self.check_permissions(request)
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
+        self.caller = Caller(key)  # from here on a refusal has an event
+        self.check_permissions(request)
         self.caller = callers.identify(key, request.META)
 
     def perform_authentication(self, request: Request) -> None:
@@ -90,7 +93,7 @@ class HelpView(GatewayView):
         return self._answered(bodies.read(request._request))
 
     def get(self, request: Request) -> HttpResponse:
-        response = self._answered(discovery.from_parameters(_parameters(request._request.GET)))
+        response = self._answered(discovery.from_parameters(_parameters(request._request.META["QUERY_STRING"])))
         if _matches(request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
             response.status_code, response.content = 304, b""
             del response.headers["Content-Type"]
@@ -180,7 +183,9 @@ def _caller(view: GatewayView) -> Caller:
     return view.caller
 
 
-def _parameters(query: QueryDict) -> dict[str, list[str]]:
+@lru_cache(maxsize=PARAMETERS_KEPT)
+def _parameters(query_string: str) -> dict[str, list[str]]:
+    query = QueryDict(query_string.encode("latin-1"))  # WSGI carries bytes as latin-1 (PEP 3333)
     return {str(name): [str(value) for value in values] for name, values in query.lists()}
 
 

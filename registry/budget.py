@@ -18,10 +18,12 @@ def fitted(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None)
     """
     if max_tokens is None or size(body) <= max_tokens:
         return body
+    smallest = body
     for smaller in _ever_smaller(body, schema):
         if size(smaller) <= max_tokens:
             return smaller
-    return smaller
+        smallest = min(smallest, smaller, key=size)
+    return smallest
 
 
 def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
@@ -61,8 +63,8 @@ def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict
         if body.pop(part, None) is not None:
             omitted.append(part)
             yield {**body, "omitted": list(omitted)}
-    if isinstance(body["args"], list):
-        body["args"] = [{key: arg[key] for key in ("name", "type", "required")} for arg in body["args"]]
+    if isinstance(body["args"], list) and any("description" in arg for arg in body["args"]):
+        body["args"] = [{key: arg[key] for key in arg if key != "description"} for arg in body["args"]]
         omitted.append("args.*.description")
     yield {**body, "omitted": list(omitted)} if omitted else dict(body)
 

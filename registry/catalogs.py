@@ -4,6 +4,7 @@ Whatever serves a model goes through `live()` or `get(version)`. A new release i
 swapped, so that every answer is of one release and a cached answer costs no query.
 """
 
+import hashlib
 import json
 import logging
 from collections import OrderedDict
@@ -16,7 +17,6 @@ from typing import Any, TypeVar
 
 import jsonschema_rs
 
-from core import canonical
 from registry import schemas
 from registry.models import ROOT, Activation, Op, Release, parent_of
 
@@ -211,10 +211,9 @@ _lock = Lock()
 
 def _load(version: str) -> Catalog:
     release = Release.objects.get(version=version)
-    content = json.loads(release.content)
-    if canonical.digest(content) != version:
+    if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
-    return build(version, content, release.tokens)
+    return build(version, json.loads(release.content), release.tokens)
 
 
 def _op(entry: dict[str, Any]) -> CatalogOp:

@@ -1,6 +1,6 @@
 """What would break serving: found in files before they are loaded and in the draft before it is published."""
 
-import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +8,6 @@ from typing import Any
 from core import canonical
 from registry import schemas
 from registry.models import ROOT, parent_of
-
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +37,22 @@ def _name_problems(content: dict[str, Any]) -> Iterator[Problem]:
     paths = {op["op"] for op in content["ops"]}
     for op in content["ops"]:
         path = op["op"]
-        if path in groups:
-            yield Problem(path, "op", "A group has this path already. Rename the op or the group.")
-        for name in (path, op["tool_name"], *op.get("aliases", [])):
-            if name in names and not (name == path == names[name]):
+        # A tool may be named by its path, and only that name may stand twice.
+        said = [path, *([op["tool_name"]] if op["tool_name"] != path else []), *op.get("aliases", [])]
+        for name in said:
+            if name in groups:
+                yield Problem(path, "name", f"A group has the path {name} already. Rename one of the two.")
+            if name in names:
                 yield Problem(path, "name", f"{name} already names {names[name]}. Give each name to one op.")
             names[name] = path
         yield from _ancestor_problems(path, groups)
         if (successor := op.get("successor")) and successor not in paths:
             yield Problem(path, "successor", f"{successor} is no op. Name an op that exists.")
-    for group in content["groups"]:
-        yield from _ancestor_problems(group["path"], groups)
+    listed = Counter(group["path"] for group in content["groups"])
+    for path, times in listed.items():
+        if times > 1:
+            yield Problem(path, "path", f"{times} groups have this path. Leave one of them.")
+        yield from _ancestor_problems(path, groups)
 
 
 def _ancestor_problems(path: str, groups: set[str]) -> Iterator[Problem]:
@@ -63,6 +66,8 @@ def _op_problems(op: dict[str, Any]) -> list[Problem]:
     found = [Problem(path, "parameters_schema", message) for message in schemas.problems(schema)]
     if found:
         return found
+    if found := _text_problems(op):
+        return found
     named = schema.get("properties", {})
     for index, example in enumerate(op.get("examples", [])):
         found += [
@@ -75,7 +80,7 @@ def _op_problems(op: dict[str, Any]) -> list[Problem]:
     for name in op.get("display_only", []):
         if name in named:
             found.append(Problem(path, "display_only", f"{name} is an argument. Take it out of one of the two."))
-    return found + _text_problems(op)
+    return found
 
 
 def _text_problems(op: dict[str, Any]) -> list[Problem]:
@@ -83,6 +88,6 @@ def _text_problems(op: dict[str, Any]) -> list[Problem]:
         text = canonical.dumps(op).decode()
     except ValueError as error:
         return [Problem(op["op"], "content", f"{error}. Use text and numbers that JSON can carry.")]
-    if _UNSTORABLE.search(text) or "\\u0000" in text:
-        return [Problem(op["op"], "content", "The text holds a NUL or half a surrogate pair. Delete that character.")]
+    if "\\u0000" in text.replace("\\\\", ""):  # the escape of a NUL, not text that shows one
+        return [Problem(op["op"], "content", "The text holds a NUL character. Delete it.")]
     return []

@@ -188,12 +188,12 @@ def _group(catalog: Catalog, view: View, path: str, query: HelpQuery) -> HelpAns
     page = children[start : start + (query.limit or GROUP_LIMIT)]
     body: dict[str, Any] = {"path": path, "type": "group", "summary": catalog.groups.get(path, "")}
     body["items"] = items = [_item(catalog, child) for child in page]
-    more = start + len(page) < len(children)
-    fits = budget.items_that_fit(body, query.max_tokens)
-    if fits < len(items):
-        body["items"], more = items[:fits], True
-    if more:
-        body["next_cursor"] = _cursor(body["items"][-1]["path"])
+    for count in range(budget.items_that_fit(body, query.max_tokens), 0, -1):
+        body["items"] = items[:count]
+        if start + count < len(children):
+            body["next_cursor"] = _cursor(page[count - 1])
+        if query.max_tokens is None or budget.size(body) <= query.max_tokens:
+            break
     return _answer(_said(body, keep=("items",)), path, len(body["items"]))
 
 
@@ -239,7 +239,7 @@ def _start(children: tuple[str, ...], cursor: str | None) -> int:
     if cursor is None:
         return 0
     try:
-        last = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+        last = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         raise BadQuery("cursor", "The cursor is not one of ours. Send the next_cursor of the page before.") from None
     return sum(child <= last for child in children)

@@ -1,5 +1,6 @@
 """Publishing: freeze the draft into a release and move the one live pointer."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -53,12 +54,14 @@ def freeze(*, by: str, at: datetime) -> Release:
     content = snapshot.draft()
     if problems := checks.problems(content):
         raise NotPublishable(problems)
+    frozen = canonical.dumps(content).decode()
     version = canonical.digest(content)
     release, _ = Release.objects.get_or_create(
         version=version,
         defaults={
-            "content": canonical.dumps(content).decode(),
-            "tokens": token_counts(catalogs.build(version, content)),
+            "content": frozen,
+            # Counted over what will be served, whose keys have the order of the frozen text.
+            "tokens": token_counts(catalogs.build(version, json.loads(frozen))),
             "op_count": len(content["ops"]),
             "created_at": at,
             "created_by": by,
@@ -88,8 +91,12 @@ def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:
 
 
 def token_counts(catalog: catalogs.Catalog) -> dict[str, list[int]]:
-    """Return {op: [tokens of its short help, tokens of its full help]}, counted over the body as sent."""
-    return {path: [_count(catalog, path, form) for form in ("short", "full")] for path in catalog.ops}
+    """Return {op: [tokens of its short help, tokens of its full help]}, counted over the body as sent.
+
+    A retired op has no help.
+    """
+    active = [path for path, op in catalog.ops.items() if op.is_active]
+    return {path: [_count(catalog, path, form) for form in ("short", "full")] for path in active}
 
 
 def _count(catalog: catalogs.Catalog, path: str, form: Any) -> int:

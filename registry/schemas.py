@@ -5,7 +5,9 @@ first, and nothing is published that was not compiled.
 """
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any, NoReturn
+from urllib.parse import unquote
 
 import jsonschema_rs
 
@@ -16,6 +18,8 @@ MAX_ENUM = 500
 MAX_PATTERN = 500
 MAX_APPLICATIONS = 5_000  # of subschemas along one path into an instance of MAX_INSTANCE_DEPTH levels
 MAX_INSTANCE_DEPTH = 32
+
+_UNSENDABLE = "holds text or a number that JSON cannot carry. Delete it."
 
 VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for what models like to spell in words
 
@@ -64,6 +68,8 @@ def problems(schema: object) -> list[str]:
         return [f"The schema is not valid JSON Schema 2020-12 at {where}: {_first_line(error)}."]
     except (RemoteReference, jsonschema_rs.ReferencingError):
         return ["The schema refers to something outside itself. Copy what it refers to under $defs."]
+    except ValueError:  # half a surrogate pair
+        return [f"The schema {_UNSENDABLE}"]
     return []
 
 
@@ -71,13 +77,11 @@ def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Col
     """Return why `instance` does not satisfy a schema that has no problems, a sentence an error, at most 20."""
     if isinstance(instance, dict):
         instance = {name: value for name, value in instance.items() if name not in ignoring}
-    found = []
-    for error in compiled(schema).iter_errors(instance):
-        pointer = "/" + "/".join(str(part) for part in error.instance_path)
-        found.append(f"{pointer}: {_first_line(error)}.")
-        if len(found) == 20:
-            break
-    return found
+    try:
+        errors = list(islice(compiled(schema).iter_errors(instance), 20))
+    except ValueError:  # half a surrogate pair
+        return [f"/: The value {_UNSENDABLE}"]
+    return ["/" + "/".join(map(str, error.instance_path)) + f": {_first_line(error)}." for error in errors]
 
 
 def _refuse(uri: str) -> NoReturn:
@@ -91,6 +95,8 @@ def _first_line(error: jsonschema_rs.ValidationError) -> str:
 def _shape_problems(root: dict[str, Any]) -> list[str]:
     """Visit every subschema once, without recursion: depth, number, and keywords that we do not take."""
     found: list[str] = []
+    places: set[int] = set()
+    references: list[str] = []
     stack: list[tuple[object, int]] = [(root, 1)]
     visited = 0
     while stack:
@@ -102,25 +108,33 @@ def _shape_problems(root: dict[str, Any]) -> list[str]:
             return [f"The schema is nested more than {MAX_DEPTH} levels deep. Make it flatter."]
         if visited > MAX_SUBSCHEMAS:
             return [f"The schema has more than {MAX_SUBSCHEMAS} subschemas. Make it smaller."]
-        found += _keyword_problems(schema, root)
+        found += _keyword_problems(schema)
+        places.add(id(schema))
+        if isinstance(ref := schema.get("$ref"), str):
+            references.append(ref)
         children = [*_in_place(schema), *_any_member(schema), *_named_members(schema)]
         children += _values(schema, "$defs") + _values(schema, "definitions")
         stack += [(child, depth + 1) for child in children]
-    return found
+    return found + [problem for ref in references for problem in _reference_problems(ref, root, places)]
 
 
-def _keyword_problems(schema: dict[str, Any], root: dict[str, Any]) -> list[str]:
+def _reference_problems(ref: str, root: dict[str, Any], places: set[int]) -> list[str]:
+    if not ref.startswith("#"):
+        return ["A $ref leads outside the schema. Copy what it refers to under $defs."]
+    target = resolve(root, ref)
+    # What was not visited was not checked, so a reference may only lead to a subschema that was.
+    if target is None or (isinstance(target, dict) and id(target) not in places):
+        return [f"The reference {ref[:80]} leads nowhere. Define it under $defs."]
+    return []
+
+
+def _keyword_problems(schema: dict[str, Any]) -> list[str]:
     found = []
     dialect = schema.get("$schema", DIALECT)
     if dialect not in (DIALECT, DIALECT + "#"):
         found.append(f"The dialect {str(dialect)[:80]} is not supported; write JSON Schema 2020-12.")
-    if "$dynamicRef" in schema or "$id" in schema or "$anchor" in schema:
+    if any(keyword in schema for keyword in ("$dynamicRef", "$dynamicAnchor", "$id", "$anchor")):
         found.append("$id, $anchor and $dynamicRef are not supported; refer by #/$defs/name.")
-    if isinstance(ref := schema.get("$ref"), str):
-        if not ref.startswith("#"):
-            found.append("A $ref leads outside the schema. Copy what it refers to under $defs.")
-        elif resolve(root, ref) is None:
-            found.append(f"The reference {ref[:80]} leads nowhere. Define it under $defs.")
     if isinstance(enum := schema.get("enum"), list) and len(enum) > MAX_ENUM:
         found.append(f"An enum has more than {MAX_ENUM} values. Take a string, and let an op list the values.")
     if isinstance(pattern := schema.get("pattern"), str) and len(pattern) > MAX_PATTERN:
@@ -146,7 +160,9 @@ def _cost_problems(root: dict[str, Any]) -> list[str]:
         if key in open_here:
             raise RecursionError  # back at itself without having gone one level down
         open_here.add(key)
-        total = 1 + sum(cost(child, levels) for child in _in_place(schema, root))
+        # To tell what its neighbours left unevaluated, an unevaluated… applies all of them again, twice.
+        again = 3 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
+        total = 1 + again * sum(cost(child, levels) for child in _in_place(schema, root))
         total += sum(cost(child, levels - 1) for child in _any_member(schema))
         total += max((cost(child, levels - 1) for child in _named_members(schema)), default=0)
         open_here.remove(key)
@@ -167,6 +183,7 @@ def _in_place(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Ite
         if isinstance(many := schema.get(keyword), list):
             yield from many
     yield from _values(schema, "dependentSchemas")
+    yield from _values(schema, "dependencies")  # of drafts before 2019-09, but the compiler still applies it
     if root is not None and isinstance(ref := schema.get("$ref"), str):
         yield resolve(root, ref)
 
@@ -187,12 +204,13 @@ def _values(schema: dict[str, Any], keyword: str) -> list[object]:
 
 def resolve(root: dict[str, Any], ref: str) -> object:
     """Return what a local reference such as #/$defs/name refers to in a schema, or None."""
-    target: object = root
-    for part in ref.removeprefix("#").split("/")[1:]:
+    start, *parts = unquote(ref.removeprefix("#")).split("/")
+    target: object = root if not start else None  # else an anchor
+    for part in parts:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(target, dict) and key in target:
             target = target[key]
-        elif isinstance(target, list) and key.isdigit() and int(key) < len(target):
+        elif isinstance(target, list) and key.isascii() and key.isdigit() and int(key) < len(target):
             target = target[int(key)]
         else:
             return None

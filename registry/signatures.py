@@ -19,6 +19,7 @@ def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bo
     """Yield (name, schema, required) of each argument, the required ones first."""
     required = schema.get("required", [])
     named = schema.get("properties", {})
+    named = named | {name: {} for name in required if name not in named}
     for name in sorted(named, key=lambda name: name not in required):
         yield name, named[name] if isinstance(named[name], dict) else {}, name in required
 
@@ -38,8 +39,8 @@ def full(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 def one(schema: dict[str, Any], name: str) -> dict[str, Any]:
     """Return everything a schema says of one argument, for help on that argument alone."""
-    argument = schema["properties"][name]
-    entry = _described(name, argument, schema, name in schema.get("required", []))
+    argument, required = next((found, needed) for named, found, needed in properties(schema) if named == name)
+    entry = _described(name, argument, schema, required)
     entry |= {facet: argument[facet] for facet in FACETS if facet in argument}
     if "properties" in argument or "items" in argument:
         entry["schema"] = without_annotations(argument)
@@ -168,8 +169,9 @@ def _placeholder(name: str, argument: dict[str, Any], root: dict[str, Any]) -> A
     if isinstance(ref := argument.get("$ref"), str):
         target = schemas.resolve(root, ref)
         return _placeholder(name, target, {}) if isinstance(target, dict) else "<any>"
-    if "default" in argument:
-        return argument["default"]
+    for keyword in ("default", "const"):
+        if keyword in argument:
+            return argument[keyword]
     if argument.get("enum"):
         return argument["enum"][0]
     kind = argument.get("type")

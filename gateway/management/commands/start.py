@@ -52,7 +52,7 @@ Ctrl-C stops it.
 
 def _port() -> int:
     text = os.environ.get("PORT", "8000")
-    if not text.isdigit() or not 0 < int(text) < 65536:
+    if not text.isdecimal() or not 0 < int(text) < 65536:
         raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65535.")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,7 +68,7 @@ def _dev_env(url: str) -> dict[str, str]:
     path = settings.VAR_DIR / "dev.env"
     known = _read(path)
     wanted = {**known, "GATEWAY_URL": url}
-    if "ADMIN_PASSWORD" not in known:
+    if "ADMIN_PASSWORD" not in known or not _is_user(known.get("ADMIN_USERNAME", "")):
         wanted |= _admin()
     if "GATEWAY_API_KEY" not in known or keys.verify(known["GATEWAY_API_KEY"]) is None:
         wanted |= _key()
@@ -85,6 +85,11 @@ def _read(path: Path) -> dict[str, str]:
         return {}
     lines = (line.partition("=") for line in path.read_text().splitlines())
     return {name: value for name, equals, value in lines if equals}
+
+
+def _is_user(username: str) -> bool:
+    """Whether the database has that user: it may be another one than when dev.env was written."""
+    return get_user_model()._default_manager.filter(username=username).exists()
 
 
 def _admin() -> dict[str, str]:
@@ -107,5 +112,6 @@ def _server_arguments(port: int) -> list[str]:
     return [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
         *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
+        *("--workers-kill-timeout", "5"),  # seconds; else a client that never ends its request outlives Ctrl-C
         *("--no-ws", "--log-level", "warning", "config.wsgi:application"),
     ]

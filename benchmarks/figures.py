@@ -1,0 +1,88 @@
+"""Figures: what was measured, against what, and whether the goal is met."""
+
+import json
+import operator
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a figure is to be: not below, not above, or below a value."""
+
+    sign: str
+    value: float
+
+    def is_met_by(self, value: float) -> bool:
+        return SIGNS[self.sign](value, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.value:g}"
+
+
+SIGNS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
+
+# Ratios and milliseconds of one run on one machine; issue 2, Speed.
+GOALS = {
+    "help.cached.ratio": Goal("≥", 0.9),
+    "exec.read.ratio": Goal("≥", 0.45),
+    "exec.overhead.ms": Goal("<", 1),
+    "scale.help.ratio": Goal("≤", 1.2),
+    "scale.exec.ratio": Goal("≤", 1.2),
+    "memory.worker.mb": Goal("<", 200),
+    "idempotency.ms": Goal("<", 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured value; `against` says what it was held against, how often, and how far the rounds lay apart."""
+
+    name: str
+    value: float
+    unit: str
+    against: str
+
+    @property
+    def goal(self) -> Goal | None:
+        return GOALS.get(self.name)
+
+    @property
+    def met(self) -> bool:
+        """A figure without a goal has met it."""
+        return self.goal is None or self.goal.is_met_by(self.value)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as it stands in var/bench.json; the goal's sign is not told there, `met` is."""
+        return asdict(self) | {"goal": self.goal.value if self.goal else None, "met": self.met}
+
+
+def median(name: str, rounds: Sequence[float], unit: str, against: str) -> Figure:
+    """Return the median of the rounds, saying how many there were and the least and the most of them."""
+    spread = f"{len(rounds)} rounds, {min(rounds):.3g} to {max(rounds):.3g}"
+    return Figure(name, round(statistics.median(rounds), 3), unit, f"{against}; {spread}")
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Return a percentile, 1 to 99, of two values or more."""
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Return the figures as lines for a terminal."""
+    rows = [("figure", "value", "unit", "goal", "", "against")]
+    for figure in figures:
+        told = "" if figure.goal is None else "met" if figure.met else "MISSED"
+        rows.append((figure.name, f"{figure.value:g}", figure.unit, str(figure.goal or ""), told, figure.against))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return "\n".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]) for row in rows
+    )
+
+
+def write(figures: Sequence[Figure], path: Path) -> None:
+    """Write the figures as a JSON list."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_text(json.dumps([figure.as_dict() for figure in figures], indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,138 @@
+"""Where it is measured: databases filled with catalogs of each size, and servers on them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import psycopg
+from psycopg import sql
+
+from benchmarks import servers
+from benchmarks.load import request
+from benchmarks.servers import Server
+from tests import databases
+
+SUBJECT = "benchmark-user"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A filled database: how to reach it, a key, ids of tasks, and the seconds that publish and load took."""
+
+    url: str
+    key: str
+    tasks: list[str]
+    publish_s: float
+    load_s: float
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a chat service sends with every call."""
+        return {
+            "Authorization": f"Bearer {self.key}",
+            "Gateway-Subject": SUBJECT,
+            "Gateway-Session": "benchmark-session",
+            "Gateway-Turn": "turn-1",
+        }
+
+    def help(self, **parameters: str) -> bytes:
+        """Return a request for help with these parameters."""
+        query = "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
+        return request("GET", f"/api/v1/help?{query}", self.headers)
+
+    def exec(self, op: str, args: dict[str, Any], **more: str) -> bytes:
+        """Return a request to run an op."""
+        body = json.dumps({"op": op, "args": args, **more}, separators=(",", ":")).encode()
+        return request("POST", "/api/v1/exec", self.headers, body)
+
+
+class Lab:
+    """Fills each database once in a run, in a temporary folder or in a PostgreSQL of our own name."""
+
+    def __init__(self, folder: Path, postgres_url: str | None) -> None:
+        self.postgres_url = postgres_url
+        self._folder = folder
+        self._prepared: dict[str, Prepared] = {}
+
+    def sqlite(self, ops: int) -> Prepared:
+        """Return an SQLite database with that many ops."""
+        return self._filled(f"sqlite:///{self._folder / f'{ops}.sqlite3'}", ops)
+
+    def postgres(self, ops: int) -> Prepared | None:
+        """Return the PostgreSQL database, with as many ops as when it was first asked for; None where there is none."""
+        return self._filled(self.postgres_url, ops) if self.postgres_url else None
+
+    def gateway(self, prepared: Prepared) -> AbstractContextManager[Server]:
+        """Serve the gateway on a database."""
+        return servers.serving(servers.GATEWAY, environment(prepared.url), probe="/readyz")
+
+    def bare(self, answer: bytes) -> AbstractContextManager[Server]:
+        """Serve the bare Django REST framework, whose GET answers these bytes."""
+        settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.bare.settings", "BENCHMARKS_ANSWER": answer.decode()}
+        return servers.serving(servers.BARE, settings, probe="/api/v1/help")
+
+    def _filled(self, url: str, ops: int) -> Prepared:
+        if url not in self._prepared:
+            print(f"Filling {url.partition(':')[0]} with {ops} ops", file=sys.stderr, flush=True)
+            command = [sys.executable, "manage.py", "prepare_benchmark", str(ops)]
+            # A process group of its own would outlive Ctrl-C: this one ends with us.
+            done = subprocess.run(
+                command, cwd=servers.ROOT, env=os.environ | environment(url), stdout=subprocess.PIPE, check=True
+            )
+            self._prepared[url] = Prepared(url=url, **json.loads(done.stdout))
+        return self._prepared[url]
+
+
+def environment(url: str) -> dict[str, str]:
+    """Return the variables of a gateway on a database, which keep whatever stands in .env and var/ out of it."""
+    return {
+        "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
+        "GATEWAY_ENV": "local",
+        "DATABASE_URL": url,
+        "SECRET_KEY": "of no use outside a benchmark, and made for nothing else",
+        "GATEWAY_KEY_PEPPER": "of no use outside a benchmark either",
+        "LOG_LEVEL": "WARNING",
+    }
+
+
+@contextmanager
+def opened() -> Iterator[Lab]:
+    """Open a lab and leave nothing of it behind. Without a PostgreSQL it has none."""
+    with TemporaryDirectory(prefix="gateway-bench-") as folder:
+        try:
+            with databases.postgres() as found, _own_database(found.url) as url:
+                yield Lab(Path(folder), url)
+        except databases.NoPostgres as error:
+            print(f"What needs PostgreSQL is left out: {error}", file=sys.stderr)
+            yield Lab(Path(folder), None)
+
+
+@contextmanager
+def _own_database(url: str) -> Iterator[str]:
+    """Make an empty database beside the one that a URL names, and drop it in the end."""
+    name = f"{databases.NAME}_bench"
+    _alone_in(url, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)  # what a killed run has left
+    _alone_in(url, "CREATE DATABASE {}", name)
+    try:
+        yield _renamed(url, name)
+    finally:
+        _alone_in(url, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+
+def _alone_in(url: str, statement: str, name: str) -> None:
+    with psycopg.connect(_renamed(url, "postgres"), autocommit=True) as connection:
+        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+
+
+def _renamed(url: str, name: str) -> str:
+    parts = urlsplit(url)
+    folder = parts.path.rpartition("/")[0]  # of a socket, in postgres:////folder/name
+    return f"{parts.scheme}://{parts.netloc}{folder}/{name}?{parts.query}"

@@ -1,0 +1,228 @@
+"""What is measured and how. Ratios are of interleaved rounds, A B A B …, within one run, so that whatever else the
+machine is doing meets both sides; each figure is the median of its rounds.
+
+Every server runs as `make run` runs the gateway: Granian, WSGI, 2 workers of 4 blocking threads, loopback.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, cycle, islice
+from statistics import median as middle
+from typing import Any
+
+from benchmarks import figures, load, memory, synthetic
+from benchmarks.figures import Figure, percentile
+from benchmarks.lab import Lab, Prepared
+from benchmarks.load import Address, once
+
+CONNECTIONS = 16
+ROUNDS = 9
+ROUND_SECONDS = 1.5
+SMALL, USUAL, LARGE = 100, 1_000, 10_000  # ops in a catalog
+SAMPLE = 100  # ops, spread over a catalog, that a round walks through
+PAIRS = 300  # keyed and unkeyed writes a round
+
+BARE_GET = "bare DRF GET of the same bytes, CommonMiddleware alone, concurrency 16"
+BARE_POST = "bare DRF POST, CommonMiddleware alone, concurrency 16"
+
+_TIMING = re.compile(rb"server-timing: total;dur=([\d.]+), handler;dur=([\d.]+)", re.IGNORECASE)
+
+
+def cached_help(lab: Lab) -> list[Figure]:
+    """Cached help of one op, with its key, every middleware and its event, against a bare DRF GET."""
+    prepared = lab.sqlite(USUAL)
+    sent = prepared.help(path=synthetic.ops(4)[3]["op"])
+    with lab.gateway(prepared) as gateway:
+        answer = once(gateway.address, sent)
+        with lab.bare(answer) as bare:
+            if once(bare.address, sent) != answer:
+                raise load.BadAnswer("The bare server answers other bytes than the gateway.")
+            rates = _rates(gateway.address, bare.address, [sent])
+    return _of_rates("help.cached.ratio", "help.requests_per_s", rates, BARE_GET)
+
+
+def exec_read(lab: Lab) -> list[Figure]:
+    """A read of one row, with its key, validation and event, against a bare DRF POST; on SQLite as shipped."""
+    return _exec_read(lab, lab.sqlite(USUAL), "exec.read.ratio", "exec.requests_per_s", "")
+
+
+def exec_read_on_postgres(lab: Lab) -> list[Figure]:
+    """The same on PostgreSQL."""
+    prepared = lab.postgres(USUAL)
+    names = ("exec.read.postgres.ratio", "exec.postgres.requests_per_s")
+    return _exec_read(lab, prepared, *names, " (gateway on PostgreSQL)") if prepared else []
+
+
+def overhead(lab: Lab) -> list[Figure]:
+    """What the gateway adds to a handler, as the process itself tells in Server-Timing."""
+    prepared = lab.sqlite(USUAL)
+    sent = _reads(prepared)
+    with lab.gateway(prepared) as gateway:
+        _warm(gateway.address, sent)
+        rounds = [_overhead(gateway.address, sent) for _ in range(ROUNDS)]
+    against = "total less handler of Server-Timing, p50, concurrency 1"
+    return [figures.median("exec.overhead.ms", rounds, "ms", against)]
+
+
+def scale(lab: Lab) -> list[Figure]:
+    """p50 over HTTP at concurrency 1 with 10,000 ops over that with 100, ops spread over the whole catalog."""
+    large, small = lab.sqlite(LARGE), lab.sqlite(SMALL)
+    with lab.gateway(large) as many, lab.gateway(small) as few:
+        found = []
+        for name, asked in (("scale.help.ratio", _helps), ("scale.exec.ratio", _execs)):
+            sides = [(many.address, asked(large, LARGE)), (few.address, asked(small, SMALL))]
+            for address, sent in sides:
+                _warm(address, sent)
+            pairs = [[_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
+            against = f"p50 over HTTP with {LARGE:,} ops over that with {SMALL}, concurrency 1"
+            found.append(figures.median(name, [much / little for much, little in pairs], "ratio", against))
+        found.append(_search(large, many.address))
+    return found
+
+
+def publishing(lab: Lab) -> list[Figure]:
+    """How long it takes to publish a draft and to load a release into memory."""
+    found = []
+    for number in (USUAL, LARGE):
+        prepared = lab.sqlite(number)
+        told = f"{number:,} ops, once, on SQLite"
+        found += [
+            Figure(f"publish.{number}.s", round(prepared.publish_s, 2), "s", f"checks, token counts; {told}"),
+            Figure(f"load.{number}.s", round(prepared.load_s, 2), "s", f"hash, catalog; {told}"),
+        ]
+    return found
+
+
+def worker_memory(lab: Lab) -> list[Figure]:
+    """The largest worker once help (short and full) of every op was served and every read was run."""
+    if not memory.is_told():
+        print("memory.worker.mb is left out: this system has no /proc.", file=sys.stderr)
+        return []
+    prepared = lab.sqlite(USUAL)
+    names = [op["op"] for op in synthetic.ops(USUAL)]
+    sent = [
+        *(prepared.help(path=name, format=form) for name in names for form in ("short", "full")),
+        *_execs(prepared, USUAL, sample=USUAL),
+        *_reads(prepared),
+    ]
+    with lab.gateway(prepared) as gateway:
+        for _ in range(3):  # a connection stays with one worker: whichever it is has then seen all
+            load.drive(gateway.address, sent)
+        load.drive(gateway.address, islice(cycle(_reads(prepared)), 5_000), connections=CONNECTIONS)
+        value = memory.largest_child_mb(gateway.pid)
+    against = f"RSS of the largest of 2 workers, {USUAL:,} ops, after help of every op and {len(sent):,} other calls"
+    return [Figure("memory.worker.mb", round(value, 1), "MB", against)]
+
+
+def idempotency(lab: Lab) -> list[Figure]:
+    """What a key costs a small write on PostgreSQL: calls with and without one take turns."""
+    prepared = lab.postgres(USUAL)
+    if prepared is None:
+        return []
+    with lab.gateway(prepared) as gateway:
+        load.drive(gateway.address, chain.from_iterable(_pairs(prepared, "warm")), connections=CONNECTIONS)
+        rounds = [_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
+    against = f"p50 with a key less p50 without, PostgreSQL, concurrency 1, {PAIRS} pairs a round"
+    return [figures.median("idempotency.ms", rounds, "ms", against)]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measurement and the figures that come of it."""
+
+    names: tuple[str, ...]
+    run: Callable[[Lab], list[Figure]]
+
+
+MEASURES = (
+    Measure(("help.cached.ratio", "help.requests_per_s"), cached_help),
+    Measure(("exec.read.ratio", "exec.requests_per_s"), exec_read),
+    Measure(("exec.read.postgres.ratio", "exec.postgres.requests_per_s"), exec_read_on_postgres),
+    Measure(("exec.overhead.ms",), overhead),
+    Measure(("scale.help.ratio", "scale.exec.ratio", "search.p95.ms"), scale),
+    Measure(("memory.worker.mb",), worker_memory),
+    Measure(("idempotency.ms",), idempotency),
+    Measure(tuple(f"{step}.{number}.s" for number in (USUAL, LARGE) for step in ("publish", "load")), publishing),
+)
+
+
+def _exec_read(lab: Lab, prepared: Prepared, ratio: str, rate: str, where: str) -> list[Figure]:
+    sent = _reads(prepared)
+    with lab.gateway(prepared) as gateway, lab.bare(b"{}") as bare:
+        rates = _rates(gateway.address, bare.address, sent)
+    return _of_rates(ratio, rate, rates, BARE_POST + where)
+
+
+def _rates(ours: Address, bare: Address, sent: Sequence[bytes]) -> list[tuple[float, float]]:
+    """Return requests a second of both, round by round."""
+    for address in (ours, bare):
+        _warm(address, sent)
+    return [(_rate(ours, sent), _rate(bare, sent)) for _ in range(ROUNDS)]
+
+
+def _of_rates(ratio: str, rate: str, rates: list[tuple[float, float]], against: str) -> list[Figure]:
+    bare = f"{against} ({middle(bare for _, bare in rates):.0f}/s)"
+    return [
+        figures.median(ratio, [ours / bare for ours, bare in rates], "ratio", bare),
+        figures.median(rate, [ours for ours, _ in rates], "1/s", "concurrency 16"),
+    ]
+
+
+def _rate(address: Address, sent: Sequence[bytes]) -> float:
+    return load.drive(address, cycle(sent), connections=CONNECTIONS, seconds=ROUND_SECONDS).per_second
+
+
+def _warm(address: Address, sent: Sequence[bytes]) -> None:
+    """Have both workers answer everything, so that what is kept is there."""
+    load.drive(address, chain.from_iterable([sent] * 8), connections=CONNECTIONS)
+    load.drive(address, cycle(sent), connections=CONNECTIONS, seconds=1)
+
+
+def _p50(address: Address, sent: Sequence[bytes], seconds: float) -> float:
+    return middle(load.drive(address, cycle(sent), seconds=seconds).latencies)
+
+
+def _overhead(address: Address, sent: Sequence[bytes]) -> float:
+    found = load.drive(address, cycle(sent), seconds=0.5, with_heads=True)
+    timings = [match.groups() for head in found.heads if (match := _TIMING.search(head))]
+    return middle(float(total) - float(handler) for total, handler in timings)
+
+
+def _search(prepared: Prepared, address: Address) -> Figure:
+    sent = [prepared.help(query=f"{op['action']} {op['entity'].replace('_', ' ')}") for op in _spread(LARGE, SAMPLE)]
+    load.drive(address, sent, connections=CONNECTIONS)
+    found = load.drive(address, chain.from_iterable([sent] * 5))
+    against = f"{LARGE:,} ops, {5 * SAMPLE} searches of three words over HTTP, concurrency 1"
+    return Figure("search.p95.ms", round(percentile(found.latencies, 95), 2), "ms", against)
+
+
+def _key_cost(address: Address, prepared: Prepared, name: str) -> float:
+    found = load.drive(address, chain.from_iterable(_pairs(prepared, name))).latencies
+    return middle(found[0::2]) - middle(found[1::2])
+
+
+def _pairs(prepared: Prepared, name: str) -> Iterator[tuple[bytes, bytes]]:
+    for number, task in enumerate(islice(cycle(prepared.tasks), PAIRS)):
+        args = {"task_id": task, "priority": number % 5 + 1}
+        keyed = prepared.exec(synthetic.WRITE["op"], args, idempotency_key=f"{name}-{number}")
+        yield keyed, prepared.exec(synthetic.WRITE["op"], args)
+
+
+def _reads(prepared: Prepared) -> list[bytes]:
+    return [prepared.exec(synthetic.READ["op"], {"task_id": task}) for task in prepared.tasks]
+
+
+def _helps(prepared: Prepared, number: int) -> list[bytes]:
+    return [prepared.help(path=op["op"]) for op in _spread(number, SAMPLE)]
+
+
+def _execs(prepared: Prepared, number: int, sample: int = SAMPLE) -> list[bytes]:
+    read = [op for op in _spread(number, sample) if op["kind"] == "read"]
+    return [prepared.exec(op["op"], op["examples"][0]["args"]) for op in read]
+
+
+def _spread(number: int, sample: int) -> list[dict[str, Any]]:
+    """Return so many ops, evenly spread over a catalog."""
+    return synthetic.ops(number)[:: number // sample]

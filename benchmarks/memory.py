@@ -1,0 +1,32 @@
+"""How much memory a server's workers hold, read from /proc (Linux)."""
+
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+def is_told() -> bool:
+    """Whether this system tells."""
+    return (PROC / "self" / "status").exists()
+
+
+def largest_child_mb(pid: int) -> float:
+    """Return the resident set size of a process's largest child, in MB (10^6 bytes)."""
+    return max(_resident_bytes(child) for child in _children(pid)) / 1e6
+
+
+def _children(pid: int) -> list[Path]:
+    return [status.parent for status in PROC.glob("[0-9]*/status") if _field(status, "PPid") == str(pid)]
+
+
+def _resident_bytes(process: Path) -> int:
+    return int(_field(process / "status", "VmRSS").split()[0]) * 1024
+
+
+def _field(status: Path, name: str) -> str:
+    """Return a field of a status file; "0" where there is none or the process is gone by now."""
+    try:
+        lines = status.read_text().splitlines()
+    except OSError:
+        return "0"
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:")), "0")

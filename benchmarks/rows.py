@@ -1,0 +1,64 @@
+"""The rows that a benchmark needs: a catalog of synthetic ops, tasks to read, a key without a limit in reach."""
+
+from collections import defaultdict
+from typing import Any
+
+from django.utils import timezone
+
+from benchmarks import synthetic
+from gateway import keys
+from gateway.models import Client
+from registry import releases, snapshot
+from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
+from workspace.models import Project, Task
+
+TASKS = 500
+RATE = 1_000_000  # requests a second: the limiter works and never refuses
+BY = "benchmarks"
+
+
+def make_ops(number: int) -> None:
+    """Write that many synthetic ops, and the read and the write, into the draft of an empty database."""
+    entries = [synthetic.READ, synthetic.WRITE, *synthetic.ops(number)]
+    Group.objects.bulk_create(Group(path=path, summary=summary) for path, summary in synthetic.groups(entries).items())
+    connection = Connection.objects.create(name=synthetic.CONNECTION)
+    made = Op.objects.bulk_create([_op(entry, connection) for entry in entries], batch_size=500)
+    children: dict[type, list[Any]] = defaultdict(list)
+    for op, entry in zip(made, entries, strict=True):
+        for child in _children(op, entry):
+            children[type(child)].append(child)
+    for model, listed in children.items():
+        model._default_manager.bulk_create(listed, batch_size=500)  # type: ignore[attr-defined]
+
+
+def publish() -> str:
+    """Publish the draft and return the release's version."""
+    return releases.publish(note="Benchmark", by=BY, at=timezone.now()).version
+
+
+def make_key() -> str:
+    """Return a new key with every scope."""
+    _, plaintext = keys.create(client=Client.objects.create(name=BY), by=BY, rate=RATE)
+    return plaintext
+
+
+def make_tasks() -> list[str]:
+    """Make one project of tasks and return their ids."""
+    project = Project.objects.create(name="Benchmark", type_key="project.technical.benchmark", created_by=BY)
+    tasks = [Task(project=project, title=f"Task {number}", created_by=BY) for number in range(TASKS)]
+    return [str(task.pk) for task in Task.objects.bulk_create(tasks)]
+
+
+def _op(entry: dict[str, Any], connection: Connection) -> Op:
+    return Op(connection=connection, **{name: entry[name] for name in snapshot.OP_FIELDS if name in entry})
+
+
+def _children(op: Op, entry: dict[str, Any]) -> list[Any]:
+    kinds = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
+    rules = [
+        PolicyRule(op=op, kind=kinds[key], text=text, position=position)
+        for key, texts in entry.get("policy", {}).items()
+        for position, text in enumerate(texts)
+    ]
+    examples = [Example(op=op, position=at, **said) for at, said in enumerate(entry.get("examples", []))]
+    return [*rules, *examples, *(OpAlias(op=op, name=name) for name in entry.get("aliases", []))]

@@ -1,0 +1,91 @@
+"""Servers of a benchmark: started as `make run` starts the gateway's, stopped whatever happens."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.load import Address, BadAnswer, once, request
+
+ROOT = Path(__file__).resolve().parent.parent
+
+GATEWAY = "config.wsgi:application"
+BARE = "benchmarks.bare.wsgi:application"
+
+START_SECONDS = 30
+STOP_SECONDS = 10
+
+
+class NotServing(Exception):
+    """A server ended, or did not answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server: where it listens, and the process whose children are its workers."""
+
+    address: Address
+    pid: int
+
+
+def arguments(port: int, application: str) -> list[str]:
+    """Return what follows "python -m granian". A test holds it against what `manage.py start` gives."""
+    return [
+        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
+        *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
+        *("--no-ws", "--log-level", "warning", application),
+    ]
+
+
+@contextmanager
+def serving(application: str, environment: Mapping[str, str], *, probe: str) -> Iterator[Server]:
+    """Run a server until the block ends; it is up once GET `probe` answers 200. Raises NotServing."""
+    port = _free_port()
+    # A session of its own: Ctrl-C is for us, and we stop the server in order.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "granian", *arguments(port, application)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+    try:
+        address = ("127.0.0.1", port)
+        _wait(process, address, request("GET", probe, {}))
+        yield Server(address, process.pid)
+    finally:
+        _stop(process)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait(process: "subprocess.Popen[bytes]", address: Address, sent: bytes) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise NotServing(f"The server ended with code {process.returncode}.")
+        with suppress(OSError, BadAnswer):
+            once(address, sent)
+            return
+        time.sleep(0.05)
+    raise NotServing(f"The server did not answer within {START_SECONDS} seconds.")
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Ask the server to end; kill what is left of its session then."""
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_SECONDS)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

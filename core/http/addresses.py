@@ -1,0 +1,86 @@
+"""Which addresses may be called. Public ones on the usual ports, and what an administrator allowed (docs/adr/0008)."""
+
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+from django.conf import settings
+
+from core.http.errors import AddressRefused
+
+# Not public, whatever `is_global` says: Python 3.11 to 3.13 disagree on several of these and know nothing of others.
+NOT_PUBLIC = tuple(
+    ip_network(network)
+    for network in (
+        "100.64.0.0/10",  # carrier-grade NAT (RFC 6598); a cloud's metadata at 100.100.100.200
+        "168.63.129.16/32",  # Azure's host agent, reachable from virtual machines only
+        "192.0.0.0/24",  # IETF assignments (RFC 6890); a cloud's metadata at 192.0.0.192
+        "192.88.99.0/24",  # 6to4 relays (RFC 7526)
+        "198.18.0.0/15",  # benchmarks (RFC 2544)
+        "224.0.0.0/3",  # multicast, reserved, broadcast
+        # IPv6 outside of 2000::/3 is no global unicast: unspecified, loopback, IPv4-mapped and -compatible, NAT64
+        # (64:ff9b::/96, 64:ff9b:1::/48), discard, unique local, link-local, site-local, multicast.
+        "::/3",
+        "4000::/2",
+        "8000::/1",
+        "2001::/23",  # IETF assignments (RFC 2928): Teredo, benchmarks, ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which holds an IPv4 address
+        "3fff::/20",  # documentation (RFC 9637)
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One answer of the resolver, as a socket takes it."""
+
+    family: socket.AddressFamily
+    target: tuple[Any, ...]  # (address, port), and flow and scope for IPv6
+
+
+def checked(host: str, port: int, *, seconds: float) -> list[Address]:
+    """Resolve a host once and return its addresses in the resolver's order; raises AddressRefused.
+
+    One address that may not be called refuses them all. A name with a public and a private address is either broken or
+    an attempt to have us pick the wrong one, and a rule that depends on the pick would not be a rule.
+    """
+    found = _resolved(host, port, seconds)
+    if not found or not all(may_call(address.target[0], port) for address in found):
+        raise AddressRefused
+    return found
+
+
+def may_call(address: str, port: int) -> bool:
+    """Whether an address is public and the port usual, or an allowed network holds it, then on any port."""
+    ip = ip_address(address)
+    if any(ip in network for network in settings.GATEWAY_OUTGOING_ALLOW):
+        return True
+    return port in settings.GATEWAY_OUTGOING_PORTS and is_public(ip)
+
+
+def is_public(ip: IPv4Address | IPv6Address) -> bool:
+    """Whether an address belongs to the public Internet and to one host there."""
+    return ip.is_global and not any(ip in network for network in NOT_PUBLIC)
+
+
+def _resolved(host: str, port: int, seconds: float) -> list[Address]:
+    # getaddrinfo knows no time limit, so it runs beside us. The thread is a daemon and ends when the resolver gives
+    # up; a pool would let a few slow names hold up all others.
+    answer: SimpleQueue[list[Address]] = SimpleQueue()
+    Thread(target=lambda: answer.put(_looked_up(host, port)), name="resolver", daemon=True).start()
+    try:
+        return answer.get(timeout=seconds)
+    except Empty:
+        return []
+
+
+def _looked_up(host: str, port: int) -> list[Address]:
+    try:  # bytes go to the resolver as they are; the URL has been through IDNA already
+        found = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError):
+        return []
+    return [Address(family, target) for family, _, _, _, target in found]

@@ -1,0 +1,131 @@
+"""One guarded call to another server: `http.request(…)`. Nothing else in this project opens a connection outwards.
+
+The library's own client is left out: it keeps cookies, reads proxies and passwords from the environment, logs whole
+URLs, and carries headers of any name across redirects. Its transport, with our sockets below, is all we need.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpcore2
+import httpx2
+
+from core.deadlines import Deadline
+from core.http import bodies, hops
+from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
+from core.http.network import Backend, Exchange, current
+
+CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
+READ_SECONDS = 10.0  # between two pieces of an answer; the deadline bounds the whole
+IDLE_SECONDS = 15.0  # that an unused connection is kept
+CONNECTIONS = 64
+MAX_REDIRECTS = 5
+MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)  # what an answer holds is for its caller, not for logs
+class Response:
+    """An answer, whatever its status: the URL it came from in the end, lower-case headers, the unpacked body."""
+
+    status: int
+    url: str
+    headers: dict[str, str]
+    body: bytes
+    redirects: int
+
+
+class Transport(httpx2.HTTPTransport):
+    """The library's transport over our sockets, which its constructor does not take."""
+
+    def __init__(self) -> None:
+        context = httpx2.create_ssl_context(trust_env=False)
+        super().__init__(verify=context, trust_env=False)
+        self._pool.close()  # an AttributeError, and no call at all, should the library ever keep its pool elsewhere
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=context,
+            max_connections=CONNECTIONS,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=Backend(),
+        )
+
+
+_transports: dict[int, Transport] = {}  # by process id: a fork must not use its parent's sockets, nor close them
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+    deadline: Deadline,
+    max_bytes: int = MAX_BYTES,
+    follow_redirects: bool = True,
+) -> Response:
+    """Send one request and return the answer; raises an OutgoingError.
+
+    `max_bytes` bounds the body as sent and as unpacked. Every connection, a redirect's too, is made to an address
+    that `core.http.addresses` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
+    without headers that could be credentials, else the redirect itself is the answer. Nothing is retried.
+    """
+    hop = hops.first(method, url, headers or {}, body)
+    for redirects in range(MAX_REDIRECTS + 1):
+        with _answer(hop, deadline) as answer:
+            following = hops.following(hop, answer) if follow_redirects else None
+            if following is None:
+                content = bodies.content(answer, max_bytes)
+                return Response(answer.status_code, str(hop.url), dict(answer.headers), content, redirects)
+        hop = following
+    raise TooManyRedirects
+
+
+def transport() -> Transport:
+    """Return this process's one transport, made when first needed (its TLS context takes tens of milliseconds)."""
+    mine = _transports.get(os.getpid())
+    if mine is None:  # two threads may both make one; the first to come here is kept
+        mine = _transports.setdefault(os.getpid(), Transport())
+    return mine
+
+
+def forget() -> None:
+    """Close this process's connections; the next call makes a new transport."""
+    mine = _transports.pop(os.getpid(), None)
+    if mine is not None:
+        mine.close()
+
+
+@contextmanager
+def _answer(hop: hops.Hop, deadline: Deadline) -> Iterator[httpx2.Response]:
+    """Yield the answer, its body still to be read. What fails until the body is read gets its name here."""
+    exchange = Exchange(deadline)
+    token = current.set(exchange)
+    try:
+        answer = transport().handle_request(_request(hop, exchange))
+        exchange.head_left = None
+        try:
+            yield answer
+        finally:
+            answer.close()
+    except (httpx2.LocalProtocolError, UnicodeError):
+        raise BadRequest from None
+    except httpx2.TimeoutException:  # no connection became free
+        raise TimedOut from None
+    except httpx2.ProtocolError:
+        raise BrokenAnswer from None
+    except httpx2.TransportError:
+        raise Unreachable from None
+    finally:
+        current.reset(token)
+
+
+def _request(hop: hops.Hop, exchange: Exchange) -> httpx2.Request:
+    timeouts = {
+        "connect": CONNECT_SECONDS,
+        "read": READ_SECONDS,
+        "write": READ_SECONDS,
+        "pool": exchange.seconds(CONNECT_SECONDS),
+    }
+    headers = hop.headers | {"accept-encoding": "gzip"}
+    return httpx2.Request(hop.method, hop.url, headers=headers, content=hop.body, extensions={"timeout": timeouts})

@@ -1,0 +1,53 @@
+"""What journeys through the API share: how an envelope is checked, wherever it comes from."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from analytics import events
+from analytics.models import OperationEvent
+from gateway.errors import Code
+from tests.conftest import Api
+
+SECRET = "canary-7f3a91c0-sent-but-never-told"
+
+
+def refused(response: HttpResponse, status: int, reason: str) -> dict[str, Any]:
+    """Hold an answer against what every error of the API promises, and return its `error`."""
+    envelope = response.json()
+    text = response.content.decode()
+    assert (response.status_code, envelope["error"]["details"]["reason"]) == (status, reason), text
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Gateway-Trace"] == envelope["meta"]["trace_id"]
+    assert envelope["ok"] is False
+    assert set(envelope) == {"op", "ok", "error", "meta"}
+    assert set(envelope["error"]) == {"code", "message", "details", "help_path"}
+    assert envelope["error"]["code"] in Code.values
+    assert {"trace_id", "latency_ms", "warnings"} <= set(envelope["meta"])
+    assert "Traceback" not in text
+    assert SECRET not in text
+    error: dict[str, Any] = envelope["error"]
+    return error
+
+
+@pytest.fixture
+def told(db: None) -> Callable[[], list[OperationEvent]]:
+    """Return the operation events recorded so far, oldest first."""
+
+    def read() -> list[OperationEvent]:
+        events.flush()
+        return list(OperationEvent.objects.order_by("id"))
+
+    return read
+
+
+@pytest.fixture
+def another(make_key: Callable[..., str]) -> Callable[..., Api]:
+    """Make another chat service: key and client fields by name; `speaks_for` is its Gateway-Subject."""
+
+    def make(*, speaks_for: str = "demo-user", **fields: Any) -> Api:
+        return Api(make_key(**fields), speaks_for)
+
+    return make

@@ -1,0 +1,174 @@
+"""Twins: calls with one key at the same moment, on connections of their own. One effect, whoever wins."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+
+from gateway.models import IdempotencyRecord
+from registry import catalogs
+from tests.conftest import Api
+from tests.integration.conftest import refused
+from workspace.contract import Handler, Outcome, Request
+from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.handlers import HANDLERS
+from workspace.models import Task
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
+
+
+def at_once(calls: list[Callable[[], HttpResponse]]) -> list[HttpResponse]:
+    """Make calls at the same moment, a thread and a connection each."""
+    gate = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], HttpResponse]) -> HttpResponse:
+        gate.wait()
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def test_twenty_twins_have_one_effect_and_one_answer(api: Api) -> None:
+    answers = at_once([lambda: api.post("exec", CREATE | {"idempotency_key": "one"})] * 20)
+
+    assert Task.objects.filter(title="Call the printer").count() == 1
+    assert IdempotencyRecord.objects.count() == 1
+    done = [answer.json() for answer in answers if answer.status_code == 200]
+    assert len({envelope["result"]["task"]["id"] for envelope in done}) == 1
+    assert sum("replayed" not in envelope["meta"] for envelope in done) == 1
+    for answer in answers:
+        if answer.status_code != 200:
+            refused(answer, 409, "in_progress")
+
+
+def test_twenty_calls_with_keys_of_their_own_all_have_their_effect(api: Api) -> None:
+    calls = [lambda key=key: api.post("exec", CREATE | {"idempotency_key": str(key)}) for key in range(20)]
+
+    answers = at_once(calls)
+
+    assert [answer.status_code for answer in answers] == [200] * 20
+    assert Task.objects.filter(title="Call the printer").count() == 20
+
+
+def test_twenty_updates_of_one_row_all_succeed(api: Api) -> None:
+    calls = [
+        lambda number=number: api.post(
+            "exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "props": {f"n{number}": number}}}
+        )
+        for number in range(20)
+    ]
+
+    answers = at_once(calls)
+
+    assert {answer.status_code for answer in answers} == {200}
+    kept = Task.objects.get(pk=DEMO_TASK_ID).props
+    assert {f"n{number}" for number in range(20)} <= set(kept)  # none overwrote another's
+
+
+def slow(monkeypatch: pytest.MonkeyPatch, began: threading.Event, go_on: threading.Event) -> None:
+    """Make create wait inside its transaction until told to go on."""
+    whole = HANDLERS["create_onto_task"]
+
+    def waits(request: Request) -> Outcome:
+        outcome = whole.apply(request)
+        began.set()
+        assert go_on.wait(10)
+        return outcome
+
+    monkeypatch.setitem(HANDLERS, "create_onto_task", Handler(waits))
+
+
+def limited(op: str, milliseconds: int) -> None:
+    """Give an op of the live catalog a shorter deadline."""
+    catalog = catalogs.live()
+    object.__setattr__(catalog.ops[op], "timeout_ms", milliseconds)
+
+
+def test_twin_waits_for_the_first_and_is_answered_the_same(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    slow(monkeypatch, began, go_on)
+
+    def first() -> HttpResponse:
+        return api.post("exec", CREATE | {"idempotency_key": "one"})
+
+    def twin() -> HttpResponse:
+        assert began.wait(10)
+        threading.Timer(0.2, go_on.set).start()  # the twin is at the claim by then
+        return api.post("exec", CREATE | {"idempotency_key": "one"})
+
+    answers = at_once([first, twin])
+
+    assert [answer.status_code for answer in answers] == [200, 200], [answer.content for answer in answers]
+    assert answers[1].json()["meta"]["replayed"] is True
+    assert Task.objects.filter(title="Call the printer").count() == 1
+
+
+def test_twin_is_told_that_the_first_is_in_progress_at_its_own_deadline(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    slow(monkeypatch, began, go_on)
+
+    def first() -> HttpResponse:
+        return api.post("exec", CREATE | {"idempotency_key": "one"})
+
+    def twin() -> HttpResponse:
+        assert began.wait(10)
+        limited("onto.task.create", 300)
+        started = time.monotonic()
+        try:
+            answer = api.post("exec", CREATE | {"idempotency_key": "one"})
+        finally:
+            go_on.set()
+        assert time.monotonic() - started >= 0.2
+        return answer
+
+    answers = at_once([first, twin])
+
+    error = refused(answers[1], 409, "in_progress")
+    assert error["code"] == "CONFLICT"
+    assert error["details"]["retryable"] is True
+    assert answers[1].headers["Retry-After"] == "1"
+    assert answers[0].status_code == 200
+    assert Task.objects.filter(title="Call the printer").count() == 1
+
+
+def test_write_that_cannot_have_its_row_in_time_is_a_conflict(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    whole = HANDLERS["update_onto_task"]
+
+    def waits(request: Request) -> Outcome:
+        outcome = whole.apply(request)
+        if request.args.get("title") == "First":
+            began.set()
+            assert go_on.wait(10)
+        return outcome
+
+    monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(waits))
+
+    def update(title: str) -> HttpResponse:
+        return api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "title": title}})
+
+    def second() -> HttpResponse:
+        assert began.wait(10)
+        limited("onto.task.update", 300)
+        try:
+            return update("Second")
+        finally:
+            go_on.set()
+
+    answers: list[Any] = at_once([lambda: update("First"), second])
+
+    assert refused(answers[1], 409, "busy")["code"] == "CONFLICT"
+    assert Task.objects.get(pk=DEMO_TASK_ID).title == "First"

@@ -1,0 +1,227 @@
+"""One operation event for each help, search and exec: what was asked, how it ended, under what and for whom."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import DatabaseError
+from django.http import HttpResponse
+
+from analytics import events
+from analytics.models import OperationEvent
+from gateway.models import ApiKey, Client, IdempotencyRecord
+from tests.conftest import Api
+from tests.integration.conftest import refused
+from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.models import Task
+
+Told = Callable[[], list[OperationEvent]]
+UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
+
+
+def one(told: Told) -> OperationEvent:
+    (event,) = told()
+    return event
+
+
+def fields(event: OperationEvent, *names: str) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in names}
+
+
+def exec_(api: Api, op: str, args: dict[str, Any], **headers: str) -> HttpResponse:
+    return api.post("exec", {"op": op, "args": args}, **headers)
+
+
+def test_event_of_a_read(api: Api, told: Told, live_catalog: Any) -> None:
+    response = exec_(api, "get_task", {"task_id": DEMO_TASK_ID}, Gateway_Session="chat-1", Gateway_Turn="turn-2")
+
+    event = one(told)
+    assert fields(event, "type", "source", "op", "tool_name", "group", "kind", "entity", "action", "entity_id") == {
+        "type": "exec",
+        "source": "api",
+        "op": "onto.task.get",
+        "tool_name": "get_onto_task_details",
+        "group": "onto",
+        "kind": "read",
+        "entity": "task",
+        "action": "get",
+        "entity_id": DEMO_TASK_ID,
+    }
+    assert fields(event, "ok", "status", "code", "reason", "field_errors", "replayed", "dry_run") == {
+        "ok": True,
+        "status": 200,
+        "code": "",
+        "reason": "",
+        "field_errors": [],
+        "replayed": False,
+        "dry_run": False,
+    }
+    assert fields(event, "release", "client", "key", "subject", "session", "turn", "trace_id") == {
+        "release": live_catalog.version,
+        "client": Client.objects.get().name,
+        "key": ApiKey.objects.get().prefix,
+        "subject": "demo-user",
+        "session": "chat-1",
+        "turn": "turn-2",
+        "trace_id": response.headers["Gateway-Trace"],
+    }
+    assert event.latency_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "entity", "action"),
+    [
+        ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"}, "task", "create"),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "x"}, "task", "update"),
+        ("onto.task.delete", {"task_id": DEMO_TASK_ID}, "task", "delete"),
+        ("onto.project.create", {"project": {"name": "x", "type_key": "project.business.a"}}, "project", "create"),
+    ],
+)
+def test_event_of_a_write_names_the_row(
+    api: Api, told: Told, op: str, args: dict[str, Any], entity: str, action: str
+) -> None:
+    envelope = exec_(api, op, args).json()
+
+    event = one(told)
+    assert (event.entity, event.action, event.kind) == (entity, action, "write")
+    assert event.entity_id == envelope["meta"]["operation"]["entity_id"] != ""
+
+
+def test_event_of_a_refused_call_has_pairs_without_values(api: Api, told: Told) -> None:
+    refused(exec_(api, "onto.task.update", {"task_id": "7e3b9f20", "priority": 9}), 400, "invalid_args")
+
+    event = one(told)
+    assert fields(event, "ok", "status", "code", "reason") == {
+        "ok": False,
+        "status": 400,
+        "code": "VALIDATION_ERROR",
+        "reason": "invalid_args",
+    }
+    assert sorted(event.field_errors) == [["/priority", "maximum"], ["/task_id", "format"]]
+    assert event.entity_id == ""
+
+
+def test_event_of_a_refusal_by_the_domain_names_the_row_asked_for(api: Api, told: Told) -> None:
+    refused(exec_(api, "onto.task.delete", {"task_id": UNKNOWN_ID}), 404, "not_found")
+
+    event = one(told)
+    assert fields(event, "code", "reason", "entity_id") == {
+        "code": "NOT_FOUND",
+        "reason": "not_found",
+        "entity_id": UNKNOWN_ID,
+    }
+
+
+def test_event_of_an_unknown_op_has_it_as_sent_and_cut(api: Api, told: Told) -> None:
+    refused(exec_(api, "x" * 500, {}), 404, "unknown_op")
+
+    event = one(told)
+    assert (event.op, event.tool_name, event.kind) == ("x" * 200, "", "")
+
+
+def test_event_of_a_dry_run_says_so(api: Api, told: Told) -> None:
+    api.exec("onto.task.delete", {"task_id": DEMO_TASK_ID}, dry_run=True)
+
+    assert one(told).dry_run is True
+
+
+@pytest.mark.parametrize(
+    ("body", "type", "op", "count"),
+    [
+        ({"path": "root"}, "help", "root", 2),
+        ({"path": "onto.task"}, "help", "onto.task", 6),
+        ({"path": "get_task"}, "help", "onto.task.get", None),
+        ({"path": "onto.task.list", "arg": "limit"}, "help", "onto.task.list", None),
+        ({"query": "zzzzzz"}, "search", "", 0),
+    ],
+)
+def test_event_of_help(
+    api: Api, told: Told, live_catalog: Any, body: dict[str, Any], type: str, op: str, count: int | None
+) -> None:
+    assert api.post("help", body).status_code == 200
+
+    event = one(told)
+    assert (event.type, event.op, event.result_count, event.release) == (type, op, count, live_catalog.version)
+    assert (event.ok, event.subject) == (True, "demo-user")
+
+
+def test_event_of_a_search_counts_what_it_found(api: Api, told: Told) -> None:
+    found = api.help(query="delete a task")
+
+    event = one(told)
+    assert event.type == "search"
+    assert event.result_count == len(found["items"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("door", "body", "type", "op", "reason"),
+    [
+        ("help", {"path": "onto.nothing"}, "help", "onto.nothing", "unknown_path"),
+        ("help", {"path": "onto.task.get", "arg": "nothing"}, "help", "onto.task.get", "unknown_argument"),
+        ("help", {"query": "x", "arg": "y"}, "search", "", "malformed_call"),
+        ("help", {"limit": 0}, "help", "", "malformed_call"),
+        ("help", [], "help", "", "not_an_object"),
+        ("exec", [], "exec", "", "not_an_object"),
+        ("exec", {}, "exec", "", "empty_call"),
+    ],
+)
+def test_event_of_a_call_that_could_not_be_answered(
+    api: Api, told: Told, door: str, body: Any, type: str, op: str, reason: str
+) -> None:
+    assert api.post(door, body).status_code in (400, 404)
+
+    event = one(told)
+    assert (event.type, event.op, event.reason, event.ok) == (type, op, reason, False)
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"), [({"Gateway-Agent": "x"}, "unsupported_header"), ({"Gateway-Turn": "ä"}, "bad_header")]
+)
+def test_event_of_a_call_with_a_header_that_is_refused(
+    api: Api, told: Told, headers: dict[str, str], reason: str
+) -> None:
+    refused(api.post("exec", {}, **headers), 400, reason)
+
+    event = one(told)
+    assert (event.type, event.reason, event.client) == ("exec", reason, Client.objects.get().name)
+
+
+def test_event_of_help_without_its_scope(another: Callable[..., Api], live_catalog: Any, told: Told) -> None:
+    api = another(scopes=["exec:read"])
+
+    refused(api.post("help", {}), 403, "scope_missing")
+
+    assert one(told).reason == "scope_missing"
+
+
+def test_event_of_a_write_is_there_when_the_answer_is(api: Api) -> None:
+    exec_(api, "onto.task.delete", {"task_id": DEMO_TASK_ID})
+
+    assert OperationEvent.objects.filter(op="onto.task.delete", ok=True).count() == 1  # without a flush
+
+
+@pytest.mark.django_db(transaction=True)
+def test_write_is_undone_where_its_event_cannot_be_kept(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(event: dict[str, Any]) -> None:
+        raise DatabaseError("no space left")
+
+    monkeypatch.setattr(events, "record", lost)
+    response = api.post(
+        "exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": "once"}
+    )
+
+    assert response.status_code >= 500
+    assert response.json()["error"]["code"] == "INTERNAL"
+    assert Task.objects.filter(pk=DEMO_TASK_ID, deleted_at=None).exists()
+    assert not IdempotencyRecord.objects.exists()
+    assert not OperationEvent.objects.filter(ok=True).exists()
+
+
+def test_one_event_a_call(api: Api, told: Told) -> None:
+    for _ in range(3):
+        api.help("root")
+        exec_(api, "onto.task.get", {"task_id": DEMO_TASK_ID})
+        exec_(api, "onto.task.get", {"task_id": UNKNOWN_ID})
+
+    assert len(told()) == 9
+    assert len({event.trace_id for event in told()}) == 9

@@ -1,0 +1,553 @@
+"""exec, in the order of DESIGN section 5: what models send, and what they are told."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analytics.models import OperationEvent
+from gateway import repair
+from gateway.models import IdempotencyRecord
+from tests.conftest import Api
+from tests.factories import ProjectFactory, TaskFactory
+from tests.integration.conftest import SECRET, refused
+from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.models import Project, Task
+
+UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
+IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
+
+
+def rows() -> list[Any]:
+    """Return every row of the workspace, to see that nothing changed."""
+    return [*Project.objects.order_by("pk").values(), *Task.objects.order_by("pk").values()]
+
+
+def field_errors(error: dict[str, Any]) -> dict[str, str]:
+    return {each["path"]: each["code"] for each in error["details"]["field_errors"]}
+
+
+# --- resolving the op -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["onto.task.get", "get_onto_task_details", "onto.tasks.get", "get_task"])
+def test_op_is_canonical_whatever_name_was_sent(api: Api, name: str) -> None:
+    done = api.exec(name, {"task_id": DEMO_TASK_ID})
+    failed = api.exec(name, {"task_id": UNKNOWN_ID})
+
+    assert (done["op"], done["ok"]) == ("onto.task.get", True)
+    assert (failed["op"], failed["error"]["code"]) == ("onto.task.get", "NOT_FOUND")
+
+
+def test_args_may_be_absent(api: Api) -> None:
+    response = api.post("exec", {"op": "onto.task.list"})
+
+    assert response.json()["result"]["total"] == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "help_path", "close"),
+    [
+        ("onto.task.updat", "onto.task", "onto.task.update"),
+        ("onto.task.Update", "onto.task", "onto.task.update"),  # matched exactly, never case-folded
+        ("onto.task.update ", "onto.task", "onto.task.update"),  # nor trimmed
+        ("update_onto_tasks", "root", "onto.task.update"),
+        ("onto.task.nothing.at.all", "onto.task", None),
+        ("zzzzzz", "root", None),
+        ("onto.task", "onto.task", None),  # a group does not run
+        ("root", "root", None),
+    ],
+)
+def test_op_that_does_not_exist_is_answered_with_the_nearest(
+    api: Api, name: str, help_path: str, close: str | None
+) -> None:
+    response = api.post("exec", {"op": name, "args": {}})
+
+    error = refused(response, 404, "unknown_op")
+    assert error["code"] == "NOT_FOUND"
+    assert response.json()["op"] == name
+    assert error["help_path"] == help_path
+    assert api.post("help", {"path": error["help_path"]}).status_code == 200
+    if close:
+        assert close in error["details"]["did_you_mean"]
+
+
+def test_op_that_does_not_exist_is_echoed_cut(api: Api) -> None:
+    response = api.post("exec", {"op": "x" * 5_000, "args": {}})
+
+    refused(response, 404, "unknown_op")
+    assert response.json()["op"] == "x" * 200
+    assert len(response.content) < 1_500
+
+
+def test_did_you_mean_never_names_what_the_caller_may_not_see(another: Callable[..., Api], live_catalog: Any) -> None:
+    api = another(scopes=["help", "exec:read"])
+
+    error = refused(api.post("exec", {"op": "onto.task.updat", "args": {}}), 404, "unknown_op")
+
+    assert "onto.task.update" not in str(error)
+
+
+# --- malformed args, and the call that was meant ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"op": "onto.task.get", "args": f'{{"task_id": "{DEMO_TASK_ID}"}}'},  # args in a string
+        {"op": "get_onto_task_details", "args": f'{{"task_id": "{DEMO_TASK_ID}"}}'},
+        {"op": "onto.task.get", "task_id": DEMO_TASK_ID},  # args beside op
+        {"op": "onto.task.get", "args": {}, "task_id": DEMO_TASK_ID},
+    ],
+)
+def test_malformed_call_is_answered_with_the_one_that_was_meant(api: Api, body: dict[str, Any]) -> None:
+    error = refused(api.post("exec", body), 400, "malformed_call")
+
+    meant = error["details"]["retry_with"]
+    assert meant == {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
+    assert api.post("exec", meant).status_code == 200
+
+
+def test_meant_call_keeps_key_and_dry_run(api: Api) -> None:
+    body = {"op": "onto.task.delete", "task_id": DEMO_TASK_ID, "dry_run": True, "idempotency_key": "k"}
+
+    error = refused(api.post("exec", body), 400, "malformed_call")
+
+    assert error["details"]["retry_with"] == {
+        "op": "onto.task.delete",
+        "args": {"task_id": DEMO_TASK_ID},
+        "dry_run": True,
+        "idempotency_key": "k",
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"op": "onto.task.get", "args": "task_id=1"},  # no JSON
+        {"op": "onto.task.get", "args": "[]"},
+        {"op": "onto.task.get", "args": '{"a": 1, "a": 2}'},
+        {"op": "onto.task.get", "nonsense": 1},  # no argument of the op
+        {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}, "task_id": UNKNOWN_ID},  # which of them?
+        {"op": "nothing", "args": "{}"},
+        {"op": "onto.task.get", "args": "{}", "dry_run": "yes"},
+        {"op": "onto.task.create", "args": f'{{"title": "{"x" * 5_000}"}}'},  # the echo would cost too much
+    ],
+)
+def test_malformed_call_is_not_guessed_at(api: Api, body: dict[str, Any]) -> None:
+    error = refused(api.post("exec", body), 400, "malformed_call")
+
+    assert "retry_with" not in error["details"]
+
+
+# --- validation -------------------------------------------------------------------------------------------------------
+
+
+def test_field_errors_are_all_told_at_once(api: Api) -> None:
+    before = rows()
+    args = {"title": 5, "state_key": "dnoe", "priority": 9, "due_at": "tomorrow", "colour": "red", "type_key": "x"}
+
+    error = refused(api.post("exec", {"op": "onto.task.create", "args": args}), 400, "invalid_args")
+
+    assert field_errors(error) == {
+        "/project_id": "required",
+        "/title": "type",
+        "/state_key": "enum",
+        "/priority": "maximum",
+        "/due_at": "format",
+        "/colour": "unknown_argument",
+        "/type_key": "pattern",
+    }
+    assert all(each["message"] for each in error["details"]["field_errors"])
+    assert error["help_path"] == "onto.task.create"
+    assert rows() == before
+
+
+def test_validation_error_carries_the_schema_where_it_is_small(api: Api) -> None:
+    error = refused(api.post("exec", {"op": "onto.task.update", "args": {}}), 400, "invalid_args")
+
+    assert error["details"]["schema"]["required"] == ["task_id"]
+    assert "x-aliases" not in str(error)
+
+
+NO_IDS = [
+    (": ", "placeholder"),
+    ("<uuid>", "placeholder"),
+    ("{{task_id}}", "placeholder"),
+    ("your_task_id", "placeholder"),
+    ("task_id", "placeholder"),
+    ("7e3b9f20…", "shortened"),
+    ("7e3b9f20...", "shortened"),
+    ("7e3b9f20", "shortened"),
+    (DEMO_TASK_ID.replace("-", ""), "UUID"),
+    ("urn:uuid:" + DEMO_TASK_ID, "UUID"),
+    ("{" + DEMO_TASK_ID + "}", "placeholder"),
+    (DEMO_TASK_ID[:-1], "UUID"),
+    ("1", "UUID"),
+    ("Draft the homepage copy", "UUID"),
+]
+
+
+@pytest.mark.parametrize("op", ["onto.task.get", "onto.task.update", "onto.task.delete"])
+def test_id_that_is_none_never_reaches_the_workspace(api: Api, op: str, subtests: pytest.Subtests) -> None:
+    for id, what in NO_IDS:
+        args = {"task_id": id} | ({"state_key": "done"} if op == "onto.task.update" else {})
+
+        with subtests.test(id=id), CaptureQueriesContext(connection) as queries:
+            response = api.post("exec", {"op": op, "args": args})
+
+            error = refused(response, 400, "invalid_args")
+            assert field_errors(error) == {"/task_id": "format"}
+            message = error["details"]["field_errors"][0]["message"]
+            assert what in message
+            assert "onto.task.list" in message
+            assert not [query for query in queries if "workspace_" in query["sql"]]
+
+
+@pytest.mark.parametrize("id", ["", "   ", "\t"])
+def test_id_that_is_blank_is_missing(api: Api, id: str) -> None:
+    error = refused(api.post("exec", {"op": "onto.task.get", "args": {"task_id": id}}), 400, "invalid_args")
+
+    assert field_errors(error) == {"/task_id": "required"}
+
+
+@pytest.mark.parametrize("id", [f" {DEMO_TASK_ID} ", DEMO_TASK_ID.upper()])
+def test_id_is_trimmed_and_of_any_case(api: Api, id: str) -> None:
+    assert api.exec("onto.task.get", {"task_id": id})["result"]["task"]["id"] == DEMO_TASK_ID
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"props": {}},
+        {"task_title": "Only shown"},
+        {"title": "  "},
+        {"props": {}, "task_title": "Only shown", "description": ""},
+    ],
+)
+def test_update_that_changes_nothing_is_refused(api: Api, change: dict[str, Any]) -> None:
+    response = api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, **change}})
+
+    error = refused(response, 400, "invalid_args")
+    assert [(each["path"], each["code"]) for each in error["details"]["field_errors"]] == [("", "no_change")]
+    assert "state_key" in error["message"]
+
+
+def test_update_to_what_is_stored_succeeds_and_says_so(api: Api) -> None:
+    before = rows()
+    title = Task.objects.get(pk=DEMO_TASK_ID).title
+
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": title})
+
+    assert done["ok"] is True
+    assert "unchanged" in done["meta"]["warnings"]
+    assert rows() == before
+
+
+def test_update_clears_with_null(api: Api) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "due_at": None, "description": None})
+
+    assert done["result"]["task"]["due_at"] is None
+    assert done["result"]["task"]["description"] is None
+
+
+# Calls with sure mends: op, args, and what retry_with must hold.
+MENDED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("onto.task.list", {"limt": 5}, {"limit": 5}),
+    ("onto.task.list", {"limit": "5"}, {"limit": 5}),
+    ("onto.task.list", {"state_key": "dones"}, {"state_key": "done"}),
+    ("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "2"}, {"task_id": DEMO_TASK_ID, "priority": 2}),
+    ("onto.task.update", {"task_id": DEMO_TASK_ID, "props": '{"a": 1}'}, {"task_id": DEMO_TASK_ID, "props": {"a": 1}}),
+    ("onto.task.update", {"task_id": DEMO_TASK_ID, "titel": "New"}, {"task_id": DEMO_TASK_ID, "title": "New"}),
+]
+
+
+@pytest.mark.parametrize(("op", "args", "mended"), MENDED)
+def test_call_with_sure_mends_is_answered_with_one_that_works(
+    api: Api, op: str, args: dict[str, Any], mended: dict[str, Any]
+) -> None:
+    error = refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
+
+    retry = error["details"]["retry_with"]
+    assert mended.items() <= retry["args"].items()
+    assert api.post("exec", retry).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.task.get", {"task_id": "7e3b9f20"}),  # an id is never guessed
+        ("onto.task.list", {"limit": 5000}),
+        ("onto.task.list", {"state_key": "whatever"}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "x" * 301}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "": {}}),
+    ],
+)
+def test_call_without_a_sure_mend_is_not_guessed_at(api: Api, op: str, args: dict[str, Any]) -> None:
+    error = refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
+
+    assert "retry_with" not in error["details"]
+
+
+# Every place of a call where a secret can stand by mistake.
+LEAKY: list[dict[str, Any]] = [
+    {"task_id": SECRET},
+    {"task_id": DEMO_TASK_ID, "state_key": SECRET},
+    {"task_id": DEMO_TASK_ID, "state_key": [SECRET]},
+    {"task_id": DEMO_TASK_ID, "priority": SECRET},
+    {"task_id": DEMO_TASK_ID, "priority": {"a": SECRET}},
+    {"task_id": DEMO_TASK_ID, "due_at": SECRET},
+    {"task_id": DEMO_TASK_ID, "type_key": SECRET},
+    {"task_id": DEMO_TASK_ID, "props": SECRET},
+    {"task_id": DEMO_TASK_ID, "title": SECRET * 20},
+    {"task_id": DEMO_TASK_ID, "title": {"nested": [SECRET]}},
+    {"task_id": DEMO_TASK_ID, "password": SECRET},
+    {"task_id": DEMO_TASK_ID, "start_at": "2030-01-01T00:00:00Z", "due_at": "2029-01-01T00:00:00Z", "x": SECRET},
+]
+
+
+def test_values_are_never_echoed_in_errors_events_or_logs(
+    api: Api,
+    subtests: pytest.Subtests,
+    told: Callable[[], list[OperationEvent]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for args in LEAKY:
+        with subtests.test(args=args):
+            refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
+
+    assert len(told()) == len(LEAKY)
+    assert SECRET not in str([vars(event) for event in told()])
+    assert SECRET not in caplog.text
+
+
+# --- normalising ------------------------------------------------------------------------------------------------------
+
+
+def test_argument_alias_is_read_with_a_warning(api: Api) -> None:
+    done = api.exec("onto.task.search", {"search": "homepage"})
+
+    assert done["ok"] is True
+    assert done["meta"]["warnings"] == ["Read search as query."]
+
+
+@pytest.mark.parametrize("name", ["taskId", "TaskId", "task-id", "Task ID", "id"])
+def test_argument_in_another_spelling_is_read_with_a_warning(api: Api, name: str) -> None:
+    done = api.exec("onto.task.get", {name: DEMO_TASK_ID})
+
+    assert done["ok"] is True
+    assert done["meta"]["warnings"] == [f"Read {name} as task_id."]
+
+
+def test_argument_given_in_two_spellings_is_refused(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "taskId": UNKNOWN_ID}
+
+    error = refused(api.post("exec", {"op": "onto.task.get", "args": args}), 400, "invalid_args")
+
+    assert field_errors(error) == {"/taskId": "unknown_argument"}
+
+
+def test_argument_in_another_spelling_stands_for_a_blank_one(api: Api) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "name": "New title", "title": " "})
+
+    assert done["result"]["task"]["title"] == "New title"
+
+
+@pytest.mark.parametrize(
+    ("field", "word", "stored"),
+    [
+        ("state_key", "completed", "done"),
+        ("state_key", "In Progress", "in_progress"),
+        ("state_key", "DONE", "done"),
+        ("priority", "high", 1),
+        ("priority", "Low", 5),
+    ],
+)
+def test_value_in_words_is_read_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, field: word})
+
+    assert done["result"]["task"][field] == stored
+    assert f"Read {field} as {stored}." in done["meta"]["warnings"]
+
+
+def test_value_in_words_is_read_at_every_level(api: Api) -> None:
+    entities = [{"temp_id": "t1", "kind": "task", "title": "A", "state_key": "completed", "priority": "high"}]
+    project = {"name": "P", "type_key": "project.business.launch", "state_key": "done"}
+
+    done = api.exec("onto.project.create", {"project": project, "entities": entities})
+
+    assert done["result"]["project"]["state_key"] == "completed"
+    task = Task.objects.get(project_id=done["result"]["project_id"])
+    assert (task.state_key, task.priority) == ("done", 1)
+
+
+def test_blank_optional_text_is_dropped_with_a_warning(api: Api) -> None:
+    done = api.exec("onto.task.list", {"state_key": "", "cursor": "  "})
+
+    assert done["ok"] is True
+    assert done["meta"]["warnings"] == ["Ignored the blank state_key.", "Ignored the blank cursor."]
+
+
+def test_ids_inside_free_objects_are_kept_as_sent(api: Api) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "props": {"ticket_id": " T-1 "}})
+
+    assert done["result"]["task"]["props"]["ticket_id"] == " T-1 "
+
+
+def test_defaults_of_the_schema_are_filled(api: Api) -> None:
+    task = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})["result"]["task"]
+
+    assert (task["type_key"], task["state_key"], task["priority"]) == ("task.execute", "todo", 3)
+
+
+# --- the context ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args", [{}, {"project_id": ""}, {"project_id": "  "}, {"projectId": ""}])
+def test_project_of_the_context_stands_in_for_an_absent_or_blank_one(api: Api, args: dict[str, Any]) -> None:
+    body = {"op": "onto.task.list", "args": args}
+
+    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
+
+    assert done["meta"]["applied_defaults"] == {"project_id": DEMO_PROJECT_ID}
+    assert {task["project_id"] for task in done["result"]["tasks"]} == {DEMO_PROJECT_ID}
+
+
+def test_project_of_the_context_never_overrules_the_one_sent(api: Api) -> None:
+    body = {"op": "onto.task.list", "args": {"project_id": DEMO_OTHER_PROJECT_ID}}
+
+    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
+
+    assert "applied_defaults" not in done["meta"]
+    assert {task["project_id"] for task in done["result"]["tasks"]} == {DEMO_OTHER_PROJECT_ID}
+
+
+def test_malformed_project_is_refused_with_the_contexts_in_its_place(api: Api) -> None:
+    body = {"op": "onto.task.list", "args": {"project_id": "0d9a4c1e"}}
+
+    with_context = refused(api.post("exec", body, Gateway_Context=IN_PROJECT), 400, "invalid_args")
+    without = refused(api.post("exec", body), 400, "invalid_args")
+
+    assert with_context["details"]["retry_with"]["args"]["project_id"] == DEMO_PROJECT_ID
+    assert "retry_with" not in without["details"]
+
+
+def test_project_of_the_context_is_not_put_where_the_op_takes_none(api: Api) -> None:
+    body = {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
+
+    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
+
+    assert "applied_defaults" not in done["meta"]
+
+
+# --- the envelope -----------------------------------------------------------------------------------------------------
+
+
+def test_success_envelope_of_a_read(api: Api) -> None:
+    envelope = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
+
+    assert set(envelope) == {"op", "ok", "result", "meta"}
+    assert set(envelope["meta"]) == {"trace_id", "latency_ms", "warnings", "operation"}
+    assert envelope["meta"]["operation"] == {
+        "entity": "task",
+        "action": "get",
+        "entity_id": DEMO_TASK_ID,
+        "entity_name": envelope["result"]["task"]["title"],
+    }
+
+
+def test_operation_of_a_create_names_the_new_row(api: Api) -> None:
+    envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})
+
+    operation = envelope["meta"]["operation"]
+    assert operation["entity_id"] == envelope["result"]["task"]["id"]
+    assert (operation["entity"], operation["action"], operation["entity_name"]) == ("task", "create", "Call")
+
+
+def test_operation_of_a_list_names_no_row(api: Api) -> None:
+    assert api.exec("onto.task.list")["meta"]["operation"] == {"entity": "task", "action": "list"}
+
+
+def test_domain_refusals_have_their_codes(another: Callable[..., Api], live_catalog: Any) -> None:
+    viewer = another(speaks_for=DEMO_COLLEAGUE)
+    foreign = TaskFactory(project=ProjectFactory(created_by="stranger"))
+
+    unseen = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": str(foreign.pk)}})
+    never = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": UNKNOWN_ID}})
+    seen = viewer.post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}})
+
+    assert refused(unseen, 404, "not_found") == refused(never, 404, "not_found")  # nothing tells them apart
+    assert refused(never, 404, "not_found")["code"] == "NOT_FOUND"
+    assert refused(seen, 403, "viewer_may_not_change")["code"] == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
+)
+def test_moment_that_cannot_be_kept_is_a_field_error(api: Api, moment: str) -> None:
+    body = {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "due_at": moment}}
+
+    response = api.post("exec", body)
+
+    assert response.status_code == 400
+    assert list(field_errors(response.json()["error"])) == ["/due_at"]
+
+
+# --- dry run ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "New"}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "New"}),
+        ("onto.task.delete", {"task_id": DEMO_TASK_ID}),
+        ("onto.project.create", {"project": {"name": "New", "type_key": "project.business.launch"}}),
+    ],
+)
+def test_dry_run_tells_what_would_be_and_changes_nothing(api: Api, op: str, args: dict[str, Any]) -> None:
+    before = rows()
+
+    told = api.exec(op, args, dry_run=True, idempotency_key="once")
+
+    assert told["ok"] is True
+    assert told["meta"]["dry_run"] is True
+    assert rows() == before
+    assert not IdempotencyRecord.objects.exists()
+    done = api.exec(op, args, idempotency_key="once")
+    assert "replayed" not in done["meta"]
+    assert rows() != before
+
+
+def test_dry_run_neither_replays_nor_minds_a_key_in_use(api: Api) -> None:
+    api.exec("onto.task.delete", {"task_id": DEMO_TASK_ID}, idempotency_key="once")
+
+    other = {"project_id": DEMO_PROJECT_ID, "title": "x"}
+    told = api.exec("onto.task.create", other, idempotency_key="once", dry_run=True)
+
+    assert told["ok"] is True
+    assert "replayed" not in told["meta"]
+
+
+def test_dry_run_of_what_the_domain_refuses_is_refused(api: Api) -> None:
+    response = api.post("exec", {"op": "onto.task.delete", "args": {"task_id": UNKNOWN_ID}, "dry_run": True})
+
+    refused(response, 404, "not_found")
+    assert response.json()["meta"]["dry_run"] is True
+
+
+def test_dry_run_of_a_read_is_the_read(api: Api) -> None:
+    assert api.exec("onto.task.list", dry_run=True)["result"]["total"] == 20
+
+
+def test_retry_with_is_small(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "description": "x" * repair.MAX_CHARACTERS, "priority": "2"}
+
+    error = refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
+
+    assert "retry_with" not in error["details"]

@@ -1,0 +1,275 @@
+"""A key makes a repeated write one write, and its answer the same answer."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.utils import timezone
+
+from analytics.models import OperationEvent
+from core import follower
+from gateway import keys
+from gateway.models import ApiKey, Client, IdempotencyRecord
+from registry import releases
+from registry.models import Op
+from tests.conftest import Api
+from tests.integration.conftest import SECRET, refused
+from workspace.contract import Handler, Outcome, Request
+from workspace.demo import DEMO_COLLEAGUE, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.errors import Conflict
+from workspace.handlers import HANDLERS
+from workspace.models import Task
+
+CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
+KEY = "turn-7:call-1"
+
+
+def made() -> int:
+    return Task.objects.filter(title="Call the printer").count()
+
+
+def test_repeated_call_is_answered_again_and_done_once(api: Api) -> None:
+    first = api.post("exec", CREATE | {"idempotency_key": KEY})
+    again = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert made() == 1
+    assert again.status_code == first.status_code == 200
+    assert again.json()["result"] == first.json()["result"]
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.json()["meta"]["replayed"] is True
+    assert again.json()["meta"]["original_trace_id"] == first.json()["meta"]["trace_id"]
+    assert again.json()["meta"]["trace_id"] == again.headers["Gateway-Trace"] != first.headers["Gateway-Trace"]
+    assert again.json()["meta"]["operation"] == first.json()["meta"]["operation"]
+
+
+def test_record_holds_who_what_and_the_answer(api: Api) -> None:
+    response = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    record = IdempotencyRecord.objects.get()
+    assert (record.client, record.subject, record.key) == (Client.objects.get(), "demo-user", KEY)
+    assert (record.op, record.state, record.status) == ("onto.task.create", "done", 200)
+    assert record.trace_id == response.json()["meta"]["trace_id"]
+    assert len(record.fingerprint) == 64
+    assert record.expires_at - record.created_at == timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"op": "create_onto_task", "args": CREATE["args"]},  # the same op by another name
+        {"op": "task.create", "args": {"title": "Call the printer", "project_id": DEMO_PROJECT_ID}},  # another order
+    ],
+)
+def test_call_is_the_same_however_it_is_written(api: Api, again: dict[str, Any]) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert api.post("exec", again | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Another"}},
+        {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}},
+        {"op": "onto.task.create", "args": {"projectId": DEMO_PROJECT_ID, "title": "Call the printer"}},  # as sent
+        {"op": "onto.task.create", "args": {}},
+        {"op": "nothing", "args": {}},
+    ],
+)
+def test_key_of_another_call_is_refused(api: Api, other: dict[str, Any]) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    response = api.post("exec", other | {"idempotency_key": KEY})
+
+    error = refused(response, 422, "idempotency_key_reused")
+    assert error["code"] == "CONFLICT"
+    assert error["details"]["retryable"] is False
+    assert Task.objects.filter(pk=DEMO_TASK_ID, deleted_at=None).exists()
+
+
+def test_key_may_stand_in_the_header(api: Api) -> None:
+    first = api.post("exec", CREATE, Idempotency_Key=KEY)
+    again = api.post("exec", CREATE | {"idempotency_key": KEY})
+    both = api.post("exec", CREATE | {"idempotency_key": KEY}, Idempotency_Key=KEY)
+
+    assert first.json()["result"] == again.json()["result"] == both.json()["result"]
+    assert made() == 1
+
+
+def test_keys_that_differ_are_refused(api: Api) -> None:
+    response = api.post("exec", CREATE | {"idempotency_key": KEY}, Idempotency_Key="another")
+
+    error = refused(response, 400, "idempotency_key_mismatch")
+    assert error["details"]["field_errors"][0]["path"] == "/idempotency_key"
+    assert made() == 0
+
+
+@pytest.mark.parametrize("key", ["", "two words", "x" * 256, "schlüssel", "tab\tbed", "\x7f"])
+def test_malformed_key_in_the_header_is_refused(api: Api, key: str) -> None:
+    refused(api.post("exec", CREATE, Idempotency_Key=key), 400, "bad_header")
+
+    assert made() == 0
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, "!~", "';DROP_TABLE--%s"])
+def test_key_is_any_visible_ascii(api: Api, key: str) -> None:
+    for _ in range(2):
+        assert api.post("exec", CREATE, Idempotency_Key=key).status_code == 200
+
+    assert made() == 1
+
+
+def test_refusal_of_the_domain_is_replayed(api: Api) -> None:
+    body = {"op": "onto.task.delete", "args": {"task_id": "11111111-2222-4333-8444-555555555555"}}
+
+    first = api.post("exec", body | {"idempotency_key": KEY})
+    again = api.post("exec", body | {"idempotency_key": KEY})
+
+    assert refused(first, 404, "not_found") == refused(again, 404, "not_found")
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert IdempotencyRecord.objects.get().status == 404
+
+
+def test_replayed_refusal_stands_although_the_world_has_changed(api: Api) -> None:
+    body = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": KEY}
+    Task.objects.filter(pk=DEMO_TASK_ID).update(deleted_at=timezone.now())
+    refused(api.post("exec", body), 404, "not_found")
+
+    Task.objects.filter(pk=DEMO_TASK_ID).update(deleted_at=None)
+
+    refused(api.post("exec", body), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        ({"op": "onto.task.create", "args": {}}, 400, "invalid_args"),
+        ({"op": "onto.task.create", "args": "{}"}, 400, "malformed_call"),
+        ({"op": "nothing", "args": {}}, 404, "unknown_op"),
+    ],
+)
+def test_call_that_never_ran_leaves_the_key_free(api: Api, body: dict[str, Any], status: int, reason: str) -> None:
+    refused(api.post("exec", body | {"idempotency_key": KEY}), status, reason)
+
+    assert not IdempotencyRecord.objects.exists()
+    assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["ok"] is True
+
+
+def test_key_is_its_clients_and_subjects_own(another: Callable[..., Api], live_catalog: Any) -> None:
+    api, stranger = another(), another()
+    colleague = Api(api.headers["Authorization"].removeprefix("Bearer "), DEMO_COLLEAGUE)
+
+    for each in (api, stranger, colleague):
+        each.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert made() == 2  # the colleague may only look, and was told so rather than answered from another's key
+    assert IdempotencyRecord.objects.count() == 3
+
+
+def test_key_is_shared_by_all_keys_of_a_client(api: Api) -> None:
+    _, other = keys.create(client=Client.objects.get(), by="tests")
+
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+    again = Api(other).post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert again.json()["meta"]["replayed"] is True
+
+
+def test_key_is_free_again_when_its_time_is_over(api: Api) -> None:
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    kept = timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)
+
+    with time_machine.travel(begin, tick=False):
+        api.post("exec", CREATE | {"idempotency_key": KEY})
+    with time_machine.travel(begin + kept - timedelta(seconds=1), tick=False):
+        assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
+    with time_machine.travel(begin + kept, tick=False):
+        done = api.post("exec", CREATE | {"idempotency_key": KEY}).json()
+
+    assert "replayed" not in done["meta"]
+    assert made() == 2
+    record = IdempotencyRecord.objects.get()
+    assert record.created_at == begin + kept
+    assert record.trace_id == done["meta"]["trace_id"]
+
+
+def test_replay_does_not_need_the_op_to_be_live(api: Api) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+    Op.objects.filter(op="onto.task.create").update(status=Op.Status.RETIRED)
+    releases.publish(note="Retire", by="tests", at=timezone.now())
+    follower.poll()
+
+    assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
+    refused(api.post("exec", CREATE | {"idempotency_key": "new"}), 404, "unknown_op")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"scopes": ["help", "exec:read"]}, "scope_missing"), ({"op_patterns": ["util.*"]}, "op_not_allowed")],
+)
+def test_replay_needs_permission_still(api: Api, change: dict[str, Any], reason: str) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+    row = ApiKey.objects.get() if "scopes" in change else Client.objects.get()
+    for name, value in change.items():
+        setattr(row, name, value)
+    row.save()
+    follower.poll()
+
+    refused(api.post("exec", CREATE | {"idempotency_key": KEY}), 403, reason)
+
+
+def test_read_ignores_a_key_and_says_so(api: Api) -> None:
+    done = api.exec("onto.task.list", idempotency_key=KEY)
+
+    assert done["meta"]["warnings"] == ["Ignored the idempotency key: a read needs none."]
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_bug_in_a_handler_undoes_all_and_leaves_the_key_free(
+    api: Api, monkeypatch: pytest.MonkeyPatch, told: Callable[[], list[OperationEvent]]
+) -> None:
+    whole = HANDLERS["create_onto_task"]
+
+    def breaks(request: Request) -> Outcome:
+        whole.apply(request)
+        raise ZeroDivisionError(SECRET)
+
+    with monkeypatch.context() as patch:
+        patch.setitem(HANDLERS, "create_onto_task", Handler(breaks))
+        response = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    error = refused(response, 500, "internal")
+    assert error["code"] == "INTERNAL"
+    assert made() == 0
+    assert not IdempotencyRecord.objects.exists()
+    assert [(event.op, event.code, event.status) for event in told()] == [("onto.task.create", "INTERNAL", 500)]
+    assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["ok"] is True
+    assert made() == 1
+
+
+def test_refusal_after_a_change_undoes_the_change(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = HANDLERS["create_onto_task"]
+
+    def refuses(request: Request) -> Outcome:
+        whole.apply(request)
+        raise Conflict("The project moved meanwhile. Read it again.", reason="moved")
+
+    monkeypatch.setitem(HANDLERS, "create_onto_task", Handler(refuses))
+    response = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert refused(response, 409, "moved")["code"] == "CONFLICT"
+    assert made() == 0
+    assert IdempotencyRecord.objects.get().status == 409
+
+
+def test_replay_is_an_event_of_its_own(api: Api, told: Callable[[], list[OperationEvent]]) -> None:
+    for _ in range(2):
+        api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    first, again = told()
+    assert (first.replayed, again.replayed) == (False, True)
+    assert first.entity_id == again.entity_id != ""

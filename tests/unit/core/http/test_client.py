@@ -1,0 +1,164 @@
+"""The client as a whole: what it sends, what it keeps between calls, and what it never takes from elsewhere."""
+
+import logging
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpcore2
+import httpx2
+import pytest
+
+from core import http
+from core.http import OutgoingError, Response, client, errors
+from core.http.network import Backend
+from tests.unit.core.http.conftest import Resolver
+from tests.unit.core.http.servers import Server, answer
+
+Call = Callable[..., Response]
+Serve = Callable[..., Server]
+
+
+def test_request_returns_the_answer(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve(answer(b'{"a": 1}', "418 I'm a teapot", Content_Type="application/json", X_One="1"))
+
+    response = call(server.url("/p?q=%20é"), "POST", body=b"sent", headers={"X-Two": "2"})
+
+    assert (response.status, response.body, response.redirects) == (418, b'{"a": 1}', 0)
+    assert response.url == server.url("/p?q=%20%C3%A9")
+    assert (response.headers["content-type"], response.headers["x-one"]) == ("application/json", "1")
+    sent = server.requests[0]
+    assert sent.startswith(b"POST /p?q=%20%C3%A9 HTTP/1.1\r\n")
+    assert sent.endswith(b"\r\n\r\nsent")
+    assert b"x-two: 2\r\n" in sent.lower()
+
+
+def test_two_calls_share_one_connection(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve()
+
+    call(server.url("/1"))
+    call(server.url("/2"))
+
+    assert (len(server.requests), server.connections) == (2, 1)
+
+
+def test_a_connection_is_not_shared_between_hosts_at_one_address(
+    serve: Serve, call: Call, resolver: Resolver, loopback_allowed: None
+) -> None:
+    server = serve()
+    resolver.names |= {"a.test": [["127.0.0.1"]], "b.test": [["127.0.0.1"]]}
+
+    call(server.url(host="a.test"))
+    call(server.url(host="b.test"))
+
+    assert server.connections == 2
+
+
+def test_a_connection_that_the_server_closed_is_replaced(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve(answer(Connection="close"))
+
+    assert [call(server.url()).status for _ in range(3)] == [200, 200, 200]
+
+    assert server.connections == 3
+
+
+def test_threads_share_the_transport(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve()
+    call(server.url())
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: call(server.url(f"/{number}")).body, range(80)))
+
+    assert answers == [b"ok"] * 80
+    assert server.connections <= 8
+
+
+def test_a_call_that_was_cut_leaves_no_half_read_connection(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve(lambda request: answer(bytes(100_000) if b" /big " in request else b"small"))
+
+    with pytest.raises(http.TooLarge):
+        call(server.url("/big"), max_bytes=10)
+
+    assert call(server.url("/small")).body == b"small"
+
+
+def test_no_cookie_is_kept(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve(answer(Set_Cookie="id=1; Path=/"))
+
+    call(server.url())
+    call(server.url())
+
+    assert b"cookie" not in server.requests[1].lower()
+
+
+def test_the_environment_names_no_proxy(
+    serve: Serve, call: Call, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, server = serve(answer(b"proxy")), serve(answer(b"server"))
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, proxy.url())
+
+    assert call(server.url()).body == b"server"
+
+    assert proxy.connections == 0
+
+
+def test_nothing_of_a_call_is_logged(
+    serve: Serve, call: Call, loopback_allowed: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    server = serve()
+
+    call(server.url("/?token=hunter2"), headers={"Authorization": "hunter2"})
+
+    assert caplog.records == []
+
+
+def test_the_transport_is_made_once_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = client.transport()
+    assert client.transport() is mine
+
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    theirs = client.transport()
+    assert theirs is not mine
+    assert theirs is client.transport()
+
+    client.forget()
+
+
+def test_importing_the_client_makes_no_transport() -> None:
+    script = "import core.http.client as client; assert client._transports == {}"
+
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_library_keeps_its_pool_where_we_replace_it(canary: Server) -> None:
+    assert type(httpx2.HTTPTransport()._pool) is httpcore2.ConnectionPool
+    pool = client.transport()._pool
+    assert isinstance(pool._network_backend, Backend)
+
+    with pytest.raises(LookupError):  # outside of a call our sockets serve nobody
+        client.transport().handle_request(httpx2.Request("GET", canary.url()))
+
+    assert canary.connections == 0
+
+
+def test_the_tls_context_checks_certificates_and_is_the_pools_one() -> None:
+    context = client.transport()._pool._ssl_context
+
+    assert context is client.transport()._pool._ssl_context
+    assert context.check_hostname
+    assert context.verify_mode.name == "CERT_REQUIRED"
+
+
+def test_every_error_is_an_outgoing_error_with_a_sentence_of_its_own() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+
+    assert all(issubclass(kind, OutgoingError) for kind in kinds)
+    assert len({kind.sentence for kind in kinds}) == len(kinds)
+    assert all(str(kind()) == kind.sentence and kind.sentence.endswith(".") for kind in kinds)
+    assert all(str(pickle.loads(pickle.dumps(kind()))) == kind.sentence for kind in kinds)  # noqa: S301
+    assert {kind.__name__ for kind in kinds} <= set(http.__all__)

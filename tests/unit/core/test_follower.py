@@ -1,0 +1,90 @@
+import logging
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core import follower
+
+called: list[str] = []
+
+
+def first() -> None:
+    called.append("first")
+
+
+def broken() -> None:
+    called.append("broken")
+    raise ConnectionError("the database is away")
+
+
+def last() -> None:
+    called.append("last")
+
+
+@pytest.fixture(autouse=True)
+def _follows(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.GATEWAY_FOLLOWS = [f"{__name__}.{name}" for name in ("first", "broken", "last")]
+    # A test's connection is in a transaction that closing would lose.
+    monkeypatch.setattr(follower, "close_old_connections", lambda: None)
+    monkeypatch.setattr(follower, "_failing", set())
+    called.clear()
+
+
+def test_poll_calls_every_follow_in_order_also_after_one_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "core.follower"):
+        follower.poll()
+
+    assert called == ["first", "broken", "last"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{__name__}.broken fails and is tried again every half second: ConnectionError: the database is away"
+    ]
+
+
+def test_a_failing_follow_is_tried_again_and_told_when_it_begins_and_ends(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "core.follower")
+    for _ in range(3):
+        follower.poll()
+    monkeypatch.setattr(f"{__name__}.broken", lambda: called.append("mended"))
+    for _ in range(2):
+        follower.poll()
+
+    assert (called.count("broken"), called.count("mended")) == (3, 2)
+    assert [(record.levelname, record.getMessage().partition(":")[0]) for record in caplog.records] == [
+        ("WARNING", f"{__name__}.broken fails and is tried again every half second"),
+        ("INFO", f"{__name__}.broken works again"),
+    ]
+
+
+def test_start_polls_and_follows_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "_started", set())
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread))
+
+    follower.start()
+    follower.start()
+
+    assert called == ["first", "broken", "last"]
+    assert [(thread.name, thread.daemon) for thread in started] == [("follower", True)]
+
+
+def test_the_thread_polls_every_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    class Pause:
+        """Lets three polls through and then says stop."""
+
+        def wait(self, seconds: float) -> bool:
+            waits.append(seconds)
+            return len(waits) > 3
+
+    monkeypatch.setattr(follower, "poll", lambda: called.append("poll"))
+    monkeypatch.setattr(follower, "threading", SimpleNamespace(Event=Pause))
+
+    follower._run()
+
+    assert called == ["poll"] * 3
+    assert waits == [0.5] * 4

@@ -1,0 +1,100 @@
+import inspect
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.deadlines import Deadline
+from gateway.errors import Code, Failed, GatewayError
+from gateway.executors import EXECUTORS, executor_for
+from gateway.executors.base import Work
+from gateway.executors.embedded import REFUSALS, Embedded
+from registry import connections, loader
+from registry.models import Connection
+from tests.unit.gateway.ops import op
+from workspace import errors
+from workspace.contract import Handler, Outcome, Request
+from workspace.handlers import HANDLERS
+
+AT = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def work(**fields: Any) -> Work:
+    found = op(**({"connection": "workspace"} | fields))
+    return Work(op=found, args={"a": 1}, subject="me", at=AT, deadline=Deadline.after(milliseconds=1000))
+
+
+def test_every_refusal_of_the_workspace_has_its_error() -> None:
+    kinds = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.Refusal)}
+
+    assert set(REFUSALS) == kinds - {errors.Refusal}
+    assert {error.code for error in REFUSALS.values()} == set(Code) - {Code.INTERNAL}
+
+
+@pytest.mark.parametrize("refusal", sorted(REFUSALS, key=lambda each: each.__name__))
+@pytest.mark.parametrize("step", ["prepare", "apply"])
+def test_refusal_is_passed_on_whole(monkeypatch: pytest.MonkeyPatch, refusal: type[errors.Refusal], step: str) -> None:
+    def refuses(request: Request) -> Outcome:
+        raise refusal("No.", reason="because", field_errors=[errors.FieldError("/a", "bad", "Send b.", ["b"], None)])
+
+    monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(apply=refuses, prepare=refuses))
+
+    with pytest.raises(GatewayError) as error:
+        Embedded().prepare(work()) if step == "prepare" else Embedded().apply(work(), None)
+
+    assert type(error.value) is REFUSALS[refusal]
+    assert (str(error.value), error.value.reason, error.value.help_path) == ("No.", "because", "onto.task.update")
+    assert [(each.path, each.code, each.message) for each in error.value.field_errors] == [("/a", "bad", "Send b.")]
+
+
+def test_handler_is_given_the_call_and_what_it_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Request] = []
+
+    def apply(request: Request) -> Outcome:
+        given.append(request)
+        return Outcome({"x": 1}, ("careful",), "id", "name")
+
+    monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(apply=apply, prepare=lambda _: "prepared"))
+    todo = work()
+
+    outcome = Embedded().apply(todo, Embedded().prepare(todo))
+
+    assert given == [Request("me", {"a": 1}, AT, "prepared")]
+    assert (outcome.result, outcome.warnings, outcome.entity_id, outcome.entity_name) == (
+        {"x": 1},
+        ("careful",),
+        "id",
+        "name",
+    )
+
+
+def test_handler_without_prepare_prepares_nothing() -> None:
+    assert Embedded().prepare(work()) is None
+
+
+@pytest.mark.parametrize("fields", [{"tool_name": "nothing"}, {"connection": "nothing"}])
+def test_op_without_a_handler_is_not_connected(fields: dict[str, str]) -> None:
+    with pytest.raises(Failed) as error:
+        Embedded().prepare(work(**fields))
+
+    assert (error.value.status, error.value.reason) == (503, "not_connected")
+
+
+def test_executors_know_every_kind_of_connection() -> None:
+    assert set(EXECUTORS) == set(Connection.Kind)
+
+
+@pytest.mark.parametrize("connection", ["", "nothing"])
+def test_op_without_a_connection_is_not_connected(connection: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_kinds", {"workspace": "embedded"})
+
+    with pytest.raises(Failed) as error:
+        executor_for(op(connection=connection))
+
+    assert (error.value.status, error.value.reason) == (503, "not_connected")
+    assert isinstance(executor_for(op(connection="workspace")), Embedded)
+
+
+def test_every_shipped_op_has_its_handler_and_every_handler_its_op(live_catalog: Any) -> None:
+    assert loader.read()
+    assert {each.tool_name for each in live_catalog.ops.values()} == set(HANDLERS)

@@ -1,0 +1,82 @@
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from gateway import keys
+from gateway.models import ApiKey, Client, Scope
+
+pytestmark = pytest.mark.django_db
+
+
+def create(*arguments: str) -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    call_command("create_api_key", *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def test_command_prints_the_key_alone_on_standard_output() -> None:
+    out, err = create("chat")
+
+    key = keys.verify(out.removesuffix("\n"))
+    assert key is not None
+    assert (key.client, key.scopes, key.rate) == ("chat", set(Scope.values), 50)
+    assert key.prefix in err
+    assert out.strip() not in err
+
+
+def test_command_makes_a_key_as_told() -> None:
+    out, _ = create(
+        *("chat", "--name", "laptop", "--subject", "me", "--scopes", "help", "exec:read", "--rate", "7", "--days", "3"),
+        *("--subjects", "acme-*", "--ops", "onto.*", "util.*"),
+    )
+
+    key, client = ApiKey.objects.get(), Client.objects.get()
+    assert out.startswith(key.prefix)
+    assert (key.name, key.subject, key.scopes, key.rate) == ("laptop", "me", ["help", "exec:read"], 7)
+    assert key.expires_at is not None
+    assert timedelta(days=2) < key.expires_at - timezone.now() <= timedelta(days=3)
+    assert (client.subject_pattern, client.op_patterns) == ("acme-*", ["onto.*", "util.*"])
+    assert key.created_by == "create_api_key"
+
+
+def test_command_adds_a_key_to_a_client_that_exists() -> None:
+    create("chat")
+    create("chat")
+
+    assert Client.objects.get().keys.count() == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["old", "--ops", "onto.*"],  # the client exists: its ops are changed in the admin
+        ["old", "--subjects", "acme-*"],
+        ["new", "--scopes", "everything"],
+        ["new", "--rate", "0"],
+        ["new", "--rate", "-5"],
+        ["new", "--rate", "many"],
+        ["x" * 101],
+        [],
+    ],
+)
+def test_command_refuses_with_a_sentence_and_makes_nothing(arguments: list[str]) -> None:
+    Client.objects.create(name="old")
+
+    with pytest.raises(CommandError) as error:
+        create(*arguments)
+
+    assert str(error.value)
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize("patterns", [[], "onto.*", [""], [1], {"onto.*": 1}])
+def test_client_with_malformed_patterns_is_refused(patterns: Any) -> None:
+    with pytest.raises(ValidationError) as error:
+        Client(name="chat", op_patterns=patterns).full_clean()
+
+    assert set(error.value.message_dict) == {"op_patterns"}

@@ -1,0 +1,142 @@
+"""The draft in the admin: pages answer, publishing says what it did, what services own is read-only."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.contrib.messages import get_messages
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from registry import releases
+from registry.models import Activation, Connection, Group, Op, OpAlias, Release
+from tests.unit.registry.rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+MODELS = [Group, Op, Connection, Release, Activation]
+
+
+@pytest.fixture
+def published() -> Release:
+    make_op()
+    return releases.publish(note="Test", by="tests", at=AT)
+
+
+def url(model: Any, page: str, *args: Any) -> str:
+    return reverse(f"admin:registry_{model._meta.model_name}_{page}", args=args)
+
+
+def act(client: Client, model: Any, action: str, *chosen: Any) -> tuple[HttpResponse, list[str]]:
+    data = {"action": action, "_selected_action": [row.pk for row in chosen]}
+    response = client.post(url(model, "changelist"), data)
+    return response, [str(message) for message in get_messages(response.wsgi_request)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_lists_searches_and_forms_answer(admin_client: Client, published: Release, model: Any) -> None:
+    row = model.objects.first()
+
+    assert admin_client.get(url(model, "changelist")).status_code == 200
+    assert admin_client.get(url(model, "changelist"), {"q": "onto"}).status_code == 200
+    assert admin_client.get(url(model, "change", row.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("model", [Release, Activation])
+def test_what_services_own_is_read_only(admin_client: Client, published: Release, model: Any) -> None:
+    row = model.objects.first()
+
+    assert admin_client.get(url(model, "add")).status_code == 403
+    assert admin_client.post(url(model, "change", row.pk), {"note": "x"}).status_code == 403
+    assert admin_client.post(url(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+
+
+def test_json_is_shown_as_a_person_edits_it(admin_client: Client) -> None:
+    op = make_op(keywords=["Größe"])
+
+    page = admin_client.get(url(Op, "change", op.pk)).content.decode()
+
+    assert "Größe" in page
+    assert "{\n  &quot;" in page
+
+
+def test_a_form_that_publishing_would_refuse_says_so(admin_client: Client) -> None:
+    page = admin_client.post(url(Op, "add"), {"op": "a.b", "parameters_schema": '{"type": "array"}'}).content.decode()
+
+    assert "The schema must be an object" in page
+    assert not Op.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"type": "object", "type": "object"}', '{"a": NaN}', '"\\ud800"', '"\\u0000"', "[" * 40 + "]" * 40, "{"]
+)
+def test_json_that_could_not_be_kept_is_refused_in_the_form(admin_client: Client, text: str) -> None:
+    response = admin_client.post(url(Op, "add"), {"op": "a.b", "parameters_schema": text, "contexts": "[]"})
+
+    assert response.status_code == 200
+    assert "parameters_schema" in response.context["adminform"].form.errors
+    assert "contexts" not in response.context["adminform"].form.errors
+
+
+def test_publish_answers_in_a_sentence(admin_client: Client) -> None:
+    op = make_op()
+
+    _, first = act(admin_client, Op, "publish_draft", op)
+    _, second = act(admin_client, Op, "publish_draft", op)
+    Op.objects.filter(pk=op.pk).update(parameters_schema=[])
+    _, third = act(admin_client, Op, "publish_draft", op)
+
+    live = releases.live()
+    assert live is not None
+    assert Activation.objects.get().activated_by == "admin"
+    assert first == [f"Release {live} is live with 1 ops."]
+    assert second[-1] == "Nothing to publish: the draft is what is live."
+    assert third[-1].startswith("onto.task.add, parameters_schema: The schema must be an object")
+
+
+def test_an_older_release_is_made_live_again(admin_client: Client, published: Release) -> None:
+    Op.objects.update(summary="Other")
+    newer = releases.publish(note="Test", by="tests", at=AT)
+
+    _, told = act(admin_client, Release, "make_live", published)
+    _, again = act(admin_client, Release, "make_live", published)
+    _, both = act(admin_client, Release, "make_live", published, newer)
+
+    assert told == [f"Release {published} is live."]
+    assert again[-1] == f"Release {published} is live already."
+    assert both[-1] == "Choose one release."
+    assert releases.live() == published
+
+
+def test_staff_without_the_permission_cannot_publish(client: Client, django_user_model: Any) -> None:
+    op = make_op()
+    editor = django_user_model.objects.create_user("editor", is_staff=True)
+    editor.user_permissions.add(*Permission.objects.filter(codename__in=["change_op", "view_op"]))
+    client.force_login(editor)
+
+    act(client, Op, "publish_draft", op)
+
+    assert releases.live() is None
+
+
+def test_shipped_rows_are_kept_and_own_rows_can_go(admin_client: Client) -> None:
+    shipped = make_op(shipped={"op": "onto.task.add"})
+    own = make_op("onto.task.own")
+
+    def delete(*rows: Op) -> int:
+        data = {"action": "delete_selected", "_selected_action": [row.pk for row in rows], "post": "yes"}
+        return admin_client.post(url(Op, "changelist"), data).status_code
+
+    assert admin_client.post(url(Op, "delete", shipped.pk), {"post": "yes"}).status_code == 403
+    assert delete(shipped, own) == 403
+    assert delete(own) == 302
+    assert list(Op.objects.all()) == [shipped]
+    assert OpAlias.objects.get().op == shipped
+
+
+def test_every_model_of_copy_has_its_admin() -> None:
+    assert set(MODELS) <= set(admin.site._registry)

@@ -1,0 +1,223 @@
+"""Catalogs in memory: swapped when another release goes live, kept when what is stored is not what was published."""
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from core import follower
+from registry import catalogs, connections, help, releases
+from registry.catalogs import Visibility
+from registry.help import HelpQuery
+from registry.models import Activation, Connection, Op, Release
+from tests.unit.registry.entries import catalog, op
+from tests.unit.registry.rows import make_op
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def publish(summary: str) -> Release:
+    if not Op.objects.filter(op="onto.task.add").update(summary=summary):
+        make_op("onto.task.add", summary=summary)
+    return releases.publish(note="Test", by="tests", at=AT)
+
+
+@pytest.mark.django_db
+def test_live_says_what_to_do_where_nothing_is() -> None:
+    with pytest.raises(catalogs.NothingLive, match=r"load_catalog --publish"):
+        catalogs.live()
+
+
+@pytest.mark.django_db
+def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> None:
+    publish("First")
+    follower.poll()
+    first = catalogs.live()
+
+    second = publish("Second")
+    assert catalogs.live() is first  # until the follower looks
+    with caplog.at_level(logging.INFO, "registry.catalogs"):
+        follower.poll()
+
+    assert catalogs.live().version == second.version
+    assert catalogs.live().ops["onto.task.add"].summary == "Second"
+    assert first.ops["onto.task.add"].summary == "First"
+    assert f"release {second.version[:12]} is live" in caplog.text
+
+
+@pytest.mark.django_db
+def test_follow_costs_one_query_when_nothing_changed(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    publish("First")
+    catalogs.follow()
+    before = catalogs.live()
+
+    with django_assert_num_queries(1):
+        catalogs.follow()
+
+    assert catalogs.live() is before
+
+
+@pytest.mark.django_db
+def test_follow_lets_go_where_nothing_is_live_any_more() -> None:
+    publish("First")
+    catalogs.follow()
+    Activation.objects.update(is_live=False)
+
+    catalogs.follow()
+
+    with pytest.raises(catalogs.NothingLive):
+        catalogs.live()
+
+
+@pytest.mark.django_db
+def test_get_keeps_the_last_few_versions(
+    django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = [publish(f"Summary {number}").version for number in range(catalogs.KEPT + 1)]
+    loaded = {version: catalogs.get(version) for version in versions}
+
+    with django_assert_num_queries(0):
+        assert all(catalogs.get(version) is loaded[version] for version in versions[1:])
+    with django_assert_num_queries(1):
+        assert catalogs.get(versions[0]).version == versions[0]
+    with django_assert_num_queries(1):
+        catalogs.get(versions[1])  # the one that was used longest ago made room
+
+
+@pytest.mark.django_db
+def test_get_raises_where_there_is_no_such_release() -> None:
+    with pytest.raises(Release.DoesNotExist):
+        catalogs.get("0" * 64)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "corrupt",
+    [
+        lambda content: content.replace("Second", "Secret"),
+        lambda content: content[:-10],
+        lambda content: json.dumps(json.loads(content), indent=1),
+        lambda content: content + " ",
+    ],
+    ids=["edited", "cut", "reformatted", "spaced"],
+)
+def test_a_corrupt_release_is_refused_and_the_old_one_stays(
+    corrupt: Callable[[str], str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "close_old_connections", lambda: None)  # would lose the test's transaction
+    first = publish("First")
+    follower.poll()
+    second = publish("Second")
+    Release.objects.filter(pk=second.pk).update(content=corrupt(second.content))
+
+    with caplog.at_level(logging.WARNING, "core.follower"):
+        follower.poll()
+
+    assert catalogs.live().version == first.version
+    assert f"Release {second.version[:12]} is not what was published; what was live before stays." in caplog.text
+    with pytest.raises(catalogs.CorruptRelease):
+        catalogs.get(second.version)
+
+
+@pytest.mark.django_db
+def test_a_cached_answer_costs_no_query(
+    live_catalog: object, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    queries = [HelpQuery(), HelpQuery(path="onto.task"), HelpQuery(path="onto.task.update", format="full")]
+    first = [help.answer(catalogs.live(), query) for query in queries]
+
+    with django_assert_num_queries(0):
+        again = [help.answer(catalogs.live(), query) for query in queries]
+        help.answer(catalogs.live(), HelpQuery(query="overdue tasks"))  # nor does one that is not cached
+
+    assert all(one is other for one, other in zip(first, again, strict=True))
+
+
+OPS = [
+    op("onto.task.get"),
+    op("onto.task.add", kind="write", aliases=["add"], tool_name="add_task"),
+    op("onto.project.get"),
+    op("util.info"),
+    op("old.op", status="retired", successor="onto.task.get"),
+]
+
+
+@pytest.mark.parametrize(
+    ("visibility", "ops", "root"),
+    [
+        (Visibility(), {"onto.task.get", "onto.task.add", "onto.project.get", "util.info"}, ("onto", "util")),
+        (Visibility(patterns=("onto.*",)), {"onto.task.get", "onto.task.add", "onto.project.get"}, ("onto",)),
+        (Visibility(patterns=("*.get",)), {"onto.task.get", "onto.project.get"}, ("onto",)),
+        (Visibility(kinds=frozenset(["write"])), {"onto.task.add"}, ("onto",)),
+        (Visibility(patterns=("util.*",), kinds=frozenset(["read"])), {"util.info"}, ("util",)),
+        (Visibility(patterns=("ONTO.*",)), set(), ()),
+        (Visibility(patterns=()), set(), ()),
+    ],
+)
+def test_view_hides_by_pattern_and_kind(visibility: Visibility, ops: set[str], root: tuple[str, ...]) -> None:
+    found = catalog(*OPS)
+
+    view = found.view(visibility)
+
+    assert view.ops == ops
+    assert view.children["root"] == root
+    assert view.counts["root"] == len(ops)
+    assert found.view(visibility) is view
+
+
+def test_view_lists_no_group_that_holds_nothing_visible() -> None:
+    view = catalog(*OPS).view(Visibility(kinds=frozenset(["write"])))
+
+    assert view.children == {"root": ("onto",), "onto": ("onto.task",), "onto.task": ("onto.task.add",)}
+    assert view.counts == {"root": 1, "onto": 1, "onto.task": 1}
+
+
+def test_views_are_kept_for_a_bounded_number_of_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogs, "VIEWS_KEPT", 3)
+    found = catalog(*OPS)
+
+    for number in range(10):
+        found.view(Visibility(patterns=(f"p{number}",)))
+
+    assert len(found._views) <= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("onto.task.add", "onto.task.add"),
+        ("add_task", "onto.task.add"),
+        ("add", "onto.task.add"),
+        ("old.op", "old.op"),
+        ("Add", None),
+        (" add", None),
+        ("onto.task", None),
+        ("", None),
+    ],
+)
+def test_find_matches_names_exactly(name: str, path: str | None) -> None:
+    found = catalog(*OPS).find(name)
+
+    assert (found.op if found else None) == path
+
+
+def test_an_op_tells_what_it_is() -> None:
+    found = catalog(*OPS).ops["onto.task.add"]
+
+    assert (found.group, found.is_write, found.is_active) == ("onto", True, True)
+    assert found.validator.is_valid({})
+    assert not found.validator.is_valid({"unknown": 1})
+
+
+@pytest.mark.django_db
+def test_connections_are_followed_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    Connection.objects.create(name="workspace")
+    with django_assert_num_queries(1):
+        connections.follow()
+
+    with django_assert_num_queries(0):
+        assert connections.kind("workspace") == "embedded"
+        assert connections.kind("nowhere") is None

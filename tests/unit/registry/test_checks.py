@@ -1,0 +1,141 @@
+"""What would break serving, each with the sentence that a person reads."""
+
+from typing import Any
+
+import pytest
+
+from registry import checks
+from tests.unit.registry.entries import content, op, schema
+
+A = schema(("a",), a={"type": "integer"})
+
+
+def said(snapshot: dict[str, Any]) -> list[str]:
+    return [str(problem) for problem in checks.problems(snapshot)]
+
+
+@pytest.mark.parametrize(
+    ("ops", "groups", "problem"),
+    [
+        # names
+        (
+            [op("a.b", tool_name="t"), op("a.c", tool_name="t")],
+            None,
+            "a.c, name: t already names a.b. Give each name to one op.",
+        ),
+        (
+            [op("a.b", tool_name="t"), op("a.b", tool_name="u")],
+            None,
+            "a.b, name: a.b already names a.b. Give each name to one op.",
+        ),
+        ([op("a.b"), op("a.c", aliases=["a.b"])], None, "a.c, name: a.b already names a.b. Give each name to one op."),
+        ([op("a.b", aliases=["x", "x"])], None, "a.b, name: x already names a.b. Give each name to one op."),
+        (
+            [op("a.b")],
+            ("root", "a", "a.b"),
+            "a.b, name: A group has the path a.b already. Rename one of the two.",
+        ),
+        (
+            [op("a.b.c"), op("a.d", aliases=["a.b"])],
+            None,
+            "a.d, name: A group has the path a.b already. Rename one of the two.",
+        ),
+        ([op("a.d", tool_name="root")], None, "a.d, name: A group has the path root already. Rename one of the two."),
+        ([op("a.b")], ("root", "a", "a"), "a, path: 2 groups have this path. Leave one of them."),
+        # the way to it
+        ([op("a.b")], ("root",), "a.b, group: The group a is missing. Add it, so that the path can be walked to."),
+        (
+            [op("a.b.c")],
+            ("root", "a.b"),
+            "a.b, group: The group a is missing. Add it, so that the path can be walked to.",
+        ),
+        (
+            [op("a.b", status="retired", successor="a.z")],
+            None,
+            "a.b, successor: a.z is no op. Name an op that exists.",
+        ),
+        # schemas and what is held against them
+        (
+            [op("a.b", parameters_schema=[])],
+            None,
+            'a.b, parameters_schema: The schema must be an object with "type": "object", since args are an object.',
+        ),
+        (
+            [op("a.b", parameters_schema=A, examples=[{"args": {"a": 1}}, {"args": {"a": "x"}}])],
+            None,
+            'a.b, examples/1: /a: "x" is not of type "integer".',
+        ),
+        (
+            [op("a.b", parameters_schema=A, examples=[{"args": []}])],
+            None,
+            'a.b, examples/0: /: [] is not of type "object".',
+        ),
+        (
+            [op("a.b", parameters_schema=A, argument_aliases={"b": "c"})],
+            None,
+            "a.b, argument_aliases: b must be no argument, and stand for one that is.",
+        ),
+        (
+            [op("a.b", parameters_schema=A, argument_aliases={"a": "a"})],
+            None,
+            "a.b, argument_aliases: a must be no argument, and stand for one that is.",
+        ),
+        (
+            [op("a.b", parameters_schema=A, display_only=["a"])],
+            None,
+            "a.b, display_only: a is an argument. Take it out of one of the two.",
+        ),
+        # what JSON cannot carry
+        ([op("a.b", summary="a\x00")], None, "a.b, content: The text holds a NUL character. Delete it."),
+        (
+            [op("a.b", notes="\ud800")],
+            None,
+            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can carry.",
+        ),
+        (
+            [op("a.b", examples=[{"args": {"a": 2**53}}])],
+            None,
+            "a.b, content: 9007199254740992 exceeds safe integer domain for JSON floats. "
+            "Use text and numbers that JSON can carry.",
+        ),
+        (
+            [op("a.b", examples=[{"args": {"a": "\ud800"}}])],
+            None,
+            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can carry.",
+        ),
+    ],
+)
+def test_problems_says(ops: list[Any], groups: tuple[str, ...] | None, problem: str) -> None:
+    assert said(content(*ops, groups=groups)) == [problem]
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        [],
+        [op("a.b")],
+        [op("top")],
+        [op("a.b", tool_name="a.b")],  # a tool may be named by its path
+        [op("a.b", aliases=["x", "y"]), op("a.c", status="retired", successor="a.b")],
+        [op("a.b", parameters_schema=A, argument_aliases={"A": "a"}, display_only=["title"])],
+        [op("a.b", parameters_schema=A, display_only=["t"], examples=[{"args": {"a": 1, "t": "shown"}}])],
+        [op("a.b", description="Send \\u0000 to end; C:\\\\u0000")],  # text that shows an escape holds no NUL
+        [op("a.b", parameters_schema=schema(a={"type": "number", "maximum": 1e300}))],
+    ],
+    ids=range(9),
+)
+def test_problems_finds_none(ops: list[Any]) -> None:
+    assert said(content(*ops)) == []
+
+
+def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
+    snapshot = content(
+        op("a.b", parameters_schema=A, examples=[{"args": {}}], display_only=["a"]),
+        op("a.c", parameters_schema={"type": "object", "$id": "x"}),
+    )
+
+    assert [(problem.path, problem.field) for problem in checks.problems(snapshot)] == [
+        ("a.b", "examples/0"),
+        ("a.b", "display_only"),
+        ("a.c", "parameters_schema"),
+    ]

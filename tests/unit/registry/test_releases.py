@@ -1,0 +1,194 @@
+"""Publishing: what was published can be told by its version, and there is one live release."""
+
+import hashlib
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection
+
+from core import canonical, tokens
+from registry import catalogs, help, releases, snapshot
+from registry.models import Activation, Op, Release
+from tests.unit.registry.entries import schema
+from tests.unit.registry.rows import make_op
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def publish(note: str = "Test") -> Release:
+    return releases.publish(note=note, by="tests", at=AT)
+
+
+@pytest.mark.django_db
+def test_version_is_the_hash_of_the_canonical_content() -> None:
+    make_op()
+
+    release = publish()
+
+    assert release.version == hashlib.sha256(release.content.encode()).hexdigest()
+    assert release.content == canonical.dumps(snapshot.draft()).decode()
+    assert release.version == releases.draft_version()
+    assert (release.op_count, release.created_by, release.created_at) == (1, "tests", AT)
+
+
+@pytest.mark.django_db
+def test_same_content_is_the_same_release() -> None:
+    op = make_op()
+    first = publish()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    second = publish()
+    Op.objects.filter(pk=op.pk).update(summary=op.summary)
+
+    again = publish("Back")
+
+    assert again == first != second
+    assert Release.objects.count() == 2
+    assert list(Activation.objects.values_list("release_id", "is_live", "note")) == [
+        (first.version, True, "Back"),
+        (second.version, False, "Test"),
+        (first.version, False, "Test"),
+    ]
+
+
+@pytest.mark.django_db
+def test_publish_refuses_what_is_live() -> None:
+    make_op()
+    release = publish()
+
+    with pytest.raises(releases.AlreadyLive):
+        publish()
+    with pytest.raises(releases.AlreadyLive):
+        releases.activate(version=release.version, note="", by="tests", at=AT)
+
+    assert Activation.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"parameters_schema": schema(a={"$ref": "http://example.com"})}, "parameters_schema"),
+        ({"parameters_schema": schema(a={})}, "examples/0"),
+        ({"op": "lost.in.space"}, "group"),
+    ],
+)
+def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field: str) -> None:
+    make_op("onto.task.good")
+    live = publish()
+    make_op(**fields)
+
+    with pytest.raises(releases.NotPublishable) as refused:
+        publish()
+
+    assert field in [problem.field for problem in refused.value.problems]
+    assert str(refused.value.problems[0]) in str(refused.value)
+    assert Release.objects.count() == 1
+    assert releases.live() == live
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("successor", ["", "onto.task.add"])
+def test_a_draft_with_a_retired_op_can_be_published(successor: str) -> None:
+    make_op()
+    make_op("onto.task.old", status="retired", successor=successor)
+
+    release = publish()
+
+    assert release.op_count == 2
+    assert set(release.tokens) == {"onto.task.add"}
+    assert catalogs.get(release.version).ops["onto.task.old"].successor == successor
+
+
+@pytest.mark.django_db
+def test_activate_refuses_a_release_that_is_not_there() -> None:
+    with pytest.raises(releases.UnknownRelease):
+        releases.activate(version="0" * 64, note="", by="tests", at=AT)
+
+    assert releases.live() is None
+
+
+@pytest.mark.django_db
+def test_freeze_makes_nothing_live() -> None:
+    make_op()
+
+    frozen = releases.freeze(by="tests", at=AT)
+
+    assert releases.live() is None
+    assert releases.freeze(by="others", at=AT) == frozen
+    assert Release.objects.get().created_by == "tests"
+
+
+@pytest.mark.django_db
+def test_tokens_are_counted_over_what_is_served() -> None:
+    make_op(description="Adds a task.", notes="A note.", keywords=["unseen"])
+    make_op("onto.task.other", parameters_schema=schema(("title",), z={"type": "string"}, title={}, a={"type": "null"}))
+    release = publish()
+    catalog = catalogs.get(release.version)
+
+    for path, (short, full) in release.tokens.items():
+        for form, counted in (("short", short), ("full", full)):
+            body = help.answer(catalog, help.HelpQuery(path=path, format=form)).body
+            assert tokens.count(body.decode()) == counted
+            assert counted == catalog.tokens[path][form == "full"]
+    assert set(release.tokens) == {"onto.task.add", "onto.task.other"}
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="jsonb makes 1e20 an integer, which publishing refuses")
+@pytest.mark.django_db
+def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
+    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "maximum": 1e20}))
+
+    release = publish()
+
+    assert catalogs.get(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_publish_is_followed_at_once_in_this_process() -> None:
+    op = make_op()
+    publish()
+    before = catalogs.live()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+
+    release = publish()
+
+    assert catalogs.live().version == release.version != before.version
+    assert catalogs.live().ops[op.op].summary == "Other"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("live_before", [False, True])
+def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> None:
+    op = make_op()
+    if live_before:
+        publish()
+    versions = []
+    for summary in ("One", "Other"):
+        Op.objects.filter(pk=op.pk).update(summary=summary)
+        versions.append(releases.freeze(by="tests", at=AT).version)
+    gate, ended = threading.Barrier(2), []
+
+    def activate(version: str) -> None:
+        gate.wait(10)
+        try:
+            releases.activate(version=version, note="Race", by="tests", at=AT)
+            ended.append("live")
+        except IntegrityError as error:  # the constraint said that another was first
+            ended.append(type(error).__name__)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=activate, args=[version]) for version in versions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert len(ended) == 2
+    assert "live" in ended
+    assert Activation.objects.filter(is_live=True).count() == 1
+    assert Activation.objects.filter(note="Race").count() == ended.count("live")
+    catalogs.follow()
+    assert catalogs.live().version == releases.live().version in versions
