@@ -48,12 +48,6 @@ class CopyAdmin(admin.ModelAdmin[Any]):
         # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        shipped = queryset.filter(shipped__isnull=False).count()
-        if shipped:
-            self.message_user(request, f"Kept {shipped} shipped rows: retire them instead.", messages.WARNING)
-        super().delete_queryset(request, queryset.filter(shipped__isnull=True))
-
 
 class RuleInline(admin.TabularInline[PolicyRule, Op]):
     model = PolicyRule

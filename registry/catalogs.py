@@ -160,9 +160,12 @@ def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | 
 
 
 def live() -> Catalog:
-    """Return the catalog of the live release. Raises NothingLive."""
+    """Return the catalog of the live release. Raises NothingLive, also where the live one cannot be loaded."""
     if _live is None:
-        follow()
+        try:
+            follow()
+        except CorruptRelease as error:
+            raise NothingLive(str(error)) from error
     if _live is None:
         raise NothingLive("No release is live. Publish one: manage.py load_catalog --publish.")
     return _live

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from django.db import transaction
 
-from registry import checks, snapshot
+from registry import files, snapshot
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 
 CATALOG = Path(__file__).parent / "catalog"
@@ -21,14 +20,6 @@ CATALOG = Path(__file__).parent / "catalog"
 _UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject": True}
 _UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE}
 _UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
-
-
-class BadCatalog(Exception):
-    """The files would break serving; nothing was loaded. `problems` says where and what to do."""
-
-    def __init__(self, problems: list[checks.Problem]) -> None:
-        super().__init__("; ".join(str(problem) for problem in problems[:5]))
-        self.problems = problems
 
 
 @dataclass
@@ -49,25 +40,8 @@ class Report:
 
 
 def read(folder: Path = CATALOG) -> dict[str, Any]:
-    """Return the files of a folder as one snapshot (see registry.snapshot). Raises BadCatalog."""
-    groups: list[dict[str, Any]] = []
-    ops: list[dict[str, Any]] = []
-    for path in sorted(folder.glob("*.yaml")):
-        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        groups += document.get("groups", [])
-        ops += [_settled(op) for op in document.get("ops", [])]
-    content = {"format": 1, "groups": groups, "ops": ops}
-    if problems := checks.problems(content):
-        raise BadCatalog(problems)
-    return content
-
-
-def _settled(op: dict[str, Any]) -> dict[str, Any]:
-    """Write an entry as `snapshot.entry` would, so that the two can be compared."""
-    settled = {**op, "aliases": sorted(op.get("aliases", []))}
-    settled["examples"] = [{"args": {}, **example} for example in op.get("examples", [])]
-    keep = ("needs_subject", "parameters_schema")
-    return {name: value for name, value in settled.items() if name in keep or value not in ("", [], {}, None)}
+    """Return the shipped catalog as a snapshot. Raises files.BadCatalog."""
+    return files.read(folder)
 
 
 @transaction.atomic
@@ -120,7 +94,7 @@ def _merge_op(row: Op | None, shipped: dict[str, Any], connections: dict[str, Co
     if "connection" in changes:
         row.connection = connections.get(changes["connection"] or "")
     row.save()
-    _replace_children(row, changes)
+    _replace_children(row, changes, report)
 
 
 def _three_way(
@@ -150,7 +124,7 @@ def _connections(names: Iterable[str]) -> dict[str, Connection]:
     return {name: Connection.objects.get_or_create(name=name)[0] for name in sorted(set(names)) if name}
 
 
-def _replace_children(row: Op, changes: dict[str, Any]) -> None:
+def _replace_children(row: Op, changes: dict[str, Any], report: Report) -> None:
     if "policy" in changes:
         row.rules.all().delete()
         kinds = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
@@ -166,4 +140,6 @@ def _replace_children(row: Op, changes: dict[str, Any]) -> None:
         )
     if "aliases" in changes:
         row.aliases.all().delete()
-        OpAlias.objects.bulk_create(OpAlias(op=row, name=name) for name in changes["aliases"])
+        taken = set(OpAlias.objects.filter(name__in=changes["aliases"]).values_list("name", flat=True))
+        OpAlias.objects.bulk_create(OpAlias(op=row, name=name) for name in changes["aliases"] if name not in taken)
+        report.kept += [f"{name}, an alias of another op" for name in sorted(taken)]

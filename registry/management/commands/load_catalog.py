@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from registry import loader, releases
+from registry import files, loader, releases
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         had_edits = live is not None and releases.draft_version() != live.version
         try:
             report = loader.load(loader.read())
-        except loader.BadCatalog as error:
+        except files.BadCatalog as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(str(report))
         if options["publish"]:

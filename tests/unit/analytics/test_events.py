@@ -144,6 +144,18 @@ def test_flush_without_a_database_counts_and_logs_and_does_not_raise(
     assert OperationEvent.objects.count() == 1  # what comes after is written
 
 
+@pytest.mark.django_db(transaction=True)
+def test_flush_of_an_event_that_no_row_can_hold_counts_its_batch_and_goes_on(before: int) -> None:
+    events.later(event(ok=True, code="INTERNAL"))  # breaks a constraint
+
+    events.flush()
+    events.later(event())
+    events.flush()
+
+    assert events.lost() - before == 1
+    assert OperationEvent.objects.count() == 1
+
+
 def test_discard_forgets_what_is_buffered(db: None) -> None:
     events.later(event())
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from registry import loader, releases, snapshot
+from registry import files, loader, releases, snapshot
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 from tests.unit.registry.entries import content, op, schema
 
@@ -228,7 +228,7 @@ def write(folder: Path, *ops: dict[str, Any]) -> None:
 def test_read_settles_entries_as_rows_write_them(folder: Path) -> None:
     write(folder, ADD | {"notes": "", "examples": [{"title": "No args"}], "aliases": ["b", "a"]})
 
-    with pytest.raises(loader.BadCatalog, match="examples/0"):
+    with pytest.raises(files.BadCatalog, match="examples/0"):
         loader.read(folder)
     write(folder, op("onto.task.ping", notes="", examples=[{"title": "No args"}], aliases=["b", "a"]))
 

@@ -1,0 +1,94 @@
+"""Copy as files: YAML documents of groups and ops, held against a schema before anything is made of them."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from registry import checks, schemas
+from registry.checks import Problem
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
+
+_GROUP: dict[str, Any] = {
+    "type": "object",
+    "properties": {"path": _NAME, "summary": _NAME},
+    "required": ["path", "summary"],
+    "additionalProperties": False,
+}
+_EXAMPLE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"title": _TEXT, "args": {"type": "object"}, "note": _TEXT},
+    "additionalProperties": False,
+}
+_OP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("op", "tool_name", "summary"), _NAME),
+        **dict.fromkeys(("entity", "action", "category", "description", "notes", "successor", "connection"), _TEXT),
+        **dict.fromkeys(("contexts", "keywords", "display_only", "aliases"), _TEXTS),
+        "kind": {"enum": ["read", "write"]},
+        "status": {"enum": ["active", "retired"]},
+        "needs_subject": {"type": "boolean"},
+        "timeout_ms": {"type": "integer", "minimum": 100, "maximum": 120_000},
+        "parameters_schema": {"type": "object"},
+        "argument_aliases": {"type": "object", "additionalProperties": _TEXT},
+        "policy": {
+            "type": "object",
+            "properties": {"do": _TEXTS, "dont": _TEXTS, "edge_cases": _TEXTS},
+            "additionalProperties": False,
+        },
+        "examples": {"type": "array", "items": _EXAMPLE},
+    },
+    "required": ["op", "tool_name", "kind", "summary", "parameters_schema"],
+    "additionalProperties": False,
+}
+
+
+class BadCatalog(Exception):
+    """The files would break serving; nothing was loaded. `problems` says where and what to do."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems[:5]))
+        self.problems = problems
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Return the YAML files of a folder as one snapshot (see registry.snapshot). Raises BadCatalog."""
+    groups: list[dict[str, Any]] = []
+    ops: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    for path in sorted(folder.glob("*.yaml")):
+        document = _document(path)
+        for key, schema, found in (("groups", _GROUP, groups), ("ops", _OP, ops)):
+            for index, entry in enumerate(document.get(key, [])):
+                name = str(entry.get("op") or entry.get("path") or index) if isinstance(entry, dict) else str(index)
+                wrong = schemas.instance_problems(schema, entry)
+                problems += [Problem(name, path.name, message) for message in wrong]
+                found.append(entry)
+    if problems:
+        raise BadCatalog(problems)
+    content = {"format": 1, "groups": groups, "ops": [_settled(op) for op in ops]}
+    if problems := checks.problems(content):
+        raise BadCatalog(problems)
+    return content
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadCatalog([Problem(path.name, "YAML", " ".join(str(error).split()))]) from None
+    if not isinstance(document, dict) or set(document) - {"groups", "ops"}:
+        raise BadCatalog([Problem(path.name, "YAML", "A file holds a list of groups, of ops, or both.")])
+    return document
+
+
+def _settled(op: dict[str, Any]) -> dict[str, Any]:
+    """Write an entry as `snapshot.entry` would, so that the two can be compared."""
+    settled = {**op, "aliases": sorted(op.get("aliases", []))}
+    settled["examples"] = [{"args": {}, **example} for example in op.get("examples", [])]
+    keep = ("needs_subject", "parameters_schema")
+    return {name: value for name, value in settled.items() if name in keep or value not in ("", [], {}, None)}
