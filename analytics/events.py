@@ -122,7 +122,8 @@ def _insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:
     One INSERT of many rows costs SQLite twice and PostgreSQL five times as much, for parsing it.
     """
     if connection.vendor == "postgresql":
-        with cursor.copy(_COPY) as copy:
+        # Django wraps the errors of execute, but not those of copy.
+        with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
             for event in events:
                 copy.write_row(_values(event))
     else:

@@ -9,9 +9,9 @@ MOST = 10_000  # synthetic ops in one catalog
 
 def read_task(request: Request) -> Outcome:
     """Answer one task: one SELECT by primary key."""
-    task = Task.objects.get(pk=request.args["task_id"])
-    row = {"id": str(task.pk), "title": task.title, "state_key": task.state_key, "priority": task.priority}
-    return Outcome({"task": row}, entity_id=str(task.pk), entity_name=task.title)
+    task_id = request.args["task_id"]
+    task = Task.objects.values("title", "state_key", "priority").get(pk=task_id)
+    return Outcome({"task": {"id": task_id, **task}}, entity_id=task_id, entity_name=task["title"])
 
 
 def write_task(request: Request) -> Outcome:

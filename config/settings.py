@@ -55,6 +55,8 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
 ]
 
 MIDDLEWARE = [
@@ -67,6 +69,7 @@ MIDDLEWARE = [
     "config.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+SILENCED_SYSTEM_CHECKS = ["security.W003"]  # it looks for Django's CSRF middleware by name; ours is that one for pages
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -167,8 +170,17 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["gateway.throttling.KeyThrottle"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tool Gateway",
+    "DESCRIPTION": "Three tools instead of dozens: a model lists, reads help and runs ops by path.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": ["gateway.openapi.add_components"],
 }
 
 WHITENOISE_USE_FINDERS = not PRODUCTION

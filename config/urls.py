@@ -2,12 +2,15 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from gateway import health
+from gateway.views import DocsView, SchemaView
 
 admin.site.site_header = admin.site.site_title = "Tool Gateway"
 admin.site.site_url = None
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("gateway.urls")),
+    path("api/schema", SchemaView.as_view(), name="schema"),
+    path("api/docs", DocsView.as_view(), name="docs"),
     path("admin/", admin.site.urls),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),

@@ -8,6 +8,8 @@ import orjson
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import MethodNotAllowed, Throttled
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -15,7 +17,7 @@ from rest_framework.views import APIView
 from analytics import events
 from analytics.models import OperationEvent
 from core.ratelimit import Taken
-from gateway import bodies, callers, database, discovery, envelopes, execution, recording
+from gateway import bodies, callers, database, discovery, envelopes, execution, openapi, recording
 from gateway.callers import Caller
 from gateway.envelopes import Trace
 from gateway.errors import Denied, Failed, GatewayError, Invalid, Missing
@@ -89,9 +91,11 @@ class HelpView(GatewayView):
     scope = Scope.HELP
     records = OperationEvent.Type.HELP
 
+    @openapi.help_by_post
     def post(self, request: Request) -> HttpResponse:
         return self._answered(bodies.read(request._request))
 
+    @openapi.help_by_get
     def get(self, request: Request) -> HttpResponse:
         response = self._answered(discovery.from_parameters(_parameters(request._request.META["QUERY_STRING"])))
         if _matches(request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
@@ -112,9 +116,29 @@ class ExecView(GatewayView):
 
     records = OperationEvent.Type.EXEC
 
+    @openapi.exec_by_post
     def post(self, request: Request) -> HttpResponse:
         done = execution.execute(body=bodies.read(request._request), caller=_caller(self), trace=self.trace)
         return answer(done.envelope, done.status, done.headers)
+
+
+class SchemaView(GatewayView):
+    """The OpenAPI document, for anybody: it tells what doors there are and nothing of what is behind them."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        bodies.check_size(request._request)
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(openapi.document(), content_type=JSON)
+
+
+class DocsView(SchemaView):
+    """The document as a page to read and try; all its files are ours."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return render(request._request, "gateway/docs.html")
 
 
 def answer(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:

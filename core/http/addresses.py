@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from core.http.errors import AddressRefused
+from core.http.errors import AddressRefused, TimedOut
 
 # Not public, whatever `is_global` says: Python 3.11 to 3.13 disagree on several of these and know nothing of others.
 NOT_PUBLIC = tuple(
@@ -43,7 +43,7 @@ class Address:
 
 
 def checked(host: str, port: int, *, seconds: float) -> list[Address]:
-    """Resolve a host once and return its addresses in the resolver's order; raises AddressRefused.
+    """Resolve a host once and return its addresses in the resolver's order; raises AddressRefused, TimedOut.
 
     One address that may not be called refuses them all. A name with a public and a private address is either broken or
     an attempt to have us pick the wrong one, and a rule that depends on the pick would not be a rule.
@@ -75,7 +75,7 @@ def _resolved(host: str, port: int, seconds: float) -> list[Address]:
     try:
         return answer.get(timeout=seconds)
     except Empty:
-        return []
+        raise TimedOut from None
 
 
 def _looked_up(host: str, port: int) -> list[Address]:

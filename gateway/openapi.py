@@ -1,0 +1,240 @@
+"""The API as OpenAPI 3.1 tells it: what each door takes, and every form in which it answers."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+import orjson
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+
+from gateway import bodies
+from gateway.errors import Code
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+TEXT: dict[str, Any] = {"type": "string"}
+TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
+OBJECT: dict[str, Any] = {"type": "object"}
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def _items(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _object(required, optional)}
+
+
+_EXAMPLES = {"type": "array", "items": _object({"args": OBJECT}, {"title": TEXT, "note": TEXT})}
+_POLICY = _object({}, {"do": TEXTS, "dont": TEXTS, "edge_cases": TEXTS})
+_ARGUMENT = {"name": TEXT, "type": TEXT, "required": {"type": "boolean"}}
+_OP = {"path": TEXT, "type": {"const": "op"}, "kind": {"enum": ["read", "write"]}}
+
+# What is named in the document, so that a client gets types with names.
+COMPONENTS: dict[str, Any] = {
+    "HelpRequest": bodies.HELP,
+    "ExecRequest": bodies.EXEC,
+    "HelpGroup": _object(
+        {
+            "path": TEXT,
+            "type": {"const": "group"},
+            "items": _items({"path": TEXT}, {"summary": TEXT, "kind": {"enum": ["read", "write"]}}),
+        },
+        {"summary": TEXT, "next_cursor": TEXT},
+        description="A node with children: its direct children, 50 a page.",
+    ),
+    "HelpOp": _object(
+        {**_OP, "args": {"type": "object", "additionalProperties": TEXT}},
+        {"summary": TEXT, "examples": _EXAMPLES, "schema": OBJECT, "omitted": TEXTS},
+        description="An op, short: its arguments as typed signatures.",
+    ),
+    "HelpOpFull": _object(
+        {
+            **_OP,
+            "args": _items(_ARGUMENT, {"default": {}, "enum": {"type": "array"}, "description": TEXT}),
+        },
+        {
+            "summary": TEXT,
+            "description": TEXT,
+            "usage": _object({"op": TEXT, "args": OBJECT}),
+            "policy": _POLICY,
+            "notes": TEXT,
+            "examples": _EXAMPLES,
+            "schema": OBJECT,
+            "omitted": TEXTS,
+        },
+        description="An op, full: with its policy and examples.",
+    ),
+    "HelpArg": _object(
+        {"path": TEXT, "type": {"const": "arg"}, "arg": {"type": "object", "properties": _ARGUMENT}},
+        description="One argument of an op, whole.",
+    ),
+    "HelpSearch": _object(
+        {
+            "query": TEXT,
+            "type": {"const": "search"},
+            "items": _items({"path": TEXT}, {"summary": TEXT, "ops": {"type": "integer"}}),
+        },
+        description="The ops that fit a query, best first; where none does, the nearest groups, counted.",
+    ),
+    "Meta": {
+        **_object(
+            {"trace_id": TEXT, "latency_ms": {"type": "number"}, "warnings": TEXTS},
+            {
+                "dry_run": {"type": "boolean"},
+                "replayed": {"type": "boolean"},
+                "original_trace_id": TEXT,
+                "applied_defaults": OBJECT,
+                "operation": _object({"entity": TEXT, "action": TEXT}, {"entity_id": TEXT, "entity_name": TEXT}),
+            },
+        ),
+        "additionalProperties": True,
+    },
+    "FieldError": _object(
+        {"path": TEXT, "code": TEXT, "message": TEXT},
+        {"expected": TEXT, "got": TEXT},
+        description="What is wrong with one value: where (JSON Pointer), which rule, and what to send instead.",
+    ),
+    "Success": _object({"op": TEXT, "ok": {"const": True}, "result": OBJECT, "meta": _ref("Meta")}),
+    "Error": _object(
+        {
+            "op": {"type": ["string", "null"]},
+            "ok": {"const": False},
+            "error": _object(
+                {
+                    "code": {"enum": list(Code.values)},
+                    "message": TEXT,
+                    "details": {
+                        "type": "object",
+                        "properties": {
+                            "field_errors": {"type": "array", "items": _ref("FieldError")},
+                            "reason": TEXT,
+                            "retryable": {"type": "boolean"},
+                            "retry_with": OBJECT,
+                            "did_you_mean": TEXTS,
+                            "schema": OBJECT,
+                        },
+                        "required": ["field_errors", "reason", "retryable"],
+                    },
+                    "help_path": TEXT,
+                }
+            ),
+            "meta": _ref("Meta"),
+        }
+    ),
+}
+
+_ERROR = _ref("Error")
+_FAILURES = {
+    400: "Malformed: VALIDATION_ERROR, with all field errors at once.",
+    401: "No valid API key.",
+    403: "Not for this key, client or subject.",
+    404: "No such op, path or row.",
+    405: "The address does not take the method.",
+    413: "The body is too large.",
+    415: "Not application/json in UTF-8.",
+    429: "Over the key's rate; see Retry-After.",
+    500: "A failure on our side.",
+    503: "Not ready, not connected, or briefly unavailable.",
+}
+_EXEC_FAILURES = {
+    409: "CONFLICT: details.reason names the case.",
+    422: "The idempotency key was used for another call.",
+    504: "The call took longer than it may.",
+}
+
+_HEADERS = [
+    OpenApiParameter("Gateway-Subject", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The end user's id."),
+    OpenApiParameter("Gateway-Session", OpenApiTypes.STR, OpenApiParameter.HEADER, description="Conversation id."),
+    OpenApiParameter("Gateway-Turn", OpenApiTypes.STR, OpenApiParameter.HEADER, description="Turn id."),
+    OpenApiParameter(
+        "Gateway-Context",
+        OpenApiTypes.STR,
+        OpenApiParameter.HEADER,
+        description='What the user looks at (RFC 9651): type=project, project_id="<uuid>".',
+    ),
+    OpenApiParameter("traceparent", OpenApiTypes.STR, OpenApiParameter.HEADER, description="W3C trace context."),
+]
+_KEY = OpenApiParameter(
+    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="Makes a repeated write one write."
+)
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself, untyped
+    """Bearer keys, so that the page's Authorize button works."""
+
+    target_class = "gateway.authentication.KeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An API key."}
+
+
+def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Name our shapes in the document (a post-processing hook)."""
+    result["components"].setdefault("schemas", {}).update(COMPONENTS)
+    return result
+
+
+@cache
+def document() -> bytes:
+    """Return the OpenAPI document of all doors, as JSON; made once a process."""
+    return orjson.dumps(SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
+
+
+def documents(
+    *,
+    id: str,
+    summary: str,
+    takes: str | None,
+    answers: dict[int, Any],
+    parameters: list[OpenApiParameter] | None = None,
+) -> Callable[[View], View]:
+    """Describe one door: its body (a component), its answers by status, its own parameters."""
+    responses = {status: OpenApiResponse(_ERROR, description=said) for status, said in _FAILURES.items()} | answers
+    return extend_schema(
+        operation_id=id,
+        summary=summary,
+        tags=["gateway"],
+        request={"application/json": _ref(takes)} if takes else None,
+        responses=dict(sorted(responses.items())),
+        parameters=[*_HEADERS, *(parameters or [])],
+    )
+
+
+_HELP = OpenApiResponse(
+    {"oneOf": [_ref(name) for name in ("HelpGroup", "HelpOp", "HelpOpFull", "HelpArg", "HelpSearch")]},
+    description="Exactly what the model should read.",
+)
+
+help_by_post = documents(id="help", summary="List, read or search", takes="HelpRequest", answers={200: _HELP})
+help_by_get = documents(
+    id="help_get",
+    summary="List, read or search, with an ETag",
+    takes=None,
+    answers={200: _HELP, 304: OpenApiResponse(description="What If-None-Match named still holds.")},
+    parameters=[
+        OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in bodies.HELP["properties"].items()
+    ],
+)
+exec_by_post = documents(
+    id="exec",
+    summary="Run one op",
+    takes="ExecRequest",
+    answers={200: OpenApiResponse(_ref("Success"), description="The op did what it says.")}
+    | {status: OpenApiResponse(_ERROR, description=said) for status, said in _EXEC_FAILURES.items()},
+    parameters=[_KEY],
+)

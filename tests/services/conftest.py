@@ -1,0 +1,70 @@
+"""A server of its own for each test, over a database of its own that the test reaches, too."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.plugin import DjangoDbBlocker
+
+from gateway import keys
+from gateway.models import Client
+from tests.services import stores
+from tests.services.processes import Server, serving
+from tests.services.stores import Store
+from workspace.demo import DEMO_SUBJECT
+
+PEPPER = "the pepper of the test servers"
+SECRETS = {"SECRET_KEY": "the secret key of the test servers, which is long enough", "GATEWAY_KEY_PEPPER": PEPPER}
+
+
+@pytest.fixture(scope="session")
+def set_up_store(django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A database as `make run` leaves it, to be copied."""
+    with django_db_blocker.unblock():
+        store = stores.make(tmp_path_factory.mktemp("stores"))
+        store.set_up()
+    yield store
+    with django_db_blocker.unblock():
+        stores.drop(store)
+
+
+@pytest.fixture
+def store(set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path: Path, settings: Any) -> Iterator[Store]:
+    """A copy of it, on which this process works during the test, with the servers' pepper."""
+    settings.GATEWAY_KEY_PEPPER = PEPPER
+    with django_db_blocker.unblock():
+        copy = stores.make(tmp_path, set_up_store)
+        with copy.reached():
+            yield copy
+        stores.drop(copy)
+
+
+@pytest.fixture
+def serve(store: Store) -> Iterator[Callable[..., Server]]:
+    """Start a server over the test's database; options are variables of its environment. All are stopped."""
+    with ExitStack() as stack:
+
+        def started(*, port: int | None = None, **variables: str) -> Server:
+            environment = {**os.environ, **SECRETS, "DATABASE_URL": store.url}
+            environment |= {"DJANGO_SETTINGS_MODULE": "tests.services.probe_settings", **variables}
+            server = stack.enter_context(serving(environment=environment, key=make_key(), port=port))
+            with server.workers():  # readiness is said by one of them; a signal would find the other still loading
+                return server
+
+        yield started
+
+
+@pytest.fixture
+def server(serve: Callable[..., Server]) -> Server:
+    """A server as `make run` starts it, with a key for the demo subject that no limit meets."""
+    return serve()
+
+
+def make_key(**fields: Any) -> str:
+    """Return a new key of the client "tests"."""
+    client, _ = Client.objects.get_or_create(name="tests")
+    _, plaintext = keys.create(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
+    return plaintext

@@ -1,0 +1,73 @@
+"""An upstream for tests: it says which process runs it, and stands still where a test wants it to."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from workspace.contract import Handler, Outcome, Request
+from workspace.demo import DEMO_PROJECT_ID
+from workspace.models import Task
+
+WAIT = 30  # seconds at most for the test's sign to go on
+
+_FOLDER = {"type": "object", "properties": {"folder": {"type": "string"}}, "additionalProperties": False}
+
+# What the catalog of a test server holds beside the shipped one.
+CONTENT: dict[str, Any] = {
+    "format": 1,
+    "groups": [{"path": "probe", "summary": "Ops of the tests"}],
+    "ops": [
+        {
+            "op": f"probe.{name}",
+            "tool_name": f"probe_{name}",
+            "kind": kind,
+            "summary": name,
+            "parameters_schema": schema,
+            "needs_subject": False,
+            "connection": "probe",
+        }
+        for name, kind, schema in (
+            ("process", "read", {"type": "object", "additionalProperties": False}),
+            ("hold", "read", _FOLDER),
+            ("add", "write", _FOLDER),
+        )
+    ],
+}
+
+
+def process(request: Request) -> Outcome:
+    """Say which process this is."""
+    return Outcome({"pid": os.getpid()})
+
+
+def hold(request: Request) -> Outcome:
+    """Wait as `stand_still` does."""
+    stand_still(Path(request.args["folder"]))
+    return Outcome({"pid": os.getpid()})
+
+
+def add(request: Request) -> Outcome:
+    """Add a task named "Added" to the demo, then wait as `stand_still` does."""
+    task = Task.objects.create(
+        project_id=DEMO_PROJECT_ID,
+        title="Added",
+        created_by=request.subject,
+        created_at=request.at,
+        updated_at=request.at,
+    )
+    stand_still(Path(request.args["folder"]))
+    return Outcome({"pid": os.getpid()}, entity_id=str(task.pk))
+
+
+def stand_still(folder: Path) -> None:
+    """Leave a file named for this process in a folder, and go on once a file "go" lies there."""
+    (folder / str(os.getpid())).touch()
+    until = time.monotonic() + WAIT
+    while not (folder / "go").exists():
+        if time.monotonic() > until:
+            raise TimeoutError("The test gave no sign to go on.")
+        time.sleep(0.01)
+
+
+HANDLERS = {"probe_process": Handler(process), "probe_hold": Handler(hold), "probe_add": Handler(add)}

@@ -1,0 +1,82 @@
+"""GATEWAY_ENV=production starts with what it was told, or says what it was not told."""
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from django.conf import settings
+
+from tests.services.processes import Server
+
+pytestmark = pytest.mark.server
+
+GOOD = {
+    "GATEWAY_ENV": "production",
+    "SECRET_KEY": secrets.token_urlsafe(50),
+    "GATEWAY_KEY_PEPPER": secrets.token_urlsafe(32),
+    "ALLOWED_HOSTS": "gateway.example.com",
+    "DATABASE_URL": "sqlite://:memory:",
+}
+
+
+def manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run manage.py with these variables and none of this process's own but PATH."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=settings.BASE_DIR,
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_production_passes_the_deployment_checks_without_a_warning() -> None:
+    checked = manage("check", "--deploy", "--fail-level", "WARNING", **GOOD)
+
+    assert checked.returncode == 0, checked.stderr
+    assert "no issues" in checked.stdout
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "GATEWAY_KEY_PEPPER", "ALLOWED_HOSTS"])
+@pytest.mark.parametrize("without", ["unset", "empty"])
+def test_production_refuses_to_start_without(name: str, without: str) -> None:
+    variables = {**GOOD, name: ""} if without == "empty" else {key: GOOD[key] for key in GOOD if key != name}
+
+    refused = manage("check", **variables)
+
+    assert refused.returncode != 0
+    last = refused.stderr.strip().splitlines()[-1]
+    assert f"{name} is not set" in last
+    assert "set it to" in last.lower()
+
+
+def test_settings_refuse_an_environment_that_they_do_not_know() -> None:
+    refused = manage("check", **{**GOOD, "GATEWAY_ENV": "nonsense"})
+
+    assert refused.returncode != 0
+    assert "GATEWAY_ENV is 'nonsense'; set it to local or production." in refused.stderr
+
+
+def test_production_has_no_start_command() -> None:
+    refused = manage("start", **GOOD)
+
+    assert refused.returncode == 1
+    assert "start is for local mode" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_production_serves_behind_a_proxy_that_ends_tls(serve: Callable[..., Server]) -> None:
+    server = serve(GATEWAY_ENV="production", ALLOWED_HOSTS="127.0.0.1", SECURE_SSL_REDIRECT="false")
+
+    with server.client(headers={**server.headers, "X-Forwarded-Proto": "https"}) as http:
+        answer = http.get("/api/v1/help")
+        login = http.get("/admin/", follow_redirects=False)
+
+    assert answer.status_code == 200
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains; preload"
+    assert login.status_code == 302

@@ -1,0 +1,214 @@
+"""What no HTTP library would send: refused in order, by us or by the server before us, and forgotten at once."""
+
+import json
+import socket
+from contextlib import closing
+from http.client import HTTPResponse
+
+import pytest
+
+from analytics.models import OperationEvent
+from tests.services.processes import Server, eventually
+
+pytestmark = pytest.mark.server
+
+PATIENCE = 2.0  # seconds to an answer
+BODY = b'{"path": "onto"}'
+OURS, GRANIAN = "ours", "granian"  # who answered: an envelope with a trace, or an empty page
+
+
+def lines(target: str = "GET /api/v1/help HTTP/1.1", *headers: str, body: bytes = b"") -> bytes:
+    """Return a request with a key; {key} stands for it in all of the tests' raw requests."""
+    told = ("Host: 127.0.0.1", "Authorization: Bearer {key}", *headers)
+    return "\r\n".join((target, *told, "", "")).encode("latin-1") + body
+
+
+def post(*headers: str, body: bytes = BODY, target: str = "POST /api/v1/help HTTP/1.1") -> bytes:
+    return lines(target, "Content-Type: application/json", *headers, body=body)
+
+
+def chunked(body: bytes, *headers: str) -> bytes:
+    return post("Transfer-Encoding: chunked", *headers, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+
+
+def connected(server: Server, raw: bytes) -> socket.socket:
+    """Send a raw request over a connection of its own."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+    connection.sendall(raw.replace(b"{key}", server.key.encode()))
+    return connection
+
+
+def answer(connection: socket.socket) -> tuple[int, str, str]:
+    """Return the status, who answered, and the reason of the error or ""."""
+    with closing(HTTPResponse(connection)) as response:
+        response.begin()
+        body = response.read()
+        if "Gateway-Trace" not in response.headers:
+            return response.status, GRANIAN, body.decode()
+        told = json.loads(body)
+        if response.status == 200:
+            return response.status, OURS, ""
+        assert told["ok"] is False
+        return response.status, OURS, told["error"]["details"]["reason"]
+
+
+def answers(server: Server, requests: dict[str, bytes]) -> dict[str, tuple[int, str, str]]:
+    """Send each request, and after each see that a plain one works."""
+    told = {}
+    for name, raw in requests.items():
+        with connected(server, raw) as connection:
+            told[name] = answer(connection)
+        with connected(server, lines()) as connection:
+            assert answer(connection) == (200, OURS, ""), f"the request after {name}"
+    assert "Traceback" not in server.process.output
+    return told
+
+
+def test_raw_body_is_read_by_its_content_length_or_refused(server: Server) -> None:
+    told = answers(
+        server,
+        {
+            "as it should be": post(f"Content-Length: {len(BODY)}"),
+            "HTTP/1.0": post(f"Content-Length: {len(BODY)}", target="POST /api/v1/help HTTP/1.0"),
+            "no body": post(body=b""),
+            "no length": post(),
+            "chunked": chunked(BODY),
+            "chunked, over the limit": chunked(b" " * 1_100_000),
+            "chunked beside a length": chunked(BODY, "Content-Length: 3"),
+            "a chunk without a size": post("Transfer-Encoding: chunked", body=b"zz\r\n" + BODY),
+            "another coding": post("Transfer-Encoding: gzip"),
+            "a length too short": post("Content-Length: 5"),
+            "two lengths": post("Content-Length: 16", "Content-Length: 5"),
+            "a length below nothing": post("Content-Length: -1"),
+            "a length with a sign": post("Content-Length: +16"),
+            "a length beyond counting": post("Content-Length: 99999999999999999999999"),
+            "over the limit, not sent": post("Content-Length: 2000000", body=b""),
+        },
+    )
+
+    assert told == {
+        "as it should be": (200, OURS, ""),
+        "HTTP/1.0": (200, OURS, ""),
+        "no body": (400, OURS, "invalid_json"),
+        "no length": (400, OURS, "invalid_json"),
+        # Granian reads them; WSGI has no length for them, so that Django sees no body.
+        "chunked": (400, OURS, "length_required"),
+        "chunked, over the limit": (400, OURS, "length_required"),
+        "chunked beside a length": (400, OURS, "length_required"),
+        "a chunk without a size": (400, OURS, "length_required"),
+        "another coding": (400, GRANIAN, ""),
+        "a length too short": (400, OURS, "invalid_json"),
+        "two lengths": (400, GRANIAN, ""),
+        "a length below nothing": (400, GRANIAN, ""),
+        "a length with a sign": (400, GRANIAN, ""),
+        "a length beyond counting": (400, GRANIAN, ""),
+        "over the limit, not sent": (413, OURS, "too_large"),
+    }
+
+
+def test_raw_target_and_headers_never_cause_a_fault(server: Server) -> None:
+    told = answers(
+        server,
+        {
+            "garbage": b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n",
+            "a word": b"HELLO\r\n\r\n",
+            "an absolute target": lines("GET http://127.0.0.1/api/v1/help HTTP/1.1"),
+            "a method nobody knows": lines("FOO /api/v1/help HTTP/1.1"),
+            "a tunnel": lines("CONNECT example.com:443 HTTP/1.1"),
+            "an asterisk": lines("OPTIONS * HTTP/1.1"),
+            "NUL in the path": lines("GET /api/v1/help%00 HTTP/1.1"),
+            "NUL in a parameter": lines("GET /api/v1/help?path=%00 HTTP/1.1"),
+            "no UTF-8 in the path": lines("GET /%ff%fe HTTP/1.1"),
+            "no UTF-8 in a parameter": lines("GET /api/v1/help?path=%ff HTTP/1.1"),
+            "dots": lines("GET /static/../../manage.py HTTP/1.1"),
+            "hidden dots": lines("GET /static/%2e%2e/%2e%2e/manage.py HTTP/1.1"),
+            "10 kB in a parameter": lines(f"GET /api/v1/help?path={'a' * 10_000} HTTP/1.1"),
+            "100 kB of path": lines(f"GET /{'a' * 100_000} HTTP/1.1"),
+            "90 headers": lines("GET /api/v1/help HTTP/1.1", *(f"X-{n}: y" for n in range(90))),
+            "5,000 headers": lines("GET /api/v1/help HTTP/1.1", *(f"X-{n}: y" for n in range(5_000))),
+            "a header of 1 MB": lines("GET /api/v1/help HTTP/1.1", f"X: {'y' * 1_000_000}"),
+            "NUL in a header": lines("GET /api/v1/help HTTP/1.1", "X: a\x00b"),
+            "a folded header": lines("GET /api/v1/help HTTP/1.1", "X: a\r\n b"),
+            "no host": b"GET /api/v1/help HTTP/1.1\r\n\r\n",
+            "a host that is not ours": b"GET /api/v1/help HTTP/1.1\r\nHost: example.com\r\n\r\n",
+            "two hosts": lines("GET /api/v1/help HTTP/1.1", "Host: example.com"),
+            "two keys": lines("GET /api/v1/help HTTP/1.1", "Authorization: Bearer other"),
+        },
+    )
+
+    unknown, granian = (404, OURS, "unknown_address"), (400, GRANIAN, "")
+    assert told == {
+        **dict.fromkeys(("garbage", "a word", "NUL in a header", "a folded header"), granian),
+        **dict.fromkeys(("an absolute target", "90 headers"), (200, OURS, "")),
+        **dict.fromkeys(("a tunnel", "an asterisk", "NUL in the path", "no UTF-8 in the path"), unknown),
+        **dict.fromkeys(("dots", "hidden dots"), unknown),
+        "a method nobody knows": (405, OURS, "method_not_allowed"),
+        "NUL in a parameter": (400, OURS, "nul_character"),
+        **dict.fromkeys(("no UTF-8 in a parameter", "10 kB in a parameter"), (404, OURS, "unknown_path")),
+        "100 kB of path": (414, GRANIAN, ""),
+        **dict.fromkeys(("5,000 headers", "a header of 1 MB"), (431, GRANIAN, "")),
+        **dict.fromkeys(("no host", "a host that is not ours", "two hosts"), (400, OURS, "invalid")),
+        "two keys": (401, OURS, "unauthenticated"),
+    }
+
+
+def test_raw_header_beyond_ascii_is_refused_where_it_would_change_the_call(server: Server) -> None:
+    # Granian hands such values on as empty ones.
+    told = answers(
+        server,
+        {
+            "subject": lines("GET /api/v1/help HTTP/1.1", "Gateway-Subject: caf\xe9"),
+            "agent": lines("GET /api/v1/help HTTP/1.1", "Gateway-Agent: caf\xe9"),
+            "key": post(
+                "Idempotency-Key: caf\xe9",
+                "Content-Length: 22",
+                body=b'{"op":"probe.process"}',
+                target="POST /api/v1/exec HTTP/1.1",
+            ),
+        },
+    )
+
+    assert told == {
+        "subject": (400, OURS, "bad_header"),
+        "agent": (400, OURS, "unsupported_header"),
+        "key": (400, OURS, "bad_header"),
+    }
+
+
+def test_raw_body_that_ends_early_is_refused(server: Server) -> None:
+    with connected(server, post("Content-Length: 100")) as connection:
+        connection.shutdown(socket.SHUT_WR)
+        assert answer(connection)[::2] in {(400, "body_cut_off"), (400, "")}
+
+    assert server.help().status_code == 200
+
+
+def test_raw_body_may_come_slowly_and_holds_up_nobody(server: Server) -> None:
+    slow = [connected(server, post(f"Content-Length: {len(BODY)}", body=BODY[:5])) for _ in range(3)]
+    assert [server.help().status_code for _ in range(10)] == [200] * 10
+
+    with slow[0] as connection:
+        connection.sendall(BODY[5:])
+        assert answer(connection) == (200, OURS, "")
+    for connection in slow[1:]:
+        connection.close()  # gone without a word
+
+    assert [server.help().status_code for _ in range(10)] == [200] * 10
+    assert "Traceback" not in server.process.output
+
+
+def test_raw_requests_on_one_connection_are_answered_in_order(server: Server) -> None:
+    wanted = ["onto", "util", "onto.task"]
+    raw = b"".join(lines(f"GET /api/v1/help?path={path} HTTP/1.1") for path in wanted)
+
+    with connected(server, raw) as connection, connection.makefile("rb") as stream:
+        told = []
+        for _ in wanted:
+            length = 0
+            while (line := stream.readline()) != b"\r\n":
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            told.append(json.loads(stream.read(length))["path"])
+
+    assert told == wanted
+    eventually(lambda: OperationEvent.objects.filter(op__in=wanted).count() == 3, within=1)

@@ -1,0 +1,143 @@
+"""Several processes, one gateway: what one of them is told all follow, and they end together."""
+
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from django.utils import timezone
+
+from gateway import keys
+from gateway.models import ApiKey, Client
+from registry import releases
+from registry.models import Op
+from tests.services.conftest import make_key
+from tests.services.processes import Server, eventually, process_of
+
+pytestmark = pytest.mark.server
+
+FOLLOWS_WITHIN = 2.0  # seconds, DESIGN section 7
+OP = "onto.task.update"
+
+
+def publish(summary: str) -> str:
+    """Give OP another summary, publish, and return the version."""
+    Op.objects.filter(op=OP).update(summary=summary)
+    return releases.publish(note=summary, by="tests", at=timezone.now()).version
+
+
+def read(http: httpx2.Client, key: str = "") -> httpx2.Response:
+    """Return help on OP, with another key than the client's own where one is given."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return http.get("/api/v1/help", params={"path": OP}, headers=headers)
+
+
+def seconds_until(condition: Callable[[], bool]) -> float:
+    """Return how long it took until a condition held."""
+    started = time.monotonic()
+    eventually(condition, within=20, what="what was waited for")
+    return time.monotonic() - started
+
+
+def test_server_follows_a_publish_in_every_worker_within_two_seconds(server: Server) -> None:
+    with server.workers() as workers:
+        before = {read(http).headers["ETag"] for http in workers.values()}
+        assert len(before) == 1
+
+        version = publish("Another summary")
+        took = seconds_until(lambda: all(read(http).headers["Gateway-Release"] == version for http in workers.values()))
+
+        assert took < FOLLOWS_WITHIN
+        assert {process_of(http) for http in workers.values()} == set(workers)
+
+    for answer in [server.help(OP) for _ in range(40)]:
+        assert answer.headers["Gateway-Release"] == version
+        assert answer.headers["ETag"] not in before
+        assert answer.json()["summary"] == "Another summary"
+
+
+def test_server_never_mixes_releases_while_they_change(server: Server) -> None:
+    texts = {releases.live().version: Op.objects.get(op=OP).summary}
+    answers: list[tuple[str, str, str]] = []
+    ended = threading.Event()
+
+    def ask() -> None:
+        while not ended.is_set():
+            with server.client() as http:
+                answer = read(http)
+            answers.append((answer.headers["Gateway-Release"], answer.headers["ETag"], answer.json()["summary"]))
+
+    with ThreadPoolExecutor() as pool:
+        readers = [pool.submit(ask) for _ in range(4)]
+        try:
+            for number in range(5):
+                version = publish(f"Edition {number}")
+                texts[version] = f"Edition {number}"
+                eventually(lambda version=version: version in {seen for seen, _, _ in answers}, within=20)
+                first = next(iter(texts))
+                releases.activate(version=first, note="Back", by="tests", at=timezone.now())
+                eventually(lambda first=first: answers[-1][0] == first, within=20)
+        finally:
+            ended.set()
+        for reader in readers:
+            reader.result()
+
+    assert {release for release, _, _ in answers} == set(texts)
+    assert [text for release, _, text in answers] == [texts[release] for release, _, _ in answers]
+    assert len({(release, etag) for release, etag, _ in answers}) == len(texts)  # one ETag a release, on every worker
+
+
+def test_server_refuses_a_revoked_key_in_every_worker_within_two_seconds(server: Server) -> None:
+    key = make_key()
+    with server.workers() as workers:
+        assert [read(http, key).status_code for http in workers.values()] == [200, 200]
+
+        keys.revoke(ApiKey.objects.get(prefix=key[: keys.PREFIX_LENGTH]), at=timezone.now())
+        took = seconds_until(lambda: all(read(http, key).status_code == 401 for http in workers.values()))
+
+        assert took < FOLLOWS_WITHIN
+        assert [read(http, key).json()["error"]["details"]["reason"] for http in workers.values()] == [
+            "unauthenticated",
+            "unauthenticated",
+        ]
+        assert [read(http).status_code for http in workers.values()] == [200, 200]  # the other key goes on
+
+
+def test_server_refuses_the_keys_of_a_client_that_is_off_within_two_seconds(server: Server) -> None:
+    with server.workers() as workers:
+        client = Client.objects.get(name="tests")
+        client.is_active = False
+        client.save()
+
+        assert seconds_until(lambda: all(read(http).status_code == 401 for http in workers.values())) < FOLLOWS_WITHIN
+
+
+def test_server_takes_a_key_that_was_just_made_at_once_in_every_worker(server: Server) -> None:
+    with server.workers() as workers:
+        key = make_key()
+
+        assert [read(http, key).status_code for http in workers.values()] == [200, 200]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_server_stops_every_process_though_a_client_holds_a_connection(server: Server, sign: int) -> None:
+    with server.workers():
+        assert server.process.stop(sign) == 0  # fails where a process is left
+
+    with pytest.raises(httpx2.ConnectError):
+        server.help()
+
+
+def test_server_stops_though_a_client_never_ends_its_request(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as slow:
+        slow.sendall(
+            b"POST /api/v1/help HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
+            + f"Authorization: Bearer {server.key}\r\n\r\n{{".encode()
+        )
+        assert server.help().status_code == 200  # meanwhile the other threads go on
+
+        assert server.process.stop(signal.SIGINT) == 0

@@ -1,0 +1,205 @@
+"""manage.py start, which make run calls: everything from nothing, and nothing twice."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+from gateway.models import Scope
+from tests.services import checkouts, stores
+from tests.services.checkouts import Checkout, may_log_in
+from tests.services.processes import eventually, free_port
+from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
+
+pytestmark = pytest.mark.server
+
+OP = "onto.task.update"
+EDIT = f"from registry.models import Op; Op.objects.filter(op={OP!r}).update(summary='Edited by an admin')"
+PUBLISH = (
+    "from django.utils import timezone; from registry import releases;"
+    " releases.publish(note='Edited', by='admin', at=timezone.now())"
+)
+# All that a start could change: rows of every kind, and the pointer to the live release.
+STATE = (
+    "[[model._meta.label, model.objects.count()] for model in apps.get_models() if model._meta.label != "
+    "'analytics.OperationEvent'] + [Activation.objects.get(is_live=True).release_id, releases.draft_version()]"
+)
+IMPORTS = "from django.apps import apps; from registry import releases; from registry.models import Activation"
+
+
+@pytest.fixture
+def checkout(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> Iterator[Checkout]:
+    """A fresh checkout: on SQLite with an empty environment, else with an empty database in DATABASE_URL."""
+    folder = tmp_path / "checkout"
+    if connection.vendor == "sqlite":
+        yield checkouts.copied(folder)
+        return
+    with django_db_blocker.unblock():
+        store = stores.make(tmp_path)
+    yield checkouts.copied(folder, DATABASE_URL=store.url)
+    with django_db_blocker.unblock():
+        stores.drop(store)
+
+
+def files_of(checkout: Checkout) -> dict[str, Any]:
+    """Return what the secret files say, and their modes."""
+    paths = [checkout.folder / "var" / name for name in ("dev.env", "secrets.json")]
+    return {path.name: (path.read_bytes(), oct(path.stat().st_mode & 0o777)) for path in paths}
+
+
+def test_start_brings_up_everything_and_then_changes_nothing(checkout: Checkout) -> None:
+    with checkout.started() as server:
+        known = checkout.dev_env
+        assert sorted(known) == [
+            *("ADMIN_PASSWORD", "ADMIN_USERNAME", "GATEWAY_API_KEY", "GATEWAY_SUBJECT", "GATEWAY_URL")
+        ]
+        assert known["GATEWAY_URL"] == server.url
+        assert known["GATEWAY_SUBJECT"] == DEMO_SUBJECT
+        assert f"{server.url}/admin/" in server.process.output
+        assert known["ADMIN_PASSWORD"] in server.process.output
+        assert known["GATEWAY_API_KEY"] not in server.process.output
+
+        rate = server.help().headers["RateLimit"]  # what is left of this second
+        assert int(rate.split("r=")[1].split(";")[0]) >= 199
+        with server.client(headers={**server.headers, "Gateway-Subject": "somebody-else"}) as http:
+            assert http.get("/api/v1/help").status_code == 403
+        tasks = server.exec("onto.task.list", {"limit": 50}).json()["result"]["tasks"]
+        assert DEMO_TASK_ID in [task["id"] for task in tasks]
+        assert may_log_in(server, known["ADMIN_USERNAME"], known["ADMIN_PASSWORD"])
+        assert not may_log_in(server, known["ADMIN_USERNAME"], "another password")
+
+    scopes = checkout.ask("ApiKey.objects.get().scopes", first="from gateway.models import ApiKey")
+    assert sorted(scopes) == sorted(Scope.values)
+    files, state = files_of(checkout), checkout.ask(STATE, first=IMPORTS)
+    assert {mode for _, mode in files.values()} == {"0o600"}
+    assert (checkout.folder / "var").stat().st_mode & 0o777 == 0o700
+
+    began = time.monotonic()
+    with checkout.started(server.port):
+        assert time.monotonic() - began < 20
+        assert files_of(checkout) == files
+    assert [each for each in checkout.ask(STATE, first=IMPORTS) if each not in state] == []
+
+    with checkout.started(other := free_port()) as moved:
+        assert checkout.dev_env == {**known, "GATEWAY_URL": f"http://127.0.0.1:{other}"}
+        assert files_of(checkout)["dev.env"][1] == "0o600"
+        assert moved.help().status_code == 200
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_start_prints_a_curl_that_works_as_it_stands(checkout: Checkout) -> None:
+    with checkout.started() as server:
+        printed = [line.strip() for line in server.process.output.splitlines()]
+        commands = [line for line in printed if line.startswith((". ", "curl "))]
+        told = subprocess.run(
+            ["sh", "-euc", "\n".join(commands)], cwd=checkout.folder, capture_output=True, text=True, check=False
+        )
+
+    assert len(commands) == 2
+    assert json.loads(told.stdout)["path"] == "root"
+
+
+def test_start_makes_a_new_key_and_password_when_dev_env_is_lost(checkout: Checkout) -> None:
+    with checkout.started():
+        before = checkout.dev_env
+    (checkout.folder / "var" / "dev.env").unlink()
+
+    with checkout.started() as server:
+        after = checkout.dev_env
+
+        assert after["GATEWAY_API_KEY"] != before["GATEWAY_API_KEY"]
+        assert server.help().status_code == 200
+        assert may_log_in(server, after["ADMIN_USERNAME"], after["ADMIN_PASSWORD"])
+        assert not may_log_in(server, before["ADMIN_USERNAME"], before["ADMIN_PASSWORD"])
+    assert files_of(checkout)["dev.env"][1] == "0o600"
+
+
+def test_start_makes_a_key_and_an_admin_in_a_database_that_lacks_them(
+    checkout: Checkout, django_db_blocker: DjangoDbBlocker, tmp_path: Path
+) -> None:
+    with checkout.started():
+        pass
+    with django_db_blocker.unblock():
+        other = stores.make(tmp_path)
+    checkout.variables["DATABASE_URL"] = other.url
+
+    with checkout.started() as server:
+        known = checkout.dev_env
+        assert server.help().status_code == 200
+        assert may_log_in(server, known["ADMIN_USERNAME"], known["ADMIN_PASSWORD"])
+
+    with django_db_blocker.unblock():
+        stores.drop(other)
+
+
+def test_start_refuses_a_port_that_is_taken(checkout: Checkout) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+
+        refused = checkout.command("start", PORT=port)
+
+    assert refused.returncode == 1
+    assert refused.stderr.strip() == f"CommandError: Port {port} is taken. Choose another: PORT=8001 make run"
+    assert not (checkout.folder / "var" / "dev.env").exists()
+
+
+@pytest.mark.parametrize("port", ["http", "0", "65536", "-1", "²", ""])
+def test_start_refuses_a_port_that_is_none(checkout: Checkout, port: str) -> None:
+    refused = checkout.command("start", PORT=port)
+
+    assert refused.returncode == 1
+    assert refused.stderr.strip() == f"CommandError: PORT is {port!r}; set it to a number from 1 to 65535."
+
+
+def test_start_keeps_a_release_that_was_published_meanwhile(checkout: Checkout) -> None:
+    with checkout.started() as server:
+        version = checkout.ask("releases.live().version", first=f"{EDIT}\n{PUBLISH}")
+        eventually(lambda: server.help(OP).headers["Gateway-Release"] == version, within=2, what="the publish")
+        assert server.help(OP).json()["summary"] == "Edited by an admin"
+
+    with checkout.started() as again:
+        assert again.help(OP).headers["Gateway-Release"] == version
+        assert again.help(OP).json()["summary"] == "Edited by an admin"
+
+
+def test_start_neither_overwrites_nor_publishes_an_edit_but_publishes_what_is_shipped(checkout: Checkout) -> None:
+    shipped = checkout.folder / "registry" / "catalog" / "groups.yaml"
+    with checkout.started() as server:
+        first = server.help(OP)
+    shipped.write_text(shipped.read_text().replace("Lookups that change nothing", "Newly shipped"))
+    with checkout.started() as server:  # nobody has edited anything: what is shipped goes live
+        second = server.help(OP)
+        assert server.help("util").json()["summary"] == "Newly shipped"
+        assert second.headers["Gateway-Release"] != first.headers["Gateway-Release"]
+
+    checkout.ask("True", first=EDIT)
+    shipped.write_text(shipped.read_text().replace("Newly shipped", "Shipped later"))
+    with checkout.started() as server:
+        assert server.help(OP).headers["Gateway-Release"] == second.headers["Gateway-Release"]
+        assert server.help(OP).json() == first.json()
+        assert "Not published" in server.process.output
+
+    summary = checkout.ask(f"Op.objects.get(op={OP!r}).summary", first="from registry.models import Op")
+    assert summary == "Edited by an admin"
+
+
+def test_commands_with_the_same_environment_reach_what_start_serves(checkout: Checkout) -> None:
+    with checkout.started() as server:
+        task = server.exec("onto.task.get", {"task_id": DEMO_TASK_ID}).json()["result"]["task"]
+        read = "from workspace.models import Task"
+        assert checkout.ask(f"Task.objects.get(pk={DEMO_TASK_ID!r}).title", first=read) == task["title"]
+
+        checkout.ask("True", first=f"{read}\nTask.objects.filter(pk={DEMO_TASK_ID!r}).update(title='From the shell')")
+        again = server.exec("onto.task.get", {"task_id": DEMO_TASK_ID}).json()["result"]["task"]
+
+    assert again["title"] == "From the shell"

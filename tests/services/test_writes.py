@@ -1,0 +1,138 @@
+"""One effect a key, whatever runs at once and whichever process dies."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from analytics.models import OperationEvent
+from gateway.models import IdempotencyRecord
+from tests.services.processes import Server, eventually
+from workspace.demo import DEMO_PROJECT_ID
+from workspace.models import Task
+
+pytestmark = pytest.mark.server
+
+AT_ONCE = 20
+
+
+def together(call: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
+    """Make the same call from many threads at one moment and return all answers."""
+    barrier = threading.Barrier(AT_ONCE)
+
+    def when_all_are_there() -> httpx2.Response:
+        barrier.wait(20)
+        return call()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [future.result() for future in [pool.submit(when_all_are_there) for _ in range(AT_ONCE)]]
+
+
+def standing_still(folder: Path) -> int:
+    """Return the process that stands still in a handler of the probe."""
+    return int(eventually(lambda: [path.name for path in folder.iterdir()], within=20, what="the handler's begin")[0])
+
+
+def test_write_has_one_effect_when_twenty_send_one_key_at_once(server: Server) -> None:
+    args = {"project_id": DEMO_PROJECT_ID, "title": "Once"}
+
+    answers = together(lambda: server.exec("onto.task.create", args, idempotency_key="once"))
+
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    results = [answer.json()["result"] for answer in answers if answer.status_code == 200]
+    assert results
+    assert all(result == results[0] for result in results)
+    refused = [answer.json()["error"] for answer in answers if answer.status_code == 409]
+    assert {(error["code"], error["details"]["reason"]) for error in refused} <= {("CONFLICT", "in_progress")}
+    fresh = [answer for answer in answers if answer.status_code == 200 and "replayed" not in answer.json()["meta"]]
+    assert len(fresh) == 1
+    assert [str(task.pk) for task in Task.objects.filter(title="Once")] == [results[0]["task"]["id"]]
+    assert [record.state for record in IdempotencyRecord.objects.all()] == ["done"]
+    assert OperationEvent.objects.filter(op="onto.task.create", ok=True, replayed=False).count() == 1
+
+    again = server.exec("onto.task.create", args, idempotency_key="once").json()
+    assert again["result"] == results[0]
+    assert again["meta"]["replayed"] is True
+
+
+def test_write_has_its_own_effect_for_each_of_twenty_keys_at_once(server: Server) -> None:
+    keys = iter([f"key-{number}" for number in range(AT_ONCE)])
+    lock = threading.Lock()
+
+    def create() -> httpx2.Response:
+        with lock:
+            key = next(keys)
+        return server.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Each"}, idempotency_key=key)
+
+    answers = together(create)
+
+    assert [answer.status_code for answer in answers] == [200] * AT_ONCE
+    assert Task.objects.filter(title="Each").count() == AT_ONCE
+
+
+def test_write_of_a_killed_worker_leaves_nothing_and_runs_once_when_sent_again(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "probe"
+    folder.mkdir()
+    args = {"folder": str(folder)}
+
+    with ThreadPoolExecutor() as pool:
+        lost = pool.submit(server.exec, "probe.add", args, idempotency_key="lost")
+        os.kill(standing_still(folder), signal.SIGKILL)
+        with pytest.raises(httpx2.TransportError):
+            lost.result()
+
+    assert Task.objects.filter(title="Added").count() == 0
+    assert IdempotencyRecord.objects.count() == 0
+    assert OperationEvent.objects.filter(op="probe.add").count() == 0
+
+    (folder / "go").touch()
+    first, second = (server.exec("probe.add", args, idempotency_key="lost").json() for _ in range(2))
+
+    assert first["ok"] is True
+    assert "replayed" not in first["meta"]
+    assert second["result"] == first["result"]
+    assert second["meta"]["replayed"] is True
+    assert Task.objects.filter(title="Added").count() == 1
+    assert OperationEvent.objects.filter(op="probe.add", ok=True, replayed=False).count() == 1
+
+
+def test_write_in_flight_makes_its_twin_wait_and_then_replay(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "probe"
+    folder.mkdir()
+    args = {"folder": str(folder)}
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(server.exec, "probe.add", args, idempotency_key="twin")
+        standing_still(folder)
+        second = pool.submit(server.exec, "probe.add", args, idempotency_key="twin")
+        assert server.help().status_code == 200  # help asks nobody and waits for nobody
+        (folder / "go").touch()
+
+    assert first.result().json()["ok"] is True
+    told = second.result().json()
+    assert told["result"] == first.result().json()["result"]
+    assert told["meta"]["replayed"] is True
+    assert Task.objects.filter(title="Added").count() == 1
+
+
+def test_write_in_flight_is_finished_when_the_server_is_told_to_stop(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "probe"
+    folder.mkdir()
+
+    with ThreadPoolExecutor() as pool:
+        answer = pool.submit(server.exec, "probe.add", {"folder": str(folder)}, idempotency_key="late")
+        standing_still(folder)
+        server.process.inner.send_signal(signal.SIGTERM)
+        (folder / "go").touch()
+
+        assert answer.result().json()["ok"] is True
+    server.process.stop()
+
+    assert Task.objects.filter(title="Added").count() == 1
+    assert IdempotencyRecord.objects.get().state == "done"
+    assert OperationEvent.objects.filter(op="probe.add", ok=True).count() == 1
