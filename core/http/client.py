@@ -89,13 +89,6 @@ def transport() -> Transport:
     return mine
 
 
-def forget() -> None:
-    """Close this process's connections; the next call makes a new transport."""
-    mine = _transports.pop(os.getpid(), None)
-    if mine is not None:
-        mine.close()
-
-
 @contextmanager
 def _answer(hop: hops.Hop, deadline: Deadline) -> Iterator[httpx2.Response]:
     """Yield the answer, its body still to be read. What fails until the body is read gets its name here."""

@@ -126,8 +126,6 @@ def test_the_transport_is_made_once_for_a_process(monkeypatch: pytest.MonkeyPatc
     assert theirs is not mine
     assert theirs is client.transport()
 
-    client.forget()
-
 
 def test_importing_the_client_makes_no_transport() -> None:
     script = "import core.http.client as client; assert client._transports == {}"
