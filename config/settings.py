@@ -136,8 +136,6 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # locally files are served from where they lie
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000  # the admin's forms; the API has its own, smaller limit below
-
 if PRODUCTION:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -197,6 +195,7 @@ STORAGES = {
 
 GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
 GATEWAY_BODY_MAX_BYTES = env.int("GATEWAY_BODY_MAX_BYTES", default=1_000_000)
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's own limit, for the admin's forms
 GATEWAY_IDEMPOTENCY_HOURS = env.int("GATEWAY_IDEMPOTENCY_HOURS", default=24)
 
 # Where outgoing HTTP may go though it is not public, and the ports of public hosts (core/http/addresses.py).

@@ -1,7 +1,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from gateway import health
+from gateway.health import AliveView, ReadyView
 from gateway.views import DocsView, SchemaView
 
 admin.site.site_header = admin.site.site_title = "Tool Gateway"
@@ -12,8 +12,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/schema", SchemaView.as_view(), name="schema"),
     path("api/docs", DocsView.as_view(), name="docs"),
     path("admin/", admin.site.urls),
-    path("healthz", health.alive, name="healthz"),
-    path("readyz", health.ready, name="readyz"),
+    path("healthz", AliveView.as_view(), name="healthz"),
+    path("readyz", ReadyView.as_view(), name="readyz"),
 ]
 
 handler400 = "gateway.views.bad_request"

@@ -94,7 +94,10 @@ def _context(value: str | None) -> Context:
     except (ValueError, TypeError, AttributeError, IndexError):
         raise _bad_header("HTTP_GATEWAY_CONTEXT", mend) from None
     # RFC 9651: what is not known is ignored, so that a newer client can talk to us.
-    found = {name: str(member[0]) for name, member in members.items() if name in Context.__dataclass_fields__}
+    known = {name: member[0] for name, member in members.items() if name in Context.__dataclass_fields__}
+    if not all(isinstance(value, str | http_sf.Token) for value in known.values()):
+        raise _bad_header("HTTP_GATEWAY_CONTEXT", mend)
+    found = {name: str(value) for name, value in known.items()}
     for name in ("project_id", "entity_id"):
         if name in found and not is_uuid(found[name]):
             raise _bad_header("HTTP_GATEWAY_CONTEXT", f"{name} must be a UUID. {mend}")

@@ -16,11 +16,11 @@ from gateway.errors import Conflict, Failed, GatewayError, unavailable
 def read_within(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
     """Run the queries of a read under a deadline.
 
-    On PostgreSQL every connection bounds a statement by the setting already, so that only an op with a shorter
+    On PostgreSQL every connection bounds a statement by the setting already, so that only an op with another
     deadline pays for a transaction of its own.
     """
     with deadline.enforced():
-        if connection.vendor == "postgresql" and timeout_ms < settings.DEFAULT_STATEMENT_TIMEOUT_MS:
+        if connection.vendor == "postgresql" and timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS:
             with transaction.atomic():
                 bound_statements(deadline)
                 yield

@@ -19,6 +19,7 @@ from gateway.envelopes import Answer, Trace
 from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing
 from gateway.executors import executor_for
 from gateway.executors.base import Work
+from gateway.models import Scope
 from gateway.validation import field_errors
 from registry import catalogs, help, signatures
 from registry.catalogs import Catalog, CatalogOp
@@ -119,6 +120,8 @@ def _replayed(call: Call) -> Answer | None:
         return None
     if call.op is not None:
         _authorise(call, call.op)
+    elif Scope.EXEC_WRITE not in call.caller.key.scopes:
+        raise Denied("This API key may not write. Use a key with the scope exec:write.", reason="scope_missing")
     answer = calls.replayed(call, stored)
     events.later(calls.event(call, answer, replayed=True))
     return answer

@@ -1,27 +1,30 @@
 """Is it alive, is it ready: for a load balancer, without a key."""
 
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import HttpRequest, JsonResponse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
 
+from gateway.views import PublicView, answer
 from registry import catalogs
 
 
-@require_safe
-@never_cache
-def alive(request: HttpRequest) -> JsonResponse:
-    """Answer 200 as long as the process answers at all."""
-    return JsonResponse({"status": "ok"})
+class AliveView(PublicView):
+    """Answers 200 as long as the process answers at all."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return answer({"status": "ok"}, 200)
 
 
-@require_safe
-@never_cache
-def ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when calls can be served: the database answers and a release is live; else 503, saying which."""
-    checks = {"database": _database(), "release": _release()}
-    ok = all(check == "ok" for check in checks.values())
-    return JsonResponse({"status": "ok" if ok else "not ready", "checks": checks}, status=200 if ok else 503)
+class ReadyView(PublicView):
+    """Answers 200 when calls can be served: the database answers and a release is live; else 503, saying which."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        checks = {"database": _database(), "release": _release()}
+        ok = all(check == "ok" for check in checks.values())
+        return answer({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
 
 
 def _database() -> str:

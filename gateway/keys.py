@@ -85,7 +85,7 @@ def create(
 
 
 def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[ApiKey, str]:
-    """Make a successor with the same rights; the old key goes on working for `overlap`."""
+    """Make a successor with the same rights and the same length of life; the old key works on for `overlap`."""
     made = create(
         client=key.client,
         by=by,
@@ -93,7 +93,7 @@ def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[A
         subject=key.subject,
         scopes=key.scopes,
         rate=key.rate,
-        expires_at=key.expires_at if key.expires_at and key.expires_at > at + overlap else None,
+        expires_at=at + (key.expires_at - key.created_at) if key.expires_at else None,
         rotated_from=key,
     )
     ends = at + overlap

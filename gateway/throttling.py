@@ -18,7 +18,7 @@ class KeyThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: Any) -> bool:
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.taken = view.taken = _buckets.take(key.id, key.rate)
+        self.taken = view.taken = _buckets.take(key.prefix, key.rate)
         return self.taken.allowed
 
     def wait(self) -> float | None:

@@ -5,6 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
@@ -20,7 +22,7 @@ from core.ratelimit import Taken
 from gateway import bodies, callers, database, discovery, envelopes, execution, openapi, recording
 from gateway.callers import Caller
 from gateway.envelopes import Trace
-from gateway.errors import Denied, Failed, GatewayError, Invalid, Missing
+from gateway.errors import Denied, Failed, GatewayError, Invalid, Missing, too_large
 from gateway.keys import VerifiedKey
 from gateway.models import Scope
 from registry import catalogs
@@ -122,18 +124,22 @@ class ExecView(GatewayView):
         return answer(done.envelope, done.status, done.headers)
 
 
-class SchemaView(GatewayView):
-    """The OpenAPI document, for anybody: it tells what doors there are and nothing of what is behind them."""
+class PublicView(GatewayView):
+    """A door without a lock: it tells nothing that is behind the others."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         bodies.check_size(request._request)
+
+
+class SchemaView(PublicView):
+    """The OpenAPI document."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
         return HttpResponse(openapi.document(), content_type=JSON)
 
 
-class DocsView(SchemaView):
+class DocsView(PublicView):
     """The document as a page to read and try; all its files are ours."""
 
     @extend_schema(exclude=True)
@@ -193,6 +199,8 @@ def _meaning(exc: Exception, view: GatewayView) -> GatewayError:
             retryable=True,
             headers={"Retry-After": str(wait)},
         )
+    if isinstance(exc, RequestDataTooBig):
+        return too_large(settings.GATEWAY_BODY_MAX_BYTES)
     if isinstance(exc, catalogs.NothingLive):
         return Failed(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
     if isinstance(exc, OperationalError | InterfaceError):

@@ -113,5 +113,5 @@ def _server_arguments(port: int) -> list[str]:
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
         *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
         *("--workers-kill-timeout", "5"),  # seconds; else a client that never ends its request outlives Ctrl-C
-        *("--no-ws", "--log-level", "warning", "config.wsgi:application"),
+        *("--http", "1", "--no-ws", "--log-level", "warning", "config.wsgi:application"),
     ]
