@@ -17,7 +17,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]{1,200}")
 
 # Headers that would change what a call may do. They come with what they need; until then they are refused, never
 # ignored, or a caller would believe that they hold.
-_NOT_YET = ("HTTP_GATEWAY_AGENT", "HTTP_GATEWAY_TOOLSET", "HTTP_GATEWAY_CONFIRM")
+_NOT_YET = ("HTTP_GATEWAY_AGENT", "HTTP_GATEWAY_TOOLSET")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Caller:
     turn: str = ""
     context: Context = field(default_factory=Context)
     idempotency_key: str | None = None
+    confirmation: str = ""
 
 
 def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
@@ -58,6 +59,7 @@ def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
         turn=_text(meta, "HTTP_GATEWAY_TURN"),
         context=_context(meta.get("HTTP_GATEWAY_CONTEXT")),
         idempotency_key=meta.get("HTTP_IDEMPOTENCY_KEY"),
+        confirmation=str(meta.get("HTTP_GATEWAY_CONFIRM", "")).strip(),
     )
 
 

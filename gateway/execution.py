@@ -12,13 +12,13 @@ from django.db import InterfaceError, OperationalError
 from analytics import events
 from core import strictjson
 from core.deadlines import Deadline, DeadlineExceeded
-from gateway import bodies, calls, database, idempotency, normalise, policies, repair, writes
+from gateway import bodies, calls, confirmation, database, idempotency, normalise, policies, repair, writes
 from gateway.callers import Caller
 from gateway.calls import Call
 from gateway.envelopes import Answer, Trace
 from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing
 from gateway.executors import executor_for
-from gateway.executors.base import Work
+from gateway.executors.base import Executor, Work
 from gateway.models import Scope
 from gateway.validation import field_errors
 from registry import catalogs, help, signatures
@@ -139,12 +139,22 @@ def _run(call: Call) -> Answer:
     )
     executor = executor_for(op)
     if op.is_write:
+        _require_confirmation(call, work, executor)
         return writes.run(call, work, executor)
     with database.read_within(work.deadline, timeout_ms=op.timeout_ms):
         outcome = writes.timed(call.trace, executor, work, executor.prepare(work))
     answer = calls.succeeded(call, work, outcome)
     events.later(calls.event(call, answer))
     return answer
+
+
+def _require_confirmation(call: Call, work: Work, executor: Executor) -> None:
+    """Raise Conflict where the end user must agree first: with what a dry run says would happen, and the token."""
+    asks = work.op.confirm and call.caller.key.confirms and not call.dry_run
+    if asks and not confirmation.is_given(call.caller, work):
+        rehearsal = writes.rehearse(call, work, executor)
+        if rehearsal.envelope["ok"]:  # what would be refused needs nobody's agreement
+            raise confirmation.required(call.caller, work, rehearsal.envelope["result"])
 
 
 def _resolved(call: Call) -> CatalogOp:

@@ -46,6 +46,7 @@ class VerifiedKey:
     bound_subject: str
     subject_pattern: str
     visibility: Visibility
+    confirms: bool
     rate: int
     expires_at: datetime | None
     stamp: tuple[datetime, datetime]  # when key and client were last changed
@@ -209,6 +210,7 @@ def _verified(row: ApiKey) -> VerifiedKey:
         subject_pattern=row.client.subject_pattern,
         # A key that can run nothing reads everything; one that runs only reads is not shown what it cannot run.
         visibility=Visibility(tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values)),
+        confirms=row.client.confirms,
         rate=row.rate,
         expires_at=row.expires_at,
         stamp=(row.updated_at, row.client.updated_at),

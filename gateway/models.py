@@ -49,6 +49,9 @@ class Client(models.Model):
     op_patterns = models.JSONField(
         default=every_op, validators=[_patterns], help_text='Ops it may see and run, such as ["onto.*"].'
     )
+    confirms = models.BooleanField(
+        default=True, help_text="Off for a service that asks its users by itself before it calls what asks for it."
+    )
     is_active = models.BooleanField(default=True, help_text="Off: all its keys stop working within two seconds.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -35,6 +35,17 @@ def run(call: Call, work: Work, executor: Executor) -> Answer:
     return answer
 
 
+def rehearse(call: Call, work: Work, executor: Executor) -> Answer:
+    """Return what a write would be answered, and undo it: the same code, with nothing kept."""
+    prepared = executor.prepare(work)
+    deadlines.wait_for_write_lock_at_most(work.deadline)
+    with transaction.atomic():
+        deadlines.bound_statements(work.deadline)
+        answer = _applied(call, work, executor, prepared)
+        transaction.set_rollback(True)
+    return answer
+
+
 def timed(trace: Trace, executor: Executor, work: Work, prepared: Any) -> Outcome:
     """Run the executor and note how long it took."""
     started = time.perf_counter()

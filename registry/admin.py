@@ -93,7 +93,7 @@ class OpAdmin(CopyAdmin):
         ("What it is", {"fields": ["tool_name", "kind", "entity", "action", "status", "successor"]}),
         (
             "How it runs",
-            {"fields": ["connection", "timeout_ms", "needs_subject", "argument_aliases", "display_only"]},
+            {"fields": ["connection", "timeout_ms", "needs_subject", "confirm", "argument_aliases", "display_only"]},
         ),
     ]
 

@@ -55,6 +55,7 @@ class CatalogOp:
     argument_aliases: dict[str, str] = field(default_factory=dict)
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
+    confirm: bool = False
     timeout_ms: int = 30_000
     status: str = Op.Status.ACTIVE
     successor: str = ""

@@ -32,6 +32,7 @@ _OP: dict[str, Any] = {
         "kind": {"enum": ["read", "write"]},
         "status": {"enum": ["active", "retired"]},
         "needs_subject": {"type": "boolean"},
+        "confirm": {"type": "boolean"},
         "timeout_ms": {"type": "integer", "minimum": 100, "maximum": 120_000},
         "parameters_schema": {"type": "object"},
         "argument_aliases": {"type": "object", "additionalProperties": _TEXT},
@@ -91,4 +92,4 @@ def _settled(op: dict[str, Any]) -> dict[str, Any]:
     settled = {**op, "aliases": sorted(op.get("aliases", []))}
     settled["examples"] = [{"args": {}, **example} for example in op.get("examples", [])]
     keep = ("needs_subject", "parameters_schema")
-    return {name: value for name, value in settled.items() if name in keep or value not in ("", [], {}, None)}
+    return {name: value for name, value in settled.items() if name in keep or value not in ("", [], {}, None, False)}

@@ -18,7 +18,7 @@ CATALOG = Path(__file__).parent / "catalog"
 
 # What a field says where an entry leaves it out.
 _UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject": True}
-_UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE}
+_UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 _UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
 
 

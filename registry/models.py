@@ -107,6 +107,7 @@ class Op(models.Model):
         default=list, blank=True, validators=[_list_of_text], help_text="Arguments accepted and ignored."
     )
     needs_subject = models.BooleanField(default=True, help_text="Touches user data, so a call must name its subject.")
+    confirm = models.BooleanField(default=False, help_text="Runs only once the end user has agreed to the call.")
     timeout_ms = models.PositiveIntegerField(
         default=30_000, validators=[MinValueValidator(100), MaxValueValidator(120_000)], help_text="Milliseconds."
     )

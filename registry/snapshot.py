@@ -11,7 +11,16 @@ POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
 # The fields of an op that are copied as they stand, in the order in which a person reads them.
 OP_FIELDS = (
     *("op", "tool_name", "kind", "entity", "action", "category", "contexts", "summary", "description", "notes"),
-    *("keywords", "parameters_schema", "argument_aliases", "display_only", "needs_subject", "timeout_ms", "status"),
+    *(
+        "keywords",
+        "parameters_schema",
+        "argument_aliases",
+        "display_only",
+        "needs_subject",
+        "confirm",
+        "timeout_ms",
+        "status",
+    ),
     "successor",
 )
 
@@ -44,4 +53,4 @@ def entry(op: Op) -> dict[str, Any]:
 
 
 def _said(found: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if key in keep or value not in ("", [], {}, None)}
+    return {key: value for key, value in found.items() if key in keep or value not in ("", [], {}, None, False)}

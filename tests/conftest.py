@@ -45,10 +45,14 @@ def live_catalog(db: None) -> catalogs.Catalog:
 
 @pytest.fixture
 def make_key(db: None) -> Callable[..., str]:
-    """Make a key: client fields (op_patterns, subject_pattern, is_active) and key fields by name."""
+    """Make a key: client fields (op_patterns, subject_pattern, confirms, is_active) and key fields by name.
+
+    The client asks its users by itself, as the demo's does, unless confirms=True.
+    """
+    of_client = ("op_patterns", "subject_pattern", "confirms", "is_active")
 
     def make(**fields: Any) -> str:
-        ours = {name: fields.pop(name) for name in ("op_patterns", "subject_pattern", "is_active") if name in fields}
+        ours = {"confirms": False} | {name: fields.pop(name) for name in of_client if name in fields}
         client = Client.objects.create(name=f"client-{next(_numbers)}", **ours)
         _, plaintext = keys.create(client=client, by="tests", **{"rate": 10_000, **fields})
         return plaintext

@@ -103,7 +103,7 @@ def _admin() -> dict[str, str]:
 
 
 def _key() -> dict[str, str]:
-    client, _ = Client.objects.get_or_create(name="demo")
+    client, _ = Client.objects.get_or_create(name="demo", defaults={"confirms": False})
     _, plaintext = keys.create(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=RATE)
     return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
 

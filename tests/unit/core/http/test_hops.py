@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from pytest_django.fixtures import Settings
 
-from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects
+from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
 from tests.unit.core.http.servers import Server, answer, redirect
 
 Call = Callable[..., Response]
@@ -72,6 +72,14 @@ def test_five_redirects_are_followed_and_counted(serve: Serve, call: Call, loopb
 
 def _next(request: bytes) -> str:
     return f"/{int(_path(request)[1:]) + 1}"
+
+
+def test_redirects_give_their_connections_back(serve: Serve, call: Call, loopback_allowed: None) -> None:
+    server = serve(lambda request: answer() if _path(request) == "/b" else redirect("/b"))
+
+    statuses = {call(server.url("/a")).status for _ in range(client.CONNECTIONS + 1)}
+
+    assert statuses == {200}
 
 
 def test_a_redirect_is_the_answer_when_none_may_be_followed(serve: Serve, call: Call, loopback_allowed: None) -> None:

@@ -327,5 +327,10 @@ def test_a_server_that_speaks_no_tls_is_not_trusted(serve: Serve, call: Call, lo
 
 
 def test_a_server_that_never_shakes_hands_is_cut_at_the_deadline(call: Call, loopback_allowed: None) -> None:
+    client.transport()
+    began = time.monotonic()
+
     with socket.create_server(("127.0.0.1", 0)) as deaf, pytest.raises(TimedOut):
         call(f"https://127.0.0.1:{deaf.getsockname()[1]}/", milliseconds=200)
+
+    assert time.monotonic() - began < 1.5  # the step alone would have had two seconds

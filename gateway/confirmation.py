@@ -1,0 +1,49 @@
+"""Confirmation: an op that asks for it runs only once the end user has agreed to this very call.
+
+The first call is answered with what would happen and a token; the chat service sends the token back in a header, which
+a model cannot write. A token holds for one op with one set of args, one client and one subject, and for five minutes.
+"""
+
+from django.core import signing
+
+from core import canonical
+from gateway.callers import Caller
+from gateway.errors import Conflict
+from gateway.executors.base import Work
+
+MAX_AGE = 300  # seconds
+SALT = "gateway.confirmation"
+
+
+def token(caller: Caller, work: Work) -> str:
+    """Return what confirms this call."""
+    return signing.dumps(_digest(caller, work), salt=SALT)
+
+
+def is_given(caller: Caller, work: Work) -> bool:
+    """Whether the call carries a token of its own that still holds."""
+    if not caller.confirmation:
+        return False
+    try:
+        confirmed: str = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
+    except signing.BadSignature:
+        return False
+    return confirmed == _digest(caller, work)
+
+
+def required(caller: Caller, work: Work, would: dict[str, object]) -> Conflict:
+    """Return the answer to a call that the end user has not agreed to yet; `would` is the result of a dry run."""
+    again = "The token sent is for another call or too old. " if caller.confirmation else ""
+    return Conflict(
+        f"{again}{work.op.op} needs the end user's agreement; nothing was done. Ask them, then repeat the call with "
+        "the token in Gateway-Confirm.",
+        reason="confirmation_required",
+        help_path=work.op.op,
+        details={"confirmation": {"token": token(caller, work), "expires_in": MAX_AGE, "would": would}},
+    )
+
+
+def _digest(caller: Caller, work: Work) -> str:
+    return canonical.digest(
+        {"op": work.op.op, "args": work.args, "client": caller.key.client_id, "subject": caller.subject}
+    )
