@@ -337,7 +337,7 @@ def test_unknown_host_is_refused_in_json(api: Api) -> None:
     refused(response, 400, "invalid")
 
 
-@pytest.mark.parametrize("header", ["Gateway-Agent", "Gateway-Toolset", "Gateway-Confirm"])
+@pytest.mark.parametrize("header", ["Gateway-Agent", "Gateway-Toolset"])
 @pytest.mark.parametrize("door", DOORS)
 def test_header_that_would_change_the_call_is_refused(api: Api, door: str, header: str) -> None:
     error = refused(knock(api, door, **{header: "x"}), 400, "unsupported_header")
