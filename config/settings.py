@@ -156,6 +156,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django.request": {"level": "ERROR"},  # every 4xx is an envelope and an event, not a log line
+        "httpcore2": {"level": "INFO"},  # at DEBUG it writes answers' headers, cookies included
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

@@ -23,6 +23,7 @@ def key(*, bound: str = "", pattern: str = "*") -> VerifiedKey:
         bound_subject=bound,
         subject_pattern=pattern,
         visibility=EVERYTHING,
+        confirms=False,
         rate=50,
         expires_at=None,
         stamp=(None, None),  # type: ignore[arg-type]  # nothing here looks at it

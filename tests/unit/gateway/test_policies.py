@@ -22,6 +22,7 @@ def caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str) -> C
         bound_subject="",
         subject_pattern="*",
         visibility=Visibility(patterns),
+        confirms=False,
         rate=50,
         expires_at=None,
         stamp=(None, None),  # type: ignore[arg-type]  # nothing here looks at it
