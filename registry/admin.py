@@ -113,6 +113,37 @@ class OpAdmin(CopyAdmin):
         return request.user.has_perm("registry.add_release")
 
 
+class OfAnOp(CopyAdmin):
+    """What lies on an op's page, listed across all ops: to find a phrase wherever it stands."""
+
+    list_select_related = ["op"]
+    autocomplete_fields = ["op"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("registry.change_op")
+
+
+@admin.register(PolicyRule)
+class PolicyRuleAdmin(OfAnOp):
+    list_display = ["op", "kind", "text"]
+    list_display_links = ["text"]
+    list_filter = ["kind"]
+    search_fields = ["text", "op__op"]
+
+
+@admin.register(Example)
+class ExampleAdmin(OfAnOp):
+    list_display = ["op", "title", "note"]
+    list_display_links = ["title"]
+    search_fields = ["title", "note", "op__op"]
+
+
+@admin.register(OpAlias)
+class OpAliasAdmin(OfAnOp):
+    list_display = ["name", "op"]
+    search_fields = ["name", "op__op"]
+
+
 @admin.register(Connection)
 class ConnectionAdmin(admin.ModelAdmin[Connection]):
     list_display = ["name", "kind"]
