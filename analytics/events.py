@@ -40,7 +40,7 @@ def record(event: dict[str, Any]) -> None:
     """Insert one event (fields of OperationEvent by name) in the transaction that is open."""
     # By hand, since a write's event is on the way of its answer: the ORM takes three times as long to make the row.
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, _values(event))
+        cursor.execute(_INSERT, *_rows([event]))
 
 
 def later(event: dict[str, Any]) -> None:
@@ -124,20 +124,26 @@ def _insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:
     if connection.vendor == "postgresql":
         # Django wraps the errors of execute, but not those of copy.
         with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
-            for event in events:
-                copy.write_row(_values(event))
+            for row in _rows(events):
+                copy.write_row(row)
     else:
         with transaction.atomic():
-            cursor.executemany(_INSERT, [_values(event) for event in events])
+            cursor.executemany(_INSERT, _rows(events))
 
 
-def _values(event: dict[str, Any]) -> tuple[Any, ...]:
-    adapted = {
-        "time": connection.ops.adapt_datetimefield_value(event["time"]),
-        "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take JSON as text
-    }
-    values: tuple[Any, ...] = _in_order({**_UNSAID, **event, **adapted})
-    return values
+def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    adapted = connection.ops.adapt_datetimefield_value
+    return [
+        _in_order(
+            {
+                **_UNSAID,
+                **event,
+                "time": adapted(event["time"]),
+                "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take it as text
+            }
+        )
+        for event in events
+    ]
 
 
 def new(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:

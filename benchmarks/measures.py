@@ -45,14 +45,24 @@ def cached_help(lab: Lab) -> list[Figure]:
 
 def exec_read(lab: Lab) -> list[Figure]:
     """A read of one row, with its key, validation and event, against a bare DRF POST; on SQLite as shipped."""
-    return _exec_read(lab, lab.sqlite(USUAL), "exec.read.ratio", "exec.requests_per_s", "")
+    prepared = lab.sqlite(USUAL)
+    return _exec_read(lab, prepared, _reads(prepared), "exec.read.ratio", "exec.requests_per_s", "")
+
+
+def exec_read_by_orm(lab: Lab) -> list[Figure]:
+    """The same row read through the ORM, as most handlers would."""
+    prepared = lab.sqlite(USUAL)
+    sent = _reads(prepared, synthetic.READ_BY_ORM["op"])
+    return _exec_read(lab, prepared, sent, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler by the ORM)")
 
 
 def exec_read_on_postgres(lab: Lab) -> list[Figure]:
     """The same on PostgreSQL."""
     prepared = lab.postgres(USUAL)
-    names = ("exec.read.postgres.ratio", "exec.postgres.requests_per_s")
-    return _exec_read(lab, prepared, *names, " (gateway on PostgreSQL)") if prepared else []
+    if prepared is None:
+        return []
+    names = ("exec.postgres.ratio", "exec.postgres.requests_per_s")
+    return _exec_read(lab, prepared, _reads(prepared), *names, " (gateway on PostgreSQL)")
 
 
 def overhead(lab: Lab) -> list[Figure]:
@@ -139,7 +149,8 @@ class Measure:
 MEASURES = (
     Measure(("help.cached.ratio", "help.requests_per_s"), cached_help),
     Measure(("exec.read.ratio", "exec.requests_per_s"), exec_read),
-    Measure(("exec.read.postgres.ratio", "exec.postgres.requests_per_s"), exec_read_on_postgres),
+    Measure(("exec.orm.ratio", "exec.orm.requests_per_s"), exec_read_by_orm),
+    Measure(("exec.postgres.ratio", "exec.postgres.requests_per_s"), exec_read_on_postgres),
     Measure(("exec.overhead.ms",), overhead),
     Measure(("scale.help.ratio", "scale.exec.ratio", "search.p95.ms"), scale),
     Measure(("memory.worker.mb",), worker_memory),
@@ -148,11 +159,10 @@ MEASURES = (
 )
 
 
-def _exec_read(lab: Lab, prepared: Prepared, ratio: str, rate: str, where: str) -> list[Figure]:
-    sent = _reads(prepared)
+def _exec_read(lab: Lab, prepared: Prepared, sent: list[bytes], ratio: str, rate: str, told: str) -> list[Figure]:
     with lab.gateway(prepared) as gateway, lab.bare(b"{}") as bare:
         rates = _rates(gateway.address, bare.address, sent)
-    return _of_rates(ratio, rate, rates, BARE_POST + where)
+    return _of_rates(ratio, rate, rates, BARE_POST + told)
 
 
 def _rates(ours: Address, bare: Address, sent: Sequence[bytes]) -> list[tuple[float, float]]:
@@ -210,8 +220,8 @@ def _pairs(prepared: Prepared, name: str) -> Iterator[tuple[bytes, bytes]]:
         yield keyed, prepared.exec(synthetic.WRITE["op"], args)
 
 
-def _reads(prepared: Prepared) -> list[bytes]:
-    return [prepared.exec(synthetic.READ["op"], {"task_id": task}) for task in prepared.tasks]
+def _reads(prepared: Prepared, op: str = synthetic.READ["op"]) -> list[bytes]:
+    return [prepared.exec(op, {"task_id": task}) for task in prepared.tasks]
 
 
 def _helps(prepared: Prepared, number: int) -> list[bytes]:

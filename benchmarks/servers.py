@@ -39,7 +39,8 @@ def arguments(port: int, application: str) -> list[str]:
     return [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
         *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
-        *("--no-ws", "--log-level", "warning", application),
+        *("--workers-kill-timeout", "5"),
+        *("--http", "1", "--no-ws", "--log-level", "warning", application),
     ]
 
 

@@ -55,6 +55,7 @@ def _entry(op: str, tool_name: str, kind: str, action: str, properties: dict[str
 
 
 READ = _entry("bench.task.get", "bench_get_task", "read", "get", {})
+READ_BY_ORM = _entry("bench.task.find", "bench_find_task", "read", "get", {})
 WRITE = _entry(
     *("bench.task.update", "bench_update_task", "write", "update"),
     {"priority": {"type": "integer", "minimum": 1, "maximum": 5}},

@@ -1,44 +1,25 @@
-"""The middleware of pages, which the API passes by: it has no session, no form and no message to show."""
+"""Calls of the API go straight to their view: they have no session, no form, no message and no static file."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from django.contrib.auth import middleware as auth
-from django.contrib.messages import middleware as messages
-from django.contrib.sessions import middleware as sessions
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.middleware import csrf
-from django.utils.deprecation import MiddlewareMixin
+from django.urls import resolve
 
-API = "/api/"
-
-if TYPE_CHECKING:
-    _Middleware = MiddlewareMixin
-else:
-    _Middleware = object
+API = "/api/v1/"
 
 
-class ForPages(_Middleware):
-    """Stands before a middleware's own class and leaves it out of API calls, of which it would take a fifth."""
+def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Answer API calls here; all others go on to the middleware of pages, which stands below in MIDDLEWARE.
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if request.path_info.startswith(API):
-            return self.get_response(request)
-        return super().__call__(request)
+    That would take a fifth of the time of a cached help. What stands above is for both.
+    """
 
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(API):
+            return get_response(request)
+        request.resolver_match = found = resolve(request.path_info)  # an unknown address is the 404 of the urlconf
+        response: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+        return response
 
-class Sessions(ForPages, sessions.SessionMiddleware):
-    pass
-
-
-class Csrf(ForPages, csrf.CsrfViewMiddleware):
-    pass
-
-
-class Authentication(ForPages, auth.AuthenticationMiddleware):
-    pass
-
-
-class Messages(ForPages, messages.MessageMiddleware):
-    pass
+    return middleware

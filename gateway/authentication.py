@@ -16,7 +16,7 @@ class KeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[None, VerifiedKey]:
         """Raise Denied (401) without a valid key, (429) while keys are being guessed."""
-        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        scheme, _, token = request._request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise _unauthenticated("Send an API key as Authorization: Bearer <key>.")
         try:

@@ -4,7 +4,10 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from core import nearest, strictjson
+from gateway import nested
 from gateway.callers import Context
 from registry.catalogs import CatalogOp
 from registry.schemas import VALUE_ALIASES
@@ -28,10 +31,12 @@ class Normalised:
 def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalised:
     """Return the args of a call in canonical form, with context and schema defaults. `sent` is left as it is.
 
-    In this order: blank optional strings dropped, names (aliases, camelCase), display-only names, ids trimmed, values
-    spelt in words, `project_id` from the context where it is absent or blank, defaults of the schema.
+    In this order: objects that dotted aliases name taken apart, blank optional strings dropped, names (aliases,
+    camelCase), display-only names, ids trimmed, values spelt in words, `project_id` from the context where it is absent
+    or blank, defaults of the schema.
     """
-    found = Normalised(args=copy.deepcopy(sent))
+    found = Normalised(args=orjson.loads(orjson.dumps(sent)))  # a copy, at a fifth of the time of deepcopy
+    found.warnings += nested.take_apart(op, found.args)
     _drop_blanks(op, found)
     _rename(op, found)
     for name in op.display_only:
@@ -95,7 +100,8 @@ def _meant_name(op: CatalogOp, name: str) -> str:
     """Return the argument that a name stands for; the name itself where it stands for none."""
     if name in op.arguments or name in op.display_only or len(name) > MAX_NAME:
         return name
-    meant = op.argument_aliases.get(name) or nearest.snake_case(name)
+    spelt = nearest.snake_case(name)
+    meant = op.argument_aliases.get(name) or op.argument_aliases.get(spelt) or spelt
     return meant if meant in op.arguments else name
 
 

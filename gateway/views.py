@@ -55,7 +55,7 @@ class GatewayView(APIView):
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
         self.caller = Caller(key)  # from here on a refusal has an event
         self.check_permissions(request)
-        self.caller = callers.identify(key, request.META)
+        self.caller = callers.identify(key, request._request.META)
 
     def perform_authentication(self, request: Request) -> None:
         request.auth  # noqa: B018 - reading it authenticates
@@ -100,7 +100,7 @@ class HelpView(GatewayView):
     @openapi.help_by_get
     def get(self, request: Request) -> HttpResponse:
         response = self._answered(discovery.from_parameters(_parameters(request._request.META["QUERY_STRING"])))
-        if _matches(request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
+        if _matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
             response.status_code, response.content = 304, b""
             del response.headers["Content-Type"]
         return response

@@ -75,8 +75,12 @@ def _op_problems(op: dict[str, Any]) -> list[Problem]:
             for message in schemas.instance_problems(schema, example["args"], ignoring=op.get("display_only", []))
         ]
     for alias, target in op.get("argument_aliases", {}).items():
-        if alias in named or target not in named:
+        head, *members = alias.split(".")
+        if head in named or target not in named:
             found.append(Problem(path, "argument_aliases", f"{alias} must be no argument, and stand for one that is."))
+        if len(members) > 1 or not all((head, *members)):
+            message = f"{alias} must be a name, or two with a dot between: an object and its member."
+            found.append(Problem(path, "argument_aliases", message))
     for name in op.get("display_only", []):
         if name in named:
             found.append(Problem(path, "display_only", f"{name} is an argument. Take it out of one of the two."))

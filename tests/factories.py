@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import factory
 from factory.django import DjangoModelFactory
 
-from workspace.models import Membership, Project, Role, Task, TaskState
+from workspace.models import Document, Membership, Project, Role, Task, TaskState
 
 MADE_AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -51,3 +51,14 @@ class TaskFactory(DjangoModelFactory[Task]):
     completed_at = factory.LazyAttribute(
         lambda task: task.updated_at if getattr(task, "state_key", None) == TaskState.DONE else None
     )
+
+
+class DocumentFactory(DjangoModelFactory[Document]):
+    class Meta:
+        model = Document
+
+    project = factory.SubFactory(ProjectFactory)
+    title = factory.Sequence(lambda n: f"Document {n}")
+    created_by = factory.SelfAttribute("project.created_by")
+    created_at = MADE_AT
+    updated_at = MADE_AT

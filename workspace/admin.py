@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from workspace.kinds import PROJECT, TASK, Kind
-from workspace.models import Entity, Membership, Project, Task
+from workspace.kinds import DOCUMENT, PROJECT, TASK, Kind
+from workspace.models import Document, Entity, Membership, Project, Task
 from workspace.services import changes
 
 
@@ -67,6 +67,20 @@ class TaskAdmin(EntityAdmin):
     search_fields = ["id", "title", "project__name"]
     autocomplete_fields = ["project"]
     list_select_related = ["project"]
+
+
+@admin.register(Document)
+class DocumentAdmin(EntityAdmin):
+    kind = DOCUMENT
+    list_display = ["title", "project", "state_key", "type_key", "updated_at", "deleted_at"]
+    search_fields = ["id", "title", "project__name"]
+    readonly_fields = ["id", "created_by", "created_at", "updated_at", "deleted_at"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        """Leave the content to the one page that shows it: a list of them would be megabytes."""
+        return super().get_queryset(request).defer("content")
 
 
 @admin.register(Membership)

@@ -10,8 +10,10 @@ from uuid import UUID
 
 from django.db import models, transaction
 
-from workspace.demo_tasks import DONE, KITCHEN, WEBSITE, DemoTask
-from workspace.models import Membership, Project, ProjectState, Role, Task
+from workspace import demo_documents, demo_tasks
+from workspace.demo_documents import DemoDocument
+from workspace.demo_tasks import DONE, DemoTask
+from workspace.models import Document, Membership, Project, ProjectState, Role, Task
 
 DEMO_SUBJECT = "demo-user"  # owns both projects
 DEMO_COLLEAGUE = "demo-colleague"  # a viewer of the newer one
@@ -21,9 +23,12 @@ DEMO_OTHER_PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a02"  # the colleague 
 
 _MEMBERSHIP = "3c8e5d10-9a2b-4f6c-8d71-5b40e9ac1c{:02}"
 _TASK = "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b{:02}"
+_DOCUMENT = "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a{:02}"
 
 DEMO_TASK_ID = _TASK.format(1)  # in the newest project; no example deletes it
 DEMO_TASK_TO_DELETE_ID = _TASK.format(2)
+DEMO_DOCUMENT_ID = _DOCUMENT.format(1)  # in the newest project; no example deletes it
+DEMO_DOCUMENT_TO_DELETE_ID = _DOCUMENT.format(2)
 
 
 def load(*, at: datetime) -> dict[str, int]:
@@ -36,6 +41,7 @@ def load(*, at: datetime) -> dict[str, int]:
             "projects": _add(Project, _projects(at)),
             "memberships": _add(Membership, _memberships(at)),
             "tasks": _add(Task, _tasks(at)),
+            "documents": _add(Document, _documents(at)),
         }
 
 
@@ -93,7 +99,8 @@ def _memberships(at: datetime) -> list[Membership]:
 
 
 def _tasks(at: datetime) -> list[Task]:
-    placed = [(DEMO_PROJECT_ID, task) for task in WEBSITE] + [(DEMO_OTHER_PROJECT_ID, task) for task in KITCHEN]
+    website, kitchen = demo_tasks.WEBSITE, demo_tasks.KITCHEN
+    placed = [(DEMO_PROJECT_ID, task) for task in website] + [(DEMO_OTHER_PROJECT_ID, task) for task in kitchen]
     return [_task(task, project_id=project, at=at) for project, task in placed]
 
 
@@ -111,6 +118,29 @@ def _task(task: DemoTask, *, project_id: str, at: datetime) -> Task:
         due_at=None if task.due is None else _clock(at, days=task.due, hour=17),
         completed_at=touched if task.state == DONE else None,
         props=task.props,
+        created_by=DEMO_SUBJECT,
+        created_at=touched - timedelta(days=7),
+        updated_at=touched,
+    )
+
+
+def _documents(at: datetime) -> list[Document]:
+    website, kitchen = demo_documents.WEBSITE, demo_documents.KITCHEN
+    placed = [(DEMO_PROJECT_ID, each) for each in website] + [(DEMO_OTHER_PROJECT_ID, each) for each in kitchen]
+    return [_document(each, project_id=project, at=at) for project, each in placed]
+
+
+def _document(document: DemoDocument, *, project_id: str, at: datetime) -> Document:
+    touched = at - timedelta(hours=document.touched)
+    return Document(
+        id=UUID(_DOCUMENT.format(document.number)),
+        project_id=UUID(project_id),
+        title=document.title,
+        description=document.description,
+        content=document.content,
+        type_key=document.type_key,
+        state_key=document.state,
+        props=document.props,
         created_by=DEMO_SUBJECT,
         created_at=touched - timedelta(days=7),
         updated_at=touched,

@@ -1,12 +1,22 @@
 """The kinds of entities: what the shared reads and writes need to know of each. A new entity gets its line here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from workspace.models import Entity, EntityQuerySet, Project, ProjectState, Task, TaskState
+from workspace.models import (
+    Document,
+    DocumentState,
+    Entity,
+    EntityQuerySet,
+    Project,
+    ProjectState,
+    Task,
+    TaskState,
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
     """What a kind of entity is called, and which of its columns play which part."""
 
@@ -15,12 +25,13 @@ class Kind:
     model: type[Entity]
     label: str  # the column that names a row to people
     fields: tuple[str, ...]  # what create and update may set
-    list_row: tuple[str, ...]  # what a row says in lists, description_preview apart
-    preview: int  # characters of description_preview
+    list_row: tuple[str, ...]  # what a row says in lists, the previews apart
+    texts: Mapping[str, int]  # columns of long text, and how many characters of each a list shows as <name>_preview
     full_row: tuple[str, ...]  # what get, create and update answer
-    searched: tuple[str, ...]  # columns that search looks into
-    span: tuple[str, str]  # the columns of its start and its end
-    stamp: tuple[str, str]  # the state that is the end of the work, and the column that tells when it was entered
+    searched: tuple[str, ...]  # columns that the kind's own search looks into
+    finished: tuple[str, ...]  # the states of what is over, which the search over kinds puts a little lower
+    span: tuple[str, str] | None = None  # the columns of its start and its end, where it has them
+    stamp: tuple[str, str] | None = None  # the state that ends the work, and the column that tells when it was entered
 
     @property
     def id_argument(self) -> str:
@@ -53,7 +64,7 @@ PROJECT = Kind(
         "task_count",
         "done_task_count",
     ),
-    preview=200,
+    texts={"description": 200},
     full_row=(
         "id",
         "name",
@@ -71,6 +82,7 @@ PROJECT = Kind(
         "updated_at",
     ),
     searched=("name", "description"),
+    finished=(ProjectState.COMPLETED, ProjectState.CANCELLED),
     span=("start_at", "end_at"),
     stamp=(ProjectState.COMPLETED, "completed_at"),
 )
@@ -92,7 +104,7 @@ TASK = Kind(
         "due_at",
         "updated_at",
     ),
-    preview=100,
+    texts={"description": 100},
     full_row=(
         "id",
         "project_id",
@@ -111,6 +123,44 @@ TASK = Kind(
         "updated_at",
     ),
     searched=("title",),
+    finished=(TaskState.DONE,),
     span=("start_at", "due_at"),
     stamp=(TaskState.DONE, "completed_at"),
 )
+
+DOCUMENT = Kind(
+    name="document",
+    plural="documents",
+    model=Document,
+    label="title",
+    fields=("title", "description", "content", "type_key", "state_key", "props"),
+    list_row=(
+        "id",
+        "project_id",
+        "project_name",
+        "title",
+        "type_key",
+        "state_key",
+        "updated_at",
+        "content_length",
+    ),
+    texts={"description": 100, "content": 200},
+    full_row=(
+        "id",
+        "project_id",
+        "project_name",
+        "title",
+        "description",
+        "content",
+        "type_key",
+        "state_key",
+        "props",
+        "created_by",
+        "created_at",
+        "updated_at",
+    ),
+    searched=("title", "description"),
+    finished=(DocumentState.ARCHIVED,),
+)
+
+KINDS = {kind.name: kind for kind in (PROJECT, TASK, DOCUMENT)}

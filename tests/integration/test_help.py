@@ -175,7 +175,8 @@ def test_body_of_a_group(api: Api) -> None:
     assert set(body) == {"path", "type", "summary", "items"}
     assert (body["path"], body["type"]) == ("onto.task", "group")
     assert all(set(item) == {"path", "summary", "kind"} for item in body["items"])
-    assert all(set(item) == {"path", "summary"} for item in api.help("onto")["items"])
+    groups = [item for item in api.help("onto")["items"] if item["path"] != "onto.search"]  # an op right below onto
+    assert all(set(item) == {"path", "summary"} for item in groups)
 
 
 def test_body_of_an_op(api: Api) -> None:

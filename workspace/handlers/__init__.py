@@ -3,8 +3,8 @@
 from functools import partial
 
 from workspace.contract import Handler
-from workspace.handlers import fields, projects, reads, tasks, writes
-from workspace.kinds import PROJECT, TASK
+from workspace.handlers import documents, everything, fields, projects, reads, writes
+from workspace.kinds import DOCUMENT, PROJECT, TASK
 
 HANDLERS: dict[str, Handler] = {
     "list_onto_projects": Handler(partial(reads.list_rows, kind=PROJECT)),
@@ -15,8 +15,15 @@ HANDLERS: dict[str, Handler] = {
     "list_onto_tasks": Handler(partial(reads.list_rows, kind=TASK)),
     "search_onto_tasks": Handler(partial(reads.search_rows, kind=TASK)),
     "get_onto_task_details": Handler(partial(reads.get_row, kind=TASK)),
-    "create_onto_task": Handler(tasks.create),
+    "create_onto_task": Handler(partial(writes.create_row, kind=TASK)),
     "update_onto_task": Handler(partial(writes.update_row, kind=TASK)),
     "delete_onto_task": Handler(partial(writes.delete_row, kind=TASK)),
+    "list_onto_documents": Handler(partial(reads.list_rows, kind=DOCUMENT)),
+    "search_onto_documents": Handler(partial(reads.search_rows, kind=DOCUMENT)),
+    "get_onto_document_details": Handler(partial(reads.get_row, kind=DOCUMENT)),
+    "create_onto_document": Handler(documents.create),
+    "update_onto_document": Handler(documents.update),
+    "delete_onto_document": Handler(partial(writes.delete_row, kind=DOCUMENT)),
+    "search_ontology": Handler(everything.find),
     "get_field_info": Handler(fields.info),
 }

@@ -8,9 +8,9 @@ from django.db import models
 
 from workspace.contract import Outcome, Request
 from workspace.errors import FieldError, invalid
-from workspace.kinds import PROJECT, TASK, Kind
+from workspace.kinds import KINDS, PROJECT, Kind
 
-ENTITY_TYPES = {f"ontology_{kind.name}": kind for kind in (PROJECT, TASK)}
+ENTITY_TYPES = {f"ontology_{name}": kind for name, kind in KINDS.items()}
 
 # What JSON Schema calls a column; the first class that fits counts.
 TYPES: list[tuple[type[Any], dict[str, str]]] = [

@@ -3,7 +3,6 @@
 from typing import Any
 
 from workspace.contract import Outcome, Request
-from workspace.errors import FieldError, invalid
 from workspace.kinds import Kind
 from workspace.models import EntityQuerySet
 from workspace.services import access, pages, rows, search
@@ -22,7 +21,7 @@ def search_rows(request: Request, *, kind: Kind) -> Outcome:
 
     Raises NotFound for its project_id, Invalid.
     """
-    sought, found = _words(request), _narrowed(request, kind)
+    sought, found = search.required_words(request.args["query"]), _narrowed(request, kind)
     after = pages.decode(request.args.get("cursor"))
     if not (after and after.relaxed):
         page = _page(found.filter(search.all_of(sought, columns=kind.searched)), request, kind=kind, after=after)
@@ -55,14 +54,6 @@ def _page(
 ) -> pages.Page:
     limit = request.args.get("limit", pages.DEFAULT_LIMIT)
     return pages.read(found, kind=kind, limit=limit, after=after, relaxed=relaxed)
-
-
-def _words(request: Request) -> list[str]:
-    sought = search.words(request.args["query"])
-    if not sought:
-        message = "query has no words; send one or more words to find."
-        raise invalid([FieldError(path="/query", code="blank", message=message)])
-    return sought
 
 
 def _listed(page: pages.Page, request: Request, *, kind: Kind, what: str) -> Outcome:

@@ -28,6 +28,8 @@ def assign(row: Entity, *, kind: Kind, sent: Mapping[str, Any], at: datetime, po
 
 def stamp(row: Entity, *, kind: Kind, at: datetime) -> None:
     """Set when the work ended on entering the state that ends it, and clear it on leaving."""
+    if kind.stamp is None:
+        return
     state, column = kind.stamp
     if row.state_key != state:
         setattr(row, column, None)
@@ -44,8 +46,8 @@ def _set(row: Entity, name: str, value: Any, *, kind: Kind, path: str) -> FieldE
     """Set one field, unless what was sent cannot be."""
     if name == "props":
         row.props = _merged(row.props, value)
-    elif name == "description":
-        row.description = value or ""
+    elif name in kind.texts:
+        setattr(row, name, value or "")
     elif name == kind.label and not value.strip():
         return FieldError(path=path, code="blank", message=f"{name} is blank; send at least one visible character.")
     elif value is not None and isinstance(kind.model._meta.get_field(name), models.DateTimeField):
@@ -70,6 +72,8 @@ def _merged(props: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _out_of_order(row: Entity, *, kind: Kind, sent: Mapping[str, Any], pointer: str) -> list[FieldError]:
+    if kind.span is None:
+        return []
     start, end = kind.span
     begins, ends = getattr(row, start), getattr(row, end)
     if begins is None or ends is None or begins <= ends:

@@ -49,8 +49,8 @@ def read(found: EntityQuerySet[Any], *, kind: Kind, limit: int, after: Position 
     if after:
         found = found.filter(_beyond(after))
     columns = found.with_context().order_by("-updated_at", "-id")
-    beginning = Left("description", kind.preview + 1)
-    read_rows = list(columns.values(*kind.list_row, description_preview=beginning)[: limit + 1])
+    beginnings = {f"{name}_preview": Left(name, length + 1) for name, length in kind.texts.items()}
+    read_rows = list(columns.values(*kind.list_row, **beginnings)[: limit + 1])
     shown = read_rows[:limit]
     last = Position(shown[-1]["updated_at"], shown[-1]["id"], relaxed) if len(read_rows) > limit else None
     return Page(

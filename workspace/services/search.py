@@ -1,4 +1,4 @@
-"""Finding rows by the words of their text."""
+"""Finding rows of one kind by the words of their text."""
 
 import operator
 import re
@@ -6,6 +6,17 @@ from functools import reduce
 
 from django.db import connection
 from django.db.models import Q
+
+from workspace.errors import FieldError, invalid
+
+
+def required_words(query: str) -> list[str]:
+    """Return the different words of a query, in its order. Raises Invalid where there are none."""
+    sought = words(query)
+    if not sought:
+        message = "query has no words; send one or more words to find."
+        raise invalid([FieldError(path="/query", code="blank", message=message)])
+    return sought
 
 
 def words(query: str) -> list[str]:

@@ -3,18 +3,27 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
-from workspace.models import Membership, Project, Task
+from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
+from workspace.models import Document, Membership, Project, Task
 
-MODELS = ["project", "task", "membership"]
+MODELS = ["project", "task", "document", "membership"]
 NO_MEMBERS = {"memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}
 
 
 def page(name: str, *args: object) -> str:
     return reverse(f"admin:workspace_{name}", args=args)
+
+
+def one_of_each() -> dict[str, Any]:
+    task = TaskFactory()
+    document = DocumentFactory(project=task.project, title="Task list")
+    member = Membership.objects.get()
+    return {"project": task.project_id, "task": task.pk, "document": document.pk, "membership": member.pk}
 
 
 def post(client: Client, url: str, **data: Any) -> Any:
@@ -24,8 +33,7 @@ def post(client: Client, url: str, **data: Any) -> Any:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_lists_open_search_and_filter(admin_client: Client, model: str) -> None:
-    task = TaskFactory()
-    ids = {"project": task.project_id, "task": task.pk, "membership": Membership.objects.get().pk}
+    ids = one_of_each()
 
     for query in ({}, {"q": "Task"}, {"q": str(ids[model])}, {"q": "%_'"}, {"deleted_at__isempty": "0"}):
         assert admin_client.get(page(f"{model}_changelist"), query).status_code == 200
@@ -35,21 +43,46 @@ def test_lists_open_search_and_filter(admin_client: Client, model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_list_costs_the_same_however_long(admin_client: Client, model: str, django_assert_max_num_queries: Any) -> None:
-    TaskFactory.create_batch(20)
+    for task in TaskFactory.create_batch(20):
+        DocumentFactory(project=task.project)
 
     with django_assert_max_num_queries(6):  # session, user, count, rows
         admin_client.get(page(f"{model}_changelist"))
 
 
+def test_list_of_documents_reads_no_content(admin_client: Client) -> None:
+    DocumentFactory(content="canary")
+
+    with CaptureQueriesContext(connection) as queries:
+        admin_client.get(page("document_changelist"))
+
+    assert any("workspace_document" in query["sql"] for query in queries)
+    assert not any('"workspace_document"."content"' in query["sql"] for query in queries)
+
+
+def test_document_page_shows_and_keeps_the_content(admin_client: Client) -> None:
+    document = DocumentFactory(content="# Text")
+    url = page("document_change", document.pk)
+    form = {"project": document.project_id, "title": "New", "type_key": document.type_key, "props": "{}"}
+
+    assert "# Text" in admin_client.get(url).content.decode()
+    post(admin_client, url, **form, state_key="archived", content="# Changed")
+
+    row = Document.objects.get()
+    assert (row.title, row.content, row.state_key, row.created_by) == ("New", "# Changed", "archived", "owner")
+    assert row.updated_at > MADE_AT
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_is_deleted_for_good(admin_client: Client, model: str) -> None:
-    task = TaskFactory()
-    ids = {"project": task.project_id, "task": task.pk, "membership": Membership.objects.get().pk}
+    ids = one_of_each()
 
     assert admin_client.post(page(f"{model}_delete", ids[model]), {"post": "yes"}).status_code == 403
 
 
-@pytest.mark.parametrize(("model", "make"), [("task", TaskFactory), ("project", ProjectFactory)])
+@pytest.mark.parametrize(
+    ("model", "make"), [("task", TaskFactory), ("project", ProjectFactory), ("document", DocumentFactory)]
+)
 def test_delete_action_is_soft_and_can_be_taken_back(admin_client: Client, model: str, make: Any) -> None:
     row = make()
     url, chosen = page(f"{model}_changelist"), {"_selected_action": [str(row.pk)]}

@@ -5,7 +5,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.unit.workspace.calls import call
 from workspace.errors import Invalid
-from workspace.models import ProjectState, TaskState
+from workspace.models import DocumentState, ProjectState, TaskState
 
 
 def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:
@@ -35,6 +35,14 @@ def test_project_fields_are_the_arguments_of_a_project() -> None:
     assert {name for name, field in fields.items() if field["required"]} == {"name", "type_key"}
 
 
+def test_document_fields_are_the_arguments_of_a_document() -> None:
+    fields = info("ontology_document")
+
+    assert list(fields) == ["project_id", "title", "description", "content", "type_key", "state_key", "props"]
+    assert {name for name, field in fields.items() if field["required"]} == {"project_id", "title"}
+    assert (fields["content"]["maxLength"], fields["type_key"]["default"]) == (200_000, "document.default")
+
+
 def test_required_task_fields_have_no_default() -> None:
     assert {name for name, field in info("ontology_task").items() if field["required"]} == {"project_id", "title"}
 
@@ -55,7 +63,11 @@ def test_priority_tells_its_range_and_its_direction() -> None:
 
 @pytest.mark.parametrize(
     ("entity_type", "states", "default"),
-    [("ontology_task", TaskState.values, "todo"), ("ontology_project", ProjectState.values, "planning")],
+    [
+        ("ontology_task", TaskState.values, "todo"),
+        ("ontology_project", ProjectState.values, "planning"),
+        ("ontology_document", DocumentState.values, "draft"),
+    ],
 )
 def test_state_tells_its_enum_and_its_default(entity_type: str, states: list[str], default: str) -> None:
     field = info(entity_type, field_name="state_key")["state_key"]
@@ -89,7 +101,7 @@ def test_type_key_tells_its_pattern_and_its_default() -> None:
     assert field["default"] == "task.execute"
 
 
-@pytest.mark.parametrize("entity_type", ["ontology_task", "ontology_project"])
+@pytest.mark.parametrize("entity_type", ["ontology_task", "ontology_project", "ontology_document"])
 def test_every_field_is_described_in_a_sentence(entity_type: str) -> None:
     for field in info(entity_type).values():
         assert field["description"].endswith(".")

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import call
 from workspace.errors import Invalid, NotFound
 from workspace.models import Project
 
 WHEN = "2026-03-01T09:00:00Z"
+PLURALS = ("projects", "tasks", "documents")
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_list_of_a_project_that_is_not_visible_is_not_found(project: Project, to
     assert call(tool, project_id=str(project.pk), **more).result["total"] == 0  # visible and empty is an empty list
 
 
-@pytest.mark.parametrize("tool", ["list_onto_tasks", "search_onto_tasks", "list_onto_projects", "search_onto_projects"])
+@pytest.mark.parametrize("tool", [f"{action}_onto_{what}" for action in ("list", "search") for what in PLURALS])
 def test_list_refuses_a_malformed_cursor(db: None, tool: str) -> None:
     with pytest.raises(Invalid) as refused:
         call(tool, query="x", cursor="nonsense")
@@ -151,12 +152,13 @@ def test_list_pages_with_next_cursor(project: Project) -> None:
     assert "next_cursor" not in second
 
 
-@pytest.mark.parametrize("tool", ["list_onto_tasks", "list_onto_projects"])
+@pytest.mark.parametrize("tool", [f"list_onto_{what}" for what in PLURALS])
 @pytest.mark.parametrize("rows", [1, 30])
 def test_list_costs_two_queries_whatever_its_length(
     db: None, tool: str, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    TaskFactory.create_batch(rows)
+    for task in TaskFactory.create_batch(rows):
+        DocumentFactory(project=task.project)
 
     with django_assert_num_queries(2):
         assert len(call(tool, limit=50).result.popitem()[1]) > 0

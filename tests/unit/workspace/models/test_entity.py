@@ -3,22 +3,27 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
 from workspace import policies
-from workspace.kinds import PROJECT, TASK, Kind
-from workspace.models import Project, Role, Task
+from workspace.kinds import DOCUMENT, PROJECT, TASK, Kind
+from workspace.models import Document, Project, Role, Task
 
-KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK], ids=["project", "task"])
+KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT], ids=["project", "task", "document"])
 
 
 @pytest.fixture
 def task(db: None) -> Task:
     task: Task = TaskFactory()
+    DocumentFactory(project=task.project)
     for role in (Role.EDITOR, Role.VIEWER):
         MembershipFactory(project=task.project, subject=role.value, role=role)
     MembershipFactory(project=task.project, subject="left", role=Role.OWNER, deleted_at=MADE_AT)
     ProjectFactory(created_by="stranger")
     return task
+
+
+def id_of(kind: Kind, task: Task) -> object:
+    return task.project_id if kind is PROJECT else kind.rows().get(project=task.project).pk
 
 
 @KINDS
@@ -35,7 +40,7 @@ def task(db: None) -> Task:
     ],
 )
 def test_filters_follow_membership(task: Task, kind: Kind, subject: str, visible: bool, changeable: bool) -> None:
-    id = task.pk if kind is TASK else task.project_id
+    id = id_of(kind, task)
 
     assert kind.rows().visible_to(subject).filter(pk=id).exists() is visible
     assert kind.rows().changeable_by(subject).filter(pk=id).exists() is changeable
@@ -44,7 +49,7 @@ def test_filters_follow_membership(task: Task, kind: Kind, subject: str, visible
 @KINDS
 @pytest.mark.parametrize("role", Role)
 def test_filters_agree_with_the_policy(task: Task, kind: Kind, role: Role) -> None:
-    id = task.pk if kind is TASK else task.project_id
+    id = id_of(kind, task)
 
     row = kind.rows().visible_to(role.value).get(pk=id)
 
@@ -52,12 +57,13 @@ def test_filters_agree_with_the_policy(task: Task, kind: Kind, role: Role) -> No
     assert kind.rows().changeable_by(role.value).filter(pk=id).exists() is policies.may_change(role=role).allowed
 
 
-def test_a_deleted_project_takes_its_tasks_along(task: Task) -> None:
+def test_a_deleted_project_takes_its_rows_along(task: Task) -> None:
     Project.objects.filter(pk=task.project_id).update(deleted_at=MADE_AT)
 
     assert not Task.objects.alive().filter(pk=task.pk).exists()
     assert not Project.objects.alive().filter(pk=task.project_id).exists()
     assert not Task.objects.visible_to("owner").exists()
+    assert not Document.objects.visible_to("owner").exists()
 
 
 def test_project_counts_leave_deleted_tasks_out(task: Task) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 
-from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
 from workspace.models import Membership, Project, Role, Task
 
 LATER = MADE_AT + timedelta(days=1)
@@ -26,6 +26,9 @@ CHECKS = {
     "task_priority_in_range": lambda: TaskFactory(priority=6),
     "task_due_not_before_start": lambda: TaskFactory(start_at=LATER, due_at=MADE_AT),
     "task_completed_at_while_done": lambda: TaskFactory(state_key="todo", completed_at=MADE_AT),
+    "document_title_given": lambda: DocumentFactory(title=""),
+    "document_type_key_of_document": lambda: DocumentFactory(type_key="task.execute"),
+    "document_state_known": lambda: DocumentFactory(state_key="done"),
 }
 
 

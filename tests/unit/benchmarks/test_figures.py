@@ -1,0 +1,64 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import figures
+from benchmarks.figures import Figure
+from benchmarks.measures import MEASURES
+from benchmarks.run import is_wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "met"),
+    [
+        ("help.cached.ratio", 0.9, True),  # at least
+        ("help.cached.ratio", 0.899, False),
+        ("scale.exec.ratio", 1.2, True),  # at most
+        ("scale.exec.ratio", 1.201, False),
+        ("idempotency.ms", 0.999, True),  # below
+        ("idempotency.ms", 1.0, False),
+        ("search.p95.ms", 1e9, True),  # no goal
+    ],
+)
+def test_figure_is_met_as_its_goal_says(name: str, value: float, met: bool) -> None:
+    assert Figure(name, value, "", "").met is met
+
+
+def test_goals_are_of_figures_that_are_measured() -> None:
+    assert set(figures.GOALS) <= {name for measure in MEASURES for name in measure.names}
+
+
+def test_median_tells_rounds_and_spread() -> None:
+    figure = figures.median("help.cached.ratio", [0.5, 1.0, 0.9], "ratio", "a peer")
+
+    assert figure.value == 0.9
+    assert figure.against == "a peer; 3 rounds, 0.5 to 1"
+
+
+def test_percentile_of_many_values() -> None:
+    assert figures.percentile(range(101), 95) == 95
+
+
+def test_write_lists_every_figure_with_six_fields(tmp_path: Path) -> None:
+    with_goal, without = Figure("idempotency.ms", 2.0, "ms", "a"), Figure("help.requests_per_s", 5.0, "1/s", "b")
+
+    figures.write([with_goal, without], tmp_path / "bench.json")
+
+    assert json.loads((tmp_path / "bench.json").read_text()) == [
+        {"name": "idempotency.ms", "value": 2.0, "unit": "ms", "goal": 1, "met": False, "against": "a"},
+        {"name": "help.requests_per_s", "value": 5.0, "unit": "1/s", "goal": None, "met": True, "against": "b"},
+    ]
+
+
+def test_table_shows_what_was_missed() -> None:
+    told = figures.table([Figure("idempotency.ms", 2.0, "ms", "a"), Figure("exec.overhead.ms", 0.5, "ms", "b")])
+
+    assert [line.split()[-2] for line in told.splitlines()[1:]] == ["MISSED", "met"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"), [([], True), (["help"], True), (["exec", "help.cached.r"], True), (["exec"], False)]
+)
+def test_is_wanted_by_the_beginning_of_its_name(wanted: list[str], expected: bool) -> None:
+    assert is_wanted("help.cached.ratio", wanted) is expected

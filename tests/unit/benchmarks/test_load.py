@@ -1,0 +1,94 @@
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from benchmarks import load
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
+
+
+def test_answer_length_is_head_and_body() -> None:
+    assert load.answer_length(bytearray(ANSWER)) == len(ANSWER)
+
+
+@pytest.mark.parametrize("cut", range(ANSWER.index(b"hello")))
+def test_answer_length_is_unknown_while_the_head_is_cut(cut: int) -> None:
+    assert load.answer_length(bytearray(ANSWER[:cut])) == 0
+
+
+def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> None:
+    answer = b"HTTP/1.1 200 OK\r\ncontent-LENGTH:27\r\n\r\n\r\ncontent-length: 99999\r\n"
+
+    assert load.answer_length(bytearray(answer)) == answer.index(b"\r\n\r\n") + 4 + 27
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 500 Oops\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+    ],
+    ids=["not 200", "without a length"],
+)
+def test_answer_length_refuses_what_it_cannot_count(answer: bytes) -> None:
+    with pytest.raises(load.BadAnswer):
+        load.answer_length(bytearray(answer))
+
+
+def test_request_names_its_length_only_with_a_body() -> None:
+    asked = load.request("GET", "/a", {"X": "1"})
+    sent = load.request("POST", "/a", {}, b"{}")
+
+    assert asked == b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\r\n\r\n"
+    assert sent.endswith(b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+
+
+@pytest.mark.parametrize("pieces", [1, 3, len(ANSWER)])
+def test_drive_sends_every_request_and_measures_each(pieces: int) -> None:
+    with answering(pieces) as address:
+        found = load.drive(address, [load.request("GET", "/", {})] * 20, connections=4, with_heads=True)
+
+    assert len(found.latencies) == 20
+    assert all(latency > 0 for latency in found.latencies)
+    assert found.heads == [ANSWER.partition(b"\r\n\r\n")[0]] * 20
+    assert found.per_second == pytest.approx(20 / found.seconds)
+
+
+def test_drive_tells_when_the_server_hangs_up() -> None:
+    with answering(pieces=0) as address, pytest.raises(load.BadAnswer, match="closed"):
+        load.drive(address, [load.request("GET", "/", {})])
+
+
+def test_once_returns_the_body() -> None:
+    with answering(pieces=2) as address:
+        assert load.once(address, load.request("GET", "/", {})) == b"hello"
+
+
+@contextmanager
+def answering(pieces: int) -> Iterator[load.Address]:
+    """A server that answers each request in that many pieces, or hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_accept, args=(listener, pieces), daemon=True).start()
+        yield listener.getsockname()
+        listener.shutdown(socket.SHUT_RDWR)  # ends accept
+
+
+def _accept(listener: socket.socket, pieces: int) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=_answer, args=(connection, pieces), daemon=True).start()
+
+
+def _answer(connection: socket.socket, pieces: int) -> None:
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with connection:
+        while pieces and connection.recv(65_536):
+            size = -(-len(ANSWER) // pieces)
+            for start in range(0, len(ANSWER), size):
+                connection.sendall(ANSWER[start : start + size])

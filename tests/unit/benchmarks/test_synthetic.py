@@ -1,0 +1,37 @@
+from benchmarks import rows, servers, synthetic
+from gateway.management.commands import start
+from registry import catalogs, checks, snapshot
+
+
+def test_ops_are_as_many_as_asked_and_begin_alike() -> None:
+    many = synthetic.ops(10_000)
+
+    assert len({op["op"] for op in many}) == len({op["tool_name"] for op in many}) == 10_000
+    assert synthetic.ops(100) == many[:100]
+
+
+def test_ops_are_as_varied_as_real_ones() -> None:
+    schemas = {str(op["parameters_schema"]["properties"].keys()) for op in synthetic.ops(60)}
+
+    assert len(schemas) > 10
+
+
+def test_ops_could_be_shipped() -> None:
+    listed = synthetic.ops(600)
+    groups = [{"path": path, "summary": summary} for path, summary in synthetic.groups(listed).items()]
+
+    assert checks.problems({"format": 1, "groups": groups, "ops": listed}) == []
+
+
+def test_rows_publish_as_the_ops_they_were_made_of(db: None) -> None:
+    rows.make_ops(12)
+
+    version = rows.publish()
+
+    drafted = {entry["op"]: entry for entry in snapshot.draft()["ops"]}
+    assert {op["op"]: op for op in synthetic.ops(12)}.items() <= drafted.items()
+    assert synthetic.READ["op"] in catalogs.get(version).ops
+
+
+def test_server_runs_as_start_runs_it() -> None:
+    assert servers.arguments(8001, servers.GATEWAY) == start._server_arguments(8001)

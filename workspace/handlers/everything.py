@@ -1,0 +1,80 @@
+"""Search over all kinds at once."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from workspace.contract import Outcome, Request
+from workspace.kinds import KINDS, Kind
+from workspace.services import access, closeness, pages, ranking, search, snippets
+from workspace.services.ranking import Hit
+
+WITH_ALL = "{shown} of {total} rows with every word, best first."
+WITH_ANY = "No row has every word. {shown} of {total} rows with any of them, best first; matched names which."
+LOOKS_LIKE = "No row has any of the words. {shown} of {total} titles that look like them, closest first."
+NOTHING = "Nothing has any of the words, and no title looks like them. Try other words, or list the rows."
+
+
+def find(request: Request) -> Outcome:
+    """Answer the best rows of the kinds asked for: with all words, else with any, else with a title close to them.
+
+    Raises NotFound for its project_id, Invalid.
+    """
+    words, warnings = _words(request.args["query"])
+    asked = request.args.get("types") or list(KINDS)
+    kinds = [kind for name, kind in KINDS.items() if name in asked]
+    hits, total, told = _found(request, kinds, words)
+    project_id = request.args.get("project_id")
+    if project_id is not None and not total:  # a row that was found has shown that its project is visible
+        access.require_project(subject=request.subject, id=project_id)
+    message = told.format(shown=len(hits), total=total) + _next_step(hits)
+    texts = snippets.of_hits(hits)
+    result = {
+        "results": [_row(hit, texts) for hit in hits],
+        "total": total,
+        "has_more": total > len(hits),
+        "message": message,
+    }
+    return Outcome(result=result, warnings=warnings)
+
+
+def _words(query: str) -> tuple[list[str], tuple[str, ...]]:
+    words = search.required_words(query)
+    if len(words) <= ranking.MOST_WORDS:
+        return words, ()
+    return words[: ranking.MOST_WORDS], (f"Looked for the first {ranking.MOST_WORDS} words of query only.",)
+
+
+def _found(request: Request, kinds: Sequence[Kind], words: list[str]) -> tuple[list[Hit], int, str]:
+    limit = min(request.args.get("limit", pages.DEFAULT_LIMIT), pages.LARGEST_LIMIT)
+    project_id, subject = request.args.get("project_id"), request.subject
+    for all_words, told in ((True, WITH_ALL), (False, WITH_ANY)):
+        if not all_words and len(words) == 1:
+            continue  # one word is all of them
+        hits, total = ranking.find(
+            kinds, subject=subject, project_id=project_id, words=words, all_words=all_words, limit=limit
+        )
+        if hits:
+            return hits, total, told
+    hits, total = closeness.find(kinds, subject=subject, project_id=project_id, words=words, limit=limit)
+    return hits, total, LOOKS_LIKE if hits else NOTHING
+
+
+def _next_step(hits: Sequence[Hit]) -> str:
+    kinds = dict.fromkeys(hit.kind for hit in hits)
+    ops = ", ".join(KINDS[kind].path("get") for kind in kinds)
+    return f" Complete rows: {ops}." if ops else ""
+
+
+def _row(hit: Hit, texts: dict[UUID, str]) -> dict[str, Any]:
+    row = {
+        "type": hit.kind,
+        "id": str(hit.id),
+        "project_id": str(hit.project_id),
+        "project_name": hit.project_name,
+        "title": hit.title,
+        "snippet": texts.get(hit.id),
+        "matched": list(hit.matched),
+        "score": round(hit.score, 2),
+    }
+    return {name: value for name, value in row.items() if value is not None}

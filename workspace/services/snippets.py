@@ -1,0 +1,42 @@
+"""A few words of the text around what was found."""
+
+import re
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from workspace.kinds import KINDS
+from workspace.services.ranking import Hit
+
+LENGTH = 160  # characters
+BEFORE = 40  # of them before the word that was found
+
+
+def of_hits(hits: Iterable[Hit]) -> dict[UUID, str]:
+    """Return a snippet of each row that has text, in one query for each kind among the hits."""
+    by_kind: dict[str, dict[UUID, Hit]] = {}
+    for hit in hits:
+        by_kind.setdefault(hit.kind, {})[hit.id] = hit
+    found = {}
+    for name, of_kind in by_kind.items():
+        kind = KINDS[name]
+        for id, *texts in kind.rows().filter(pk__in=of_kind).values_list("pk", *kind.texts):
+            found[id] = snippet(texts, of_kind[id].matched)
+    return {id: text for id, text in found.items() if text}
+
+
+def snippet(texts: Sequence[str], words: Sequence[str]) -> str:
+    """Return the surroundings of the first word that stands in one of the texts, else the beginning of the first.
+
+    Runs of white space become one space; an ellipsis marks where the text goes on.
+    """
+    for text in texts:
+        places = [found.start() for word in words if (found := re.search(re.escape(word), text, re.IGNORECASE))]
+        if places:
+            return _cut(text, max(0, min(places) - BEFORE))
+    return next((_cut(text, 0) for text in texts if text.strip()), "")
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + LENGTH
+    shown = " ".join(text[start:end].split())
+    return f"{'…' if start else ''}{shown}{'…' if end < len(text) else ''}"
