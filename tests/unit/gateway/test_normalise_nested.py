@@ -163,7 +163,7 @@ NAMES = st.sampled_from(
     [*CREATE.arguments, *CREATE.argument_aliases, "bodyMarkdown", "typeKey", "document", "tags", ""]
 )
 VALUES = st.recursive(
-    st.none() | st.text(max_size=3) | st.integers(),
+    st.none() | st.text(max_size=3) | st.integers(-(2**53) + 1, 2**53 - 1),  # all that strict parsing lets in
     lambda inner: st.dictionaries(NAMES, inner, max_size=5),
     max_leaves=8,
 )
