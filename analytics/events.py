@@ -17,6 +17,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.backends.utils import CursorWrapper
 
 from analytics.models import OperationEvent
+from core import faults
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,11 @@ def lost() -> int:
     return _buffer.lost
 
 
+def buffered() -> int:
+    """Return how many events wait in this process to be written."""
+    return len(_buffer)
+
+
 class _Buffer:
     """Events on their way to the database."""
 
@@ -72,6 +78,9 @@ class _Buffer:
         self._writing = threading.Lock()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def put(self, event: dict[str, Any]) -> None:
         if len(self._rows) >= BUFFER:
@@ -90,7 +99,7 @@ class _Buffer:
                         _insert(cursor, batch)
                 except (DatabaseError, InterfaceError) as error:
                     self.lost += len(batch)
-                    log.error("%d events lost, %d in all: %s", len(batch), self.lost, error)
+                    log.error("%d events lost, %d in all\n%s", len(batch), self.lost, faults.told(error))
 
     def discard(self) -> None:
         with self._writing:

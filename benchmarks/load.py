@@ -146,7 +146,10 @@ def _next(line: _Line, source: Iterator[bytes]) -> bool:
 
 
 def _some(connection: socket.socket) -> bytes:
-    received = connection.recv(RECEIVE_BYTES)
+    try:
+        received = connection.recv(RECEIVE_BYTES)
+    except ConnectionError:
+        received = b""
     if not received:
         raise BadAnswer("The server closed the connection.")
     return received

@@ -40,7 +40,9 @@ def answer(_request: Request) -> Outcome:
     return Outcome({"message": "Done."})
 
 
-HANDLERS = {op["tool_name"]: Handler(apply=answer) for op in synthetic.ops(MOST)} | {
+_ANSWER = Handler(apply=answer)
+
+HANDLERS = dict.fromkeys(synthetic.tool_names(MOST), _ANSWER) | {
     synthetic.READ["tool_name"]: Handler(apply=read_task),
     synthetic.READ_BY_ORM["tool_name"]: Handler(apply=read_task_by_orm),
     synthetic.WRITE["tool_name"]: Handler(apply=write_task),

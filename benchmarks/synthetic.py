@@ -64,7 +64,12 @@ WRITE = _entry(
 
 def ops(number: int) -> list[dict[str, Any]]:
     """Return that many ops, each as it stands in a release (see registry.snapshot)."""
-    return list(islice(_ops(), number))
+    return [_op(*named) for named in islice(_named(), number)]
+
+
+def tool_names(number: int) -> list[str]:
+    """Return the tool names of as many ops, without making them: a server's memory is measured, not ours."""
+    return [_tool_name(department, entity, action) for department, entity, action, _ in islice(_named(), number)]
 
 
 def groups(listed: list[dict[str, Any]]) -> dict[str, str]:
@@ -78,11 +83,16 @@ def groups(listed: list[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
-def _ops() -> Iterator[dict[str, Any]]:
+def _named() -> Iterator[tuple[str, str, str, int]]:
+    """Yield department, entity, action and the number of the entity."""
     for index in count():
         entity = f"{QUALIFIERS[index % len(QUALIFIERS)]}_{NOUNS[index // len(QUALIFIERS)]}"
         for action in ACTIONS:
-            yield _op(DEPARTMENTS[index % len(DEPARTMENTS)], entity, action, index)
+            yield DEPARTMENTS[index % len(DEPARTMENTS)], entity, action, index
+
+
+def _tool_name(department: str, entity: str, action: str) -> str:
+    return f"{action}_{department}_{entity}"
 
 
 def _op(department: str, entity: str, action: str, index: int) -> dict[str, Any]:
@@ -90,7 +100,7 @@ def _op(department: str, entity: str, action: str, index: int) -> dict[str, Any]
     properties, required, examples = SHAPES[action](words, _extras(index))
     return {
         "op": f"{department}.{entity}.{action}",
-        "tool_name": f"{action}_{department}_{entity}",
+        "tool_name": _tool_name(department, entity, action),
         "kind": "read" if action in READ_ACTIONS else "write",
         "entity": entity,
         "action": action,

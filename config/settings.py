@@ -1,5 +1,6 @@
 """Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
 
+from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -142,7 +143,7 @@ if PRODUCTION:
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes speak plain http inside the cluster
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # asked in plain http inside the cluster
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 SESSION_COOKIE_AGE = 12 * 3600
@@ -151,7 +152,13 @@ X_FRAME_OPTIONS = "DENY"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "formatters": {
+        "line": {
+            "()": "core.logs.formatter",
+            "as_json": PRODUCTION,
+            "secrets": [SECRET_KEY, secret("GATEWAY_KEY_PEPPER"), DATABASES["default"].get("PASSWORD", "")],
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
@@ -212,4 +219,19 @@ GATEWAY_OUTGOING_PORTS = env.list("GATEWAY_OUTGOING_PORTS", cast=int, default=[8
 GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS"}
 
 # What the follower thread of each process calls every half second, in this order.
-GATEWAY_FOLLOWS = ["registry.catalogs.follow", "registry.connections.follow", "gateway.keys.follow"]
+GATEWAY_FOLLOWS = [
+    "registry.catalogs.follow",
+    "registry.connections.follow",
+    "gateway.keys.follow",
+    "gateway.metrics.follow",
+    "gateway.jobs.follow",
+]
+
+# Periodic jobs and the time between two runs; of all processes one runs each (gateway/jobs.py).
+GATEWAY_JOBS = {
+    "gateway.cleanup.idempotency_records": timedelta(minutes=5),
+    "gateway.cleanup.sessions": timedelta(hours=1),
+}
+
+# What a scraper of /metrics must send as a bearer token.
+GATEWAY_METRICS_TOKEN = env.str("GATEWAY_METRICS_TOKEN", default="")

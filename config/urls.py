@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from gateway.health import AliveView, ReadyView
+from gateway.metrics import MetricsView
 from gateway.views import DocsView, SchemaView
 
 admin.site.site_header = admin.site.site_title = "Tool Gateway"
@@ -14,6 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("healthz", AliveView.as_view(), name="healthz"),
     path("readyz", ReadyView.as_view(), name="readyz"),
+    path("metrics", MetricsView.as_view(), name="metrics"),
 ]
 
 handler400 = "gateway.views.bad_request"

@@ -38,6 +38,11 @@ def start() -> None:
     threading.Thread(target=_run, name="follower", daemon=True).start()
 
 
+def is_failing() -> bool:
+    """Whether a follow function failed when it was last called."""
+    return bool(_failing)
+
+
 def _run() -> None:
     pause = threading.Event()
     while not pause.wait(INTERVAL):

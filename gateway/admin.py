@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from gateway import keys
-from gateway.models import ApiKey, Client, IdempotencyRecord
+from gateway.models import ApiKey, Client, IdempotencyRecord, PeriodicJob
 
 OVERLAP = timedelta(hours=24)
 
@@ -76,3 +76,18 @@ class IdempotencyRecordAdmin(admin.ModelAdmin[IdempotencyRecord]):
 
     def has_delete_permission(self, request: HttpRequest, obj: IdempotencyRecord | None = None) -> bool:
         return False  # deleting one lets a repeated call write twice
+
+
+@admin.register(PeriodicJob)
+class PeriodicJobAdmin(admin.ModelAdmin[PeriodicJob]):
+    list_display = ["name", "next_run"]
+    search_fields = ["name"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: PeriodicJob | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: PeriodicJob | None = None) -> bool:
+        return False

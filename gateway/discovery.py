@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import orjson
+
 from analytics import events
 from analytics.models import OperationEvent
+from core import logs
+from core.kept import kept
 from gateway import bodies, recording
 from gateway.callers import Caller
 from gateway.envelopes import Trace
@@ -23,6 +27,7 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> tuple[Catalog,
     Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
     """
     catalog = catalogs.live()
+    logs.release.set(catalog.version)
     query = _query(body)
     try:
         answer = help.answer(catalog, query, caller.key.visibility)
@@ -76,6 +81,12 @@ def _typed(name: str, text: str) -> Any:
 
 
 def _query(body: dict[str, Any]) -> HelpQuery:
+    return _checked(orjson.dumps(body))  # as text 1, 1.0 and true are three values
+
+
+@kept
+def _checked(text: bytes) -> HelpQuery:
+    body = orjson.loads(text)
     errors = field_errors(bodies.help_validator(), bodies.HELP, body)
     if "path" in body and "query" in body:
         errors.append(FieldError("/query", "conflict", "Send path or query, not both."))

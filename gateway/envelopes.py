@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from core import metrics
 from gateway.errors import GatewayError
 
 
@@ -18,6 +19,7 @@ class Trace:
     started: float = field(default_factory=time.perf_counter)
     at: datetime = field(default_factory=timezone.now)
     handler_ms: float = 0.0
+    told: metrics.Told | None = None  # how the call ended, for its metrics; None for what is no call
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the request reached the view."""

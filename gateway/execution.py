@@ -10,7 +10,7 @@ import orjson
 from django.db import InterfaceError, OperationalError
 
 from analytics import events
-from core import strictjson
+from core import faults, logs, strictjson
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway import bodies, calls, confirmation, database, idempotency, normalise, policies, repair, writes
 from gateway.callers import Caller
@@ -32,6 +32,7 @@ SCHEMA_CHARACTERS = 1_500  # up to this size a validation error carries the sche
 def execute(*, body: dict[str, Any], caller: Caller, trace: Trace) -> Answer:
     """Run one op and return its envelope. Raises catalogs.NothingLive; every other failure is an answer."""
     call = Call(caller=caller, trace=trace, catalog=catalogs.live())
+    logs.release.set(call.catalog.version)
     answer = _answered(call, body)
     answer.headers["Gateway-Release"] = call.catalog.version
     return answer
@@ -45,8 +46,8 @@ def _answered(call: Call, body: dict[str, Any]) -> Answer:
         return _refused(call, error)
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
         return _refused(call, database.meaning(error, keyed=call.keyed is not None))
-    except Exception:
-        log.exception("exec of %s failed, trace %s", call.path, call.trace.id)
+    except Exception as error:
+        log.error("exec of %s failed, trace %s\n%s", call.op.op if call.op else "-", call.trace.id, faults.told(error))
         return _refused(call, Failed("The call failed on our side. Its trace id tells the administrator where."))
 
 

@@ -128,3 +128,16 @@ class IdempotencyRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} ({self.state})"
+
+
+class PeriodicJob(models.Model):
+    """Work that comes again, and when: the process that moves `next_run` on runs it."""
+
+    name = models.CharField(max_length=200, unique=True, help_text="The function, by dotted path.")
+    next_run = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -4,8 +4,6 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from core import nearest, strictjson
 from gateway import nested
 from gateway.callers import Context
@@ -35,7 +33,7 @@ def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalis
     camelCase), display-only names, ids trimmed, values spelt in words, `project_id` from the context where it is absent
     or blank, defaults of the schema.
     """
-    found = Normalised(args=orjson.loads(orjson.dumps(sent)))  # a copy, at a fifth of the time of deepcopy
+    found = Normalised(args=copy.deepcopy(sent))
     found.warnings += nested.take_apart(op, found.args)
     _drop_blanks(op, found)
     _rename(op, found)

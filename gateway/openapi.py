@@ -184,8 +184,12 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Name our shapes in the document (a post-processing hook)."""
+    """Name our shapes in the document, and say that a body must be sent (a post-processing hook)."""
     result["components"].setdefault("schemas", {}).update(COMPONENTS)
+    for doors in result["paths"].values():
+        for door in doors.values():
+            if "requestBody" in door:
+                door["requestBody"]["required"] = True
     return result
 
 

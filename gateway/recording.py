@@ -33,6 +33,7 @@ def event(
         details = error["details"]
         pairs = [[each["path"], each["code"]] for each in details["field_errors"][:FIELD_ERRORS_KEPT]]
         fields |= {"code": str(error["code"]), "reason": details["reason"], "field_errors": pairs}
+    trace.told = (str(kind), op.kind if op else "", fields.get("code", "OK"), fields.get("reason", ""))
     return events.new(
         time=trace.at,
         type=kind,

@@ -1,7 +1,6 @@
 """The API's doors. Each checks the body, calls one service and answers."""
 
 import logging
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -18,6 +17,8 @@ from rest_framework.views import APIView
 
 from analytics import events
 from analytics.models import OperationEvent
+from core import faults, logs, metrics
+from core.kept import kept
 from core.ratelimit import Taken
 from gateway import bodies, callers, database, discovery, envelopes, execution, openapi, recording
 from gateway.callers import Caller
@@ -30,7 +31,6 @@ from registry import catalogs
 log = logging.getLogger(__name__)
 
 JSON = "application/json"
-PARAMETERS_KEPT = 2_000  # query strings of help, parsed: models walk the same tree again and again
 
 
 class GatewayView(APIView):
@@ -46,6 +46,7 @@ class GatewayView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.trace = Trace(callers.trace_id(request.META))
+        logs.trace.set(self.trace.id)
         return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -73,17 +74,22 @@ class GatewayView(APIView):
                 error=envelope["error"],
             )
             events.later(event)
+        elif self.records is not None:
+            self.trace.told = (str(self.records), "", str(error.code), error.reason)
         return answer(envelope, error.status, error.headers)
 
     def finalize_response(  # type: ignore[override]  # rendered by us
         self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        headers = response.headers
+        headers, elapsed = response.headers, self.trace.elapsed_ms()
+        if self.trace.told is not None:
+            metrics.count_call(self.trace.told, seconds=elapsed / 1000)
         headers["Gateway-Trace"] = self.trace.id
-        headers["Server-Timing"] = f"total;dur={self.trace.elapsed_ms():.2f}, handler;dur={self.trace.handler_ms:.2f}"
+        headers["Server-Timing"] = f"total;dur={elapsed:.2f}, handler;dur={self.trace.handler_ms:.2f}"
         headers["Cache-Control"] = "private, no-cache"
         if self.taken is not None:
             headers["RateLimit"] = f'"key";r={self.taken.remaining};t=1'
+        logs.clear()  # the thread's next line may be about nothing, or about another request
         return response
 
 
@@ -106,7 +112,7 @@ class HelpView(GatewayView):
         return response
 
     def _answered(self, body: dict[str, Any]) -> HttpResponse:
-        self.asked = str(body.get("path", ""))
+        self.asked = path if isinstance(path := body.get("path"), str) else ""
         self.records = discovery.kind_of(body)
         catalog, found = discovery.ask(body=body, caller=_caller(self), trace=self.trace)
         headers = {"ETag": found.etag, "Gateway-Release": catalog.version}
@@ -205,7 +211,7 @@ def _meaning(exc: Exception, view: GatewayView) -> GatewayError:
         return Failed(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
     if isinstance(exc, OperationalError | InterfaceError):
         return database.meaning(exc, keyed=False)
-    log.error("A view failed, trace %s", view.trace.id, exc_info=exc)
+    log.error("A view failed, trace %s\n%s", view.trace.id, faults.told(exc))
     return Failed("The call failed on our side. Its trace id tells the administrator where.")
 
 
@@ -215,7 +221,7 @@ def _caller(view: GatewayView) -> Caller:
     return view.caller
 
 
-@lru_cache(maxsize=PARAMETERS_KEPT)
+@kept
 def _parameters(query_string: str) -> dict[str, list[str]]:
     query = QueryDict(query_string.encode("latin-1"))  # WSGI carries bytes as latin-1 (PEP 3333)
     return {str(name): [str(value) for value in values] for name, values in query.lists()}

@@ -172,6 +172,11 @@ def live() -> Catalog:
     return _live
 
 
+def live_version() -> str | None:
+    """Return the version that this process serves as the live one, from memory; None before there is one."""
+    return _live.version if _live is not None else None
+
+
 def get(version: str) -> Catalog:
     """Return the catalog of any release, from memory where it is among the last few used.
 

@@ -43,12 +43,13 @@ def store(set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path: Pat
 
 
 @pytest.fixture
-def serve(store: Store) -> Iterator[Callable[..., Server]]:
+def serve(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Start a server over the test's database; options are variables of its environment. All are stopped."""
     with ExitStack() as stack:
 
         def started(*, port: int | None = None, **variables: str) -> Server:
             environment = {**os.environ, **SECRETS, "DATABASE_URL": store.url}
+            environment |= {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
             environment |= {"DJANGO_SETTINGS_MODULE": "tests.services.probe_settings", **variables}
             server = stack.enter_context(serving(environment=environment, key=make_key(), port=port))
             with server.workers():  # readiness is said by one of them; a signal would find the other still loading

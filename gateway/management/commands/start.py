@@ -1,5 +1,6 @@
 import os
 import secrets
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ class Command(BaseCommand):
         known = _dev_env(f"http://127.0.0.1:{port}")
         self._say(known)
         sys.stdout.flush()
+        shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # the numbers of the server before
         os.execv(sys.executable, [sys.executable, "-m", "granian", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
 
     def _say(self, known: dict[str, str]) -> None:

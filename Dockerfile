@@ -1,0 +1,40 @@
+# The gateway in production. Build: docker build -t tool-gateway .  Run: docs/deploy.md.
+
+FROM python:3.13-slim AS packages
+COPY requirements/base.txt /requirements.txt
+RUN python -m venv /venv \
+    && /venv/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --require-hashes --no-deps \
+        --only-binary :all: -r /requirements.txt
+
+FROM python:3.13-slim
+# Outgoing calls verify certificates against the system's authorities.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin gateway
+
+ENV PATH=/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    GATEWAY_ENV=production \
+    PORT=8000 \
+    GATEWAY_WORKERS=2 \
+    GATEWAY_THREADS=4 \
+    PROMETHEUS_MULTIPROC_DIR=/tmp/metrics
+
+WORKDIR /app
+COPY --from=packages /venv /venv
+COPY . .
+# The admin's files with hashed names. The values are for this step alone, and no secret of anybody.
+RUN SECRET_KEY=build GATEWAY_KEY_PEPPER=build ALLOWED_HOSTS=build DATABASE_URL=sqlite://:memory: \
+    python manage.py collectstatic --noinput --verbosity 0
+
+USER gateway
+EXPOSE 8000
+
+# Asked in the name of a host that is served; any other is refused.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as r; host = os.environ['ALLOWED_HOSTS'].split(',')[0].strip().lstrip('.'); r.urlopen(r.Request('http://127.0.0.1:' + os.environ['PORT'] + '/healthz', headers={'Host': host}), timeout=4)"]
+
+# exec: signals reach the server. What runs when it is told to stop has 25 seconds.
+CMD ["sh", "-c", "rm -rf \"$PROMETHEUS_MULTIPROC_DIR\" && exec python -m granian --interface wsgi --host 0.0.0.0 --port \"$PORT\" --workers \"$GATEWAY_WORKERS\" --blocking-threads \"$GATEWAY_THREADS\" --respawn-failed-workers --workers-kill-timeout 25 --http 1 --no-ws --log-level warning config.wsgi:application"]

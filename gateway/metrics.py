@@ -1,0 +1,65 @@
+"""What operating watches: /metrics, and the numbers that the follower thread of each process takes."""
+
+import hmac
+import time
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from analytics import events
+from core import follower, metrics
+from gateway.errors import Missing
+from gateway.views import PublicView
+from registry import catalogs
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+_lost = 0
+_release: str | None = None
+
+
+class MetricsView(PublicView):
+    """Prometheus metrics, for whoever has GATEWAY_METRICS_TOKEN; to everybody else there is nothing here."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        if not _may_read(request.META):
+            raise Missing("There is nothing at this address. See /api/v1/help.", reason="unknown_address")
+        return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
+
+
+def follow() -> None:
+    """Take what changes without a call: buffer, release and connection pool of this process."""
+    global _lost, _release
+    lost = events.lost()
+    metrics.EVENTS_LOST.inc(lost - _lost)
+    _lost = lost
+    metrics.EVENTS_BUFFERED.set(events.buffered())
+    if not follower.is_failing():
+        metrics.FOLLOWED.set(time.time())
+    version = catalogs.live_version()
+    metrics.RELEASE_LIVE.set(version is not None)
+    if version != _release:
+        _release = version
+        metrics.RELEASE_LOADED.set(time.time())
+    _take_pool()
+
+
+def _take_pool() -> None:
+    pool = getattr(connection, "pool", None)  # PostgreSQL's alone
+    if pool is not None:
+        stats = pool.get_stats()
+        metrics.POOL_USED.set(stats.get("pool_size", 0) - stats.get("pool_available", 0))
+        metrics.POOL_WAITING.set(stats.get("requests_waiting", 0))
+
+
+def _may_read(meta: dict[str, str]) -> bool:
+    """Whether a request has the token; without one set, whether it comes from this machine in local mode."""
+    token = settings.GATEWAY_METRICS_TOKEN
+    if token:
+        scheme, _, sent = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), token.encode())
+    return not settings.PRODUCTION and meta.get("REMOTE_ADDR") in LOOPBACK

@@ -1,0 +1,209 @@
+"""Every route of the URLconf under every guard: a door that nobody decided on fails here, before a stranger."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from gateway.models import Scope
+from gateway.views import GatewayView, PublicView
+from tests.conftest import Api
+from tests.integration.conftest import SECRET, refused
+
+# Doors behind a key, and what opens each: a body that works.
+GUARDED: dict[str, dict[str, Any]] = {
+    "api/v1/help": {"path": "root"},
+    "api/v1/exec": {"op": "util.schema.field_info", "args": {"entity_type": "ontology_task"}},
+}
+
+# Doors without a key, and why that does no harm.
+PUBLIC = {
+    "api/schema": "the same document is in every checkout; it tells shapes, not ops",
+    "api/docs": "a static page around the document",
+    "healthz": "a load balancer has no key; it tells that the process answers",
+    "readyz": "a load balancer has no key; it tells ok or not of a database and a release, without names",
+}
+
+# Doors with a lock of their own, and which.
+OTHERWISE = {"metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here (tests/integration/test_metrics.py)"}
+
+# Parts of the URLconf that are no doors of the API: pages with their own guards.
+PAGES = {"admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py walks them"}
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
+
+
+def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every route and its view; of pages only where they begin."""
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver) and route not in PAGES:
+            yield from routes(pattern.url_patterns, route)
+        elif isinstance(pattern, URLPattern):
+            yield route, pattern.callback.cls
+        else:
+            yield route, None
+
+
+ROUTES = dict(routes(get_resolver().url_patterns))
+
+
+def knock(http: HttpClient, route: str, method: str = "", body: bytes = b"{}", **sent: Any) -> HttpResponse:
+    """Send a body to a door by the first method that carries one, else by GET."""
+    method = method or ("POST" if "POST" in taken(route) else "GET")
+    media_type = sent.pop("media_type", "application/json")
+    return http.generic(method, f"/{route}", body if method != "GET" else b"", media_type, **sent)
+
+
+def taken(route: str) -> set[str]:
+    view = ROUTES[route]
+    return {method.upper() for method in view.http_method_names if hasattr(view, method)}
+
+
+def test_every_route_has_a_decision_and_every_decision_a_route() -> None:
+    # One list a decision, none in two: a new route goes into one of them, with its body or its reason.
+    assert sorted([*GUARDED, *PUBLIC, *OTHERWISE, *PAGES]) == sorted(ROUTES)
+
+
+def test_routes_are_these() -> None:
+    assert {route: sorted(taken(route) - {"HEAD"}) for route in ROUTES if route not in PAGES} == {
+        "api/v1/help": ["GET", "POST"],
+        "api/v1/exec": ["POST"],
+        "api/schema": ["GET"],
+        "api/docs": ["GET"],
+        "healthz": ["GET"],
+        "readyz": ["GET"],
+        "metrics": ["GET"],
+    }
+
+
+def test_every_door_is_one_view_with_all_guards() -> None:
+    for route in [*GUARDED, *PUBLIC, *OTHERWISE]:
+        view = ROUTES[route]
+        assert issubclass(view, GatewayView), route
+        assert issubclass(view, PublicView) == (route not in GUARDED), route
+        if route in GUARDED:
+            # A door that brings steps, keys, limits or permissions of its own has lost ours.
+            for name in ("initial", "dispatch", "authentication_classes", "permission_classes", "throttle_classes"):
+                assert name not in vars(view), (route, name)
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_is_open_to_a_key(api: Api, route: str) -> None:
+    response = api.http.post(f"/{route}", GUARDED[route], content_type="application/json", headers=api.headers)
+
+    assert response.status_code == 200, response.content
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_is_shut_without_a_key_by_any_method(live_catalog: Any, route: str) -> None:
+    for method in METHODS:
+        for headers in ({}, {"Authorization": f"Bearer {SECRET}"}, {"X-API-Key": SECRET}, {"Cookie": f"key={SECRET}"}):
+            response = knock(HttpClient(), route, method, headers=headers)
+
+            assert refused(response, 401, "unauthenticated")["code"] == "PERMISSION_DENIED"
+            assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_takes_no_key_in_the_address_or_the_body(api: Api, route: str) -> None:
+    key = api.headers["Authorization"].removeprefix("Bearer ")
+    body = b'{"api_key": "%s"}' % key.encode()
+
+    response = knock(HttpClient(), f"{route}", body=body, QUERY_STRING=f"api_key={key}&key={key}&access_token={key}")
+
+    refused(response, 401, "unauthenticated")
+    assert key not in response.content.decode()
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_refuses_other_methods(api: Api, route: str) -> None:
+    for method in set(METHODS) - taken(route):
+        response = knock(api.http, route, method, headers=api.headers)
+
+        refused(response, 405, "method_not_allowed")
+        assert set(response.headers["Allow"].split(", ")) - {"HEAD"} == taken(route)
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_refuses_what_is_too_large_before_it_asks_for_a_key(db: None, route: str) -> None:
+    for headers in ({}, {"Authorization": f"Bearer {SECRET}"}):
+        body = b" " * (configured.GATEWAY_BODY_MAX_BYTES + 1)
+
+        refused(knock(HttpClient(), route, body=body, headers=headers), 413, "too_large")
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_refuses_other_media_types(api: Api, route: str) -> None:
+    for media_type in ("text/plain", "application/xml", "multipart/form-data; boundary=x", ""):
+        response = knock(api.http, route, media_type=media_type, headers=api.headers)
+
+        refused(response, 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_refuses_a_key_over_its_rate_before_it_reads_the_body(
+    live_catalog: Any, make_key: Callable[..., str], route: str
+) -> None:
+    api = Api(make_key(rate=1))
+
+    responses = [knock(api.http, route, body=b"{", headers=api.headers) for _ in range(6)]
+    limited = next(response for response in responses if response.status_code == 429)
+
+    refused(responses[0], 400, "invalid_json")
+    refused(limited, 429, "rate_limited")
+    assert int(limited.headers["Retry-After"]) >= 1
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_guarded_door_asks_for_a_scope(live_catalog: Any, make_key: Callable[..., str], route: str) -> None:
+    api = Api(make_key(scopes=[Scope.FLAGS]))
+
+    response = api.http.post(f"/{route}", GUARDED[route], content_type="application/json", headers=api.headers)
+
+    refused(response, 403, "scope_missing")
+
+
+@pytest.mark.parametrize("route", PUBLIC)
+def test_public_door_answers_anybody_the_same(api: Api, route: str) -> None:
+    plain = knock(HttpClient(), route)
+
+    assert plain.status_code == 200
+    for headers in (api.headers, {"Authorization": f"Bearer {SECRET}"}, {"Gateway-Subject": "two words"}):
+        assert knock(HttpClient(), route, headers=headers).content == plain.content
+
+
+@pytest.mark.parametrize("route", OTHERWISE)
+def test_door_with_another_lock_is_not_opened_by_a_key_or_by_nothing(api: Api, settings: Any, route: str) -> None:
+    settings.GATEWAY_METRICS_TOKEN = "another-lock"
+
+    for headers in ({}, api.headers, {"Authorization": f"Bearer {SECRET}"}):
+        refused(knock(HttpClient(), route, headers=headers), 404, "unknown_address")
+
+
+@pytest.mark.parametrize("route", [*PUBLIC, *OTHERWISE])
+def test_public_door_refuses_other_methods_and_what_is_too_large(live_catalog: Any, route: str) -> None:
+    for method in set(METHODS) - taken(route):
+        refused(knock(HttpClient(), route, method), 405, "method_not_allowed")
+
+    refused(knock(HttpClient(), route, "GET", CONTENT_LENGTH="1000001"), 413, "too_large")
+
+
+@pytest.mark.parametrize("route", PUBLIC)
+def test_public_door_tells_no_secret_and_no_op(live_catalog: Any, route: str) -> None:
+    text = knock(HttpClient(), route).content.decode()
+
+    for untold in (configured.SECRET_KEY, configured.GATEWAY_KEY_PEPPER, "onto.task", "update_onto_task", "demo-user"):
+        assert untold not in text
+
+
+@pytest.mark.parametrize("route", [*GUARDED, *PUBLIC, *OTHERWISE])
+def test_variants_of_a_door_are_no_doors(api: Api, route: str) -> None:
+    for variant in (f"{route}/", f"{route}.json", f"/{route}", f"{route}/x", route.upper(), f"{route};x"):
+        response = api.http.generic("POST", f"/{variant}", b"{}", "application/json", headers=api.headers)
+
+        refused(response, 404, "unknown_address")
