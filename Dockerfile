@@ -26,7 +26,9 @@ WORKDIR /app
 COPY --from=packages /venv /venv
 COPY . .
 # The admin's files with hashed names. The values are for this step alone, and no secret of anybody.
-RUN SECRET_KEY=build GATEWAY_KEY_PEPPER=build ALLOWED_HOSTS=build DATABASE_URL=sqlite://:memory: \
+RUN SECRET_KEY=a-value-for-this-step-alone-that-is-as-long-as-a-secret-must-be \
+    GATEWAY_KEY_PEPPER=another-value-for-this-step-alone-as-long-as-a-secret-must-be \
+    ALLOWED_HOSTS=build DATABASE_URL=sqlite://:memory: \
     python manage.py collectstatic --noinput --verbosity 0
 
 USER gateway

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
@@ -18,8 +18,10 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(API):
             return get_response(request)
+        request.get_host()  # refuses hosts that are not ours, as CommonMiddleware does for pages
         request.resolver_match = found = resolve(request.path_info)  # an unknown address is the 404 of the urlconf
-        response: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+        response: HttpResponse = found.func(request, *found.args, **found.kwargs)
+        response.headers["Content-Length"] = str(len(response.content))
         return response
 
     return middleware

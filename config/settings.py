@@ -26,12 +26,15 @@ PRODUCTION = GATEWAY_ENV == "production"
 
 def secret(name: str) -> str:
     """Return a secret: from the environment, or made once for local mode. Production has no default."""
-    value = env.str(name, default="")
-    if value or not PRODUCTION:
+    value: str = env.str(name, default="")
+    if not PRODUCTION:
         return value or local_secrets(VAR_DIR)[name]
+    if len(value) >= 32:
+        return value
     raise ImproperlyConfigured(
-        f"{name} is not set. In production set it to 50 or more random characters, for example from "
-        'python -c "import secrets; print(secrets.token_urlsafe(50))", and keep it the same on every machine.'
+        f"{name} is {'too short' if value else 'not set'}. In production set it to 50 or more random characters, "
+        'for example from python -c "import secrets; print(secrets.token_urlsafe(50))", and keep it the same on '
+        "every machine."
     )
 
 
@@ -62,9 +65,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "django.middleware.common.CommonMiddleware",
     "config.middleware.api_first",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.common.CommonMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

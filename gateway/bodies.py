@@ -32,7 +32,11 @@ EXEC: dict[str, Any] = {
     "properties": {
         "op": {"type": "string", "minLength": 1},
         "args": {"type": "object"},
-        "idempotency_key": {"type": "string", "pattern": r"^[\x21-\x7e]{1,255}$"},
+        "idempotency_key": {
+            "type": "string",
+            "pattern": r"^[\x21-\x7e]{1,255}$",
+            "description": "1 to 255 visible ASCII characters",
+        },
         "dry_run": {"type": "boolean"},
     },
     "required": ["op"],

@@ -70,27 +70,26 @@ def trace_id(meta: Mapping[str, Any]) -> str:
 
 
 def _subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
-    named = _text(meta, "HTTP_GATEWAY_SUBJECT")
-    if not named and "HTTP_GATEWAY_SUBJECT" in meta:
-        # Granian hands on a value beyond ASCII as an empty one: it named somebody, who is not the key's own subject.
-        raise _bad_header("HTTP_GATEWAY_SUBJECT", "Send 1 to 200 visible ASCII characters, or leave it out.")
-    subject = named or key.bound_subject
+    subject = _text(meta, "HTTP_GATEWAY_SUBJECT") or key.bound_subject
     if subject and not key.may_speak_for(subject):
         raise Denied("This API key may not speak for that subject.", reason="subject_not_allowed")
     return subject
 
 
 def _text(meta: Mapping[str, Any], name: str) -> str:
-    value = str(meta.get(name, "")).strip()
-    if value and not _VISIBLE.fullmatch(value):
-        raise _bad_header(name, "Send 1 to 200 visible ASCII characters.")
-    return value
+    # Granian hands on a value beyond ASCII as an empty one: whom it named is not known, so that is not left out.
+    value = str(meta[name]).strip() if name in meta else None
+    if value is not None and not _VISIBLE.fullmatch(value):
+        raise _bad_header(name, "Send 1 to 200 visible ASCII characters, or leave it out.")
+    return value or ""
 
 
 def _context(value: str | None) -> Context:
     if value is None:
         return Context()
     mend = 'Send a dictionary such as type=project, project_id="<uuid>" (RFC 9651).'
+    if not value.strip():
+        raise _bad_header("HTTP_GATEWAY_CONTEXT", mend)
     try:
         members: Any = http_sf.parse(value.encode("latin-1"), tltype="dictionary")
     except (ValueError, TypeError, AttributeError, IndexError):

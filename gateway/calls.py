@@ -88,7 +88,8 @@ def replayed(call: Call, stored: idempotency.Stored) -> Answer:
 def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
     """Return the operation event of an answered call."""
     error = answer.envelope.get("error") or {}
-    told = answer.envelope["meta"].get("operation", {}).get("entity_id")
+    # A dry run's own id is of a row that never was; one that the args name exists.
+    told = None if call.dry_run else answer.envelope["meta"].get("operation", {}).get("entity_id")
     return recording.event(
         OperationEvent.Type.EXEC,
         caller=call.caller,

@@ -15,18 +15,18 @@ from gateway.errors import FieldError, Invalid, Missing
 from gateway.normalise import whole_numbers
 from gateway.validation import field_errors
 from registry import catalogs, help
-from registry.catalogs import Catalog
 from registry.help import HelpAnswer, HelpQuery
 
 _BOOLEANS = {"true": True, "false": False}
 
 
-def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> tuple[Catalog, HelpAnswer]:
-    """Return the answer to a help body and the catalog it comes from, and record the event.
+def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> HelpAnswer:
+    """Return the answer to a help body, and record the event.
 
     Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
     """
     catalog = catalogs.live()
+    trace.release = catalog.version
     logs.release.set(catalog.version)
     query = _query(body)
     try:
@@ -52,7 +52,7 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> tuple[Catalog,
             result_count=answer.result_count,
         )
     )
-    return catalog, answer
+    return answer
 
 
 def kind_of(body: dict[str, Any]) -> OperationEvent.Type:

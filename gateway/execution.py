@@ -33,9 +33,8 @@ def execute(*, body: dict[str, Any], caller: Caller, trace: Trace) -> Answer:
     """Run one op and return its envelope. Raises catalogs.NothingLive; every other failure is an answer."""
     call = Call(caller=caller, trace=trace, catalog=catalogs.live())
     logs.release.set(call.catalog.version)
-    answer = _answered(call, body)
-    answer.headers["Gateway-Release"] = call.catalog.version
-    return answer
+    trace.release = call.catalog.version
+    return _answered(call, body)
 
 
 def _answered(call: Call, body: dict[str, Any]) -> Answer:
@@ -166,8 +165,9 @@ def _resolved(call: Call) -> CatalogOp:
         close = [successor] if successor in call.view.ops else []
         message = f"{call.op.op} is retired." + (f" Use {successor}." if close else "")
     else:
-        close = help.did_you_mean(call.catalog, call.view, call.name)
-        message = "There is no such op." + (f" Close to it: {', '.join(close)}." if close else "")
+        close = [path for path in help.did_you_mean(call.catalog, call.view, call.name) if path in call.view.ops]
+        what = f"{call.path} is a group, not an op." if call.name in call.view.children else "There is no such op."
+        message = what + (f" Close to it: {', '.join(close)}." if close else "")
     raise Missing(
         message,
         reason="unknown_op",

@@ -2,6 +2,7 @@
 
 import hmac
 import logging
+import re
 import secrets
 import time
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ from registry.models import Op
 
 log = logging.getLogger(__name__)
 
+_NAMEABLE = re.compile(r"[\x21-\x7e]{1,200}")
+
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100
@@ -32,6 +35,10 @@ USE_WRITTEN_EVERY = timedelta(minutes=1)
 
 class TooManyMisses(Exception):
     """Somebody is guessing keys."""
+
+
+class SubjectNotAllowed(ValueError):
+    """A key cannot be bound to that subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +59,8 @@ class VerifiedKey:
     stamp: tuple[datetime, datetime]  # when key and client were last changed
 
     def may_speak_for(self, subject: str) -> bool:
-        """Whether a call with this key may be for a subject."""
-        return subject == self.bound_subject if self.bound_subject else fnmatchcase(subject, self.subject_pattern)
+        """Whether a call with this key may be for a subject: its own, where it has one, and within the pattern."""
+        return self.bound_subject in ("", subject) and fnmatchcase(subject, self.subject_pattern)
 
 
 def create(
@@ -67,7 +74,14 @@ def create(
     expires_at: datetime | None = None,
     rotated_from: ApiKey | None = None,
 ) -> tuple[ApiKey, str]:
-    """Make a key of 256 random bits. Returns its row and the key itself, which nothing can show again."""
+    """Make a key of 256 random bits. Returns its row and the key itself, which nothing can show again.
+
+    Raises SubjectNotAllowed for a subject that the client may not speak for, or that no header could name.
+    """
+    if subject and not (_NAMEABLE.fullmatch(subject) and fnmatchcase(subject, client.subject_pattern)):
+        raise SubjectNotAllowed(
+            f"A key of {client} can be bound to 1 to 200 visible ASCII characters that match {client.subject_pattern}."
+        )
     prefix = PREFIX + secrets.token_hex(4)
     plaintext = f"{prefix}_{secrets.token_urlsafe(32)}"
     key = ApiKey.objects.create(

@@ -1,5 +1,7 @@
 """Who may call, and what was answered under an idempotency key."""
 
+from fnmatch import fnmatchcase
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -95,6 +97,11 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+    def clean(self) -> None:
+        """Refuse a subject that the client may not speak for."""
+        if self.subject and self.client_id and not fnmatchcase(self.subject, self.client.subject_pattern):
+            raise ValidationError({"subject": f"The client may speak for {self.client.subject_pattern} only."})
 
 
 class IdempotencyRecord(models.Model):

@@ -48,6 +48,9 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
     if name == "project_id" and error.code == "format" and is_uuid(context.project_id):
         args[name] = context.project_id
         return True
+    if error.code in ("type", "enum") and args[name] is None and name not in op.required:
+        del args[name]  # strict tool modes send null for whatever is left out
+        return True
     mend = _value(schema_at(op.schema, [name]), args[name], error.code)
     if mend is None:
         return False

@@ -110,7 +110,7 @@ def _message(
         return f"{name} must be one of {_listed(kind.options)}."
     if kind.name in ("minLength", "maxLength"):
         end = "at least" if kind.name == "minLength" else "at most"
-        return f"{name} must have {end} {kind.limit} characters."
+        return f"{name} must have {end} {kind.limit} character{'' if kind.limit == 1 else 's'}."
     if kind.name in ("minItems", "maxItems", "minProperties", "maxProperties"):
         end = "at least" if kind.name.startswith("min") else "at most"
         return f"{name} must have {end} {kind.limit} {'items' if kind.name.endswith('Items') else 'members'}."
@@ -118,8 +118,8 @@ def _message(
         words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
         return f"{name} must be {words.get(kind.name, 'less than')} {kind.limit}."
     if kind.name == "pattern":
-        told = argument.get("description")
-        return f"{name} must match {kind.pattern}." if not told else f"{name} does not have the right form. {told}"
+        told = str(argument.get("description", "")).rstrip(".")
+        return f"{name} must match {kind.pattern}." + (f" It is: {told}." if told else "")
     return f"{name} must be of the type {expected}."
 
 

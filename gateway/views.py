@@ -47,7 +47,8 @@ class GatewayView(APIView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.trace = Trace(callers.trace_id(request.META))
         logs.trace.set(self.trace.id)
-        return super().initialize_request(request, *args, **kwargs)
+        # Bodies are parsed and answers rendered by us: parsers and content negotiation are not set up.
+        return Request(request, authenticators=self.get_authenticators())
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         bodies.check_size(request._request)
@@ -85,6 +86,8 @@ class GatewayView(APIView):
         if self.trace.told is not None:
             metrics.count_call(self.trace.told, seconds=elapsed / 1000)
         headers["Gateway-Trace"] = self.trace.id
+        if self.trace.release:
+            headers["Gateway-Release"] = self.trace.release
         headers["Server-Timing"] = f"total;dur={elapsed:.2f}, handler;dur={self.trace.handler_ms:.2f}"
         headers["Cache-Control"] = "private, no-cache"
         if self.taken is not None:
@@ -114,9 +117,8 @@ class HelpView(GatewayView):
     def _answered(self, body: dict[str, Any]) -> HttpResponse:
         self.asked = path if isinstance(path := body.get("path"), str) else ""
         self.records = discovery.kind_of(body)
-        catalog, found = discovery.ask(body=body, caller=_caller(self), trace=self.trace)
-        headers = {"ETag": found.etag, "Gateway-Release": catalog.version}
-        return HttpResponse(found.body, content_type=JSON, headers=headers)
+        found = discovery.ask(body=body, caller=_caller(self), trace=self.trace)
+        return HttpResponse(found.body, content_type=JSON, headers={"ETag": found.etag})
 
 
 class ExecView(GatewayView):

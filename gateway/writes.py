@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import orjson
 from django.db import transaction
 
 from analytics import events
@@ -31,6 +32,8 @@ def run(call: Call, work: Work, executor: Executor) -> Answer:
         answer = _applied(call, work, executor, prepared)
         if claim is not None:
             idempotency.finish(claim, status=answer.status, envelope=answer.envelope)
+        else:
+            orjson.dumps(answer.envelope)  # what cannot be answered must not be kept; finish has shown it otherwise
         events.record(calls.event(call, answer))
     return answer
 

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
+from django.core.exceptions import ValidationError
 from django.db.models import CharField, JSONField, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -25,7 +26,7 @@ class PrettyJSON(json.JSONEncoder):
 
 
 class StrictJSON(json.JSONDecoder):
-    """JSON as the API takes it: what PostgreSQL or a release could not hold is refused in the form."""
+    """JSON as the API takes it: what PostgreSQL or a release could not hold is not JSON here."""
 
     def decode(self, s: str, *args: Any) -> Any:
         try:
@@ -34,12 +35,24 @@ class StrictJSON(json.JSONDecoder):
             raise json.JSONDecodeError(str(error), s[:50], 0) from None
 
 
+class StrictJSONField(forms.JSONField):
+    """A form's JSON, refused with the sentence that says why."""
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and value.strip():
+            try:
+                strictjson.loads(value.encode("utf-8", "surrogatepass"))
+            except strictjson.NotStrictJSON as error:
+                raise ValidationError(str(error).replace("The body", "The JSON"), code="invalid") from None
+        return super().to_python(value)
+
+
 class CopyAdmin(admin.ModelAdmin[Any]):
     """What the admins of copy share: readable JSON, and no deleting of what is shipped."""
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, JSONField):
-            kwargs |= {"encoder": PrettyJSON, "decoder": StrictJSON}
+            kwargs |= {"encoder": PrettyJSON, "decoder": StrictJSON, "form_class": StrictJSONField}
         if isinstance(db_field, CharField) and (db_field.max_length or 0) >= 200 and not db_field.choices:
             kwargs["widget"] = LINE
         return super().formfield_for_dbfield(db_field, request, **kwargs)

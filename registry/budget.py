@@ -26,6 +26,21 @@ def fitted(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None)
     return smallest
 
 
+def argument_fitted(body: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
+    """Return one argument's body that fits: without examples, then the schema of its parts, then its description."""
+    told, omitted = dict(body["arg"]), list[str]()
+    for part in ("examples", "schema", "description"):
+        if max_tokens is None or size(_argument_body(body, told, omitted)) <= max_tokens:
+            break
+        if told.pop(part, None) is not None:
+            omitted.append(part)
+    return _argument_body(body, told, omitted)
+
+
+def _argument_body(body: dict[str, Any], told: dict[str, Any], omitted: list[str]) -> dict[str, Any]:
+    return {**body, "arg": told} | ({"omitted": omitted} if omitted else {})
+
+
 def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
     """Return how many of a list's items fit, at least one where there are any: a page of nothing leads nowhere."""
     items: list[Any] = body["items"]

@@ -117,7 +117,7 @@ def did_you_mean(catalog: Catalog, view: View, name: str) -> list[str]:
     """Return at most three visible paths that look like a name: its would-be siblings and what its words find."""
     words = search.find(catalog, view, name, limit=20)
     siblings = view.children.get(nearest_ancestor(view, name), ())
-    candidates = dict.fromkeys([*words, *siblings, *view.children.get(ROOT, ())])
+    candidates = dict.fromkeys([*words, *siblings, *(path for path in view.children if path != ROOT)])
     tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}
     close = nearest.close(name, [*candidates, *tool_names], cutoff=0.65)
     return list(dict.fromkeys(tool_names.get(match, match) for match in close))
@@ -138,7 +138,7 @@ def _op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
     if query.cursor is not None:
         raise BadQuery("cursor", f"{op.op} is an op and has no pages. Leave the cursor out.")
     if query.arg is not None:
-        return _answer(_argument(op, query.arg), op.op)
+        return _answer(budget.argument_fitted(_argument(op, query.arg), query.max_tokens), op.op)
     body = _full(op, query) if query.format == "full" else _short(op, query)
     return _answer(budget.fitted(body, op.schema, query.max_tokens), op.op)
 
@@ -216,7 +216,9 @@ def _search(catalog: Catalog, view: View, query: HelpQuery, text: str) -> HelpAn
             for path in search.nearest_groups(catalog, view, text)
         ]
     body: dict[str, Any] = {"query": text, "type": "search", "items": items}
-    body["items"] = items[: budget.items_that_fit(body, query.max_tokens)]
+    body["items"] = shown = items[: budget.items_that_fit(body, query.max_tokens)]
+    if len(shown) < len(items):
+        body["omitted"] = ["items"]
     return _answer(body, "", len(found))
 
 

@@ -215,6 +215,8 @@ class OpAlias(models.Model):
         """Refuse a name that already means something."""
         if Op.objects.filter(Q(op=self.name) | Q(tool_name=self.name)).exists():
             raise ValidationError({"name": "An op has this path or tool name already; choose another alias."})
+        if Group.objects.filter(path=self.name).exists():
+            raise ValidationError({"name": "A group has this path already; choose another alias."})
 
 
 class Release(models.Model):

@@ -13,7 +13,9 @@ from gateway.models import IdempotencyRecord
 from tests.conftest import Api
 from tests.factories import ProjectFactory, TaskFactory
 from tests.integration.conftest import SECRET, refused
+from workspace.contract import Handler, Outcome
 from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.handlers import HANDLERS
 from workspace.models import Project, Task
 
 UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
@@ -551,3 +553,36 @@ def test_retry_with_is_small(api: Api) -> None:
     error = refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
 
     assert "retry_with" not in error["details"]
+
+
+def test_null_for_what_could_be_left_out_is_mended(api: Api) -> None:
+    project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
+    args = {"project_id": project_id, "title": "Call the printer", "due_at": None, "props": None}
+
+    refusal = api.exec("onto.task.create", args)
+
+    retry_with = refusal["error"]["details"]["retry_with"]
+    assert retry_with["args"] == {"project_id": project_id, "title": "Call the printer"}
+    assert api.post("exec", retry_with).json()["ok"] is True
+
+
+def test_running_a_group_says_that_it_is_one(api: Api) -> None:
+    error = api.exec("onto.task")["error"]
+
+    assert error["message"].startswith("onto.task is a group, not an op.")
+    assert "onto.task" not in error["details"]["did_you_mean"]
+
+
+def test_write_whose_answer_cannot_be_rendered_is_not_kept(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = HANDLERS["create_onto_task"]
+    monkeypatch.setitem(
+        HANDLERS,
+        "create_onto_task",
+        Handler(lambda request: Outcome(create.apply(request).result | {"odd": object()})),
+    )
+    project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
+
+    answer = api.exec("onto.task.create", {"project_id": project_id, "title": "Lost"})
+
+    assert answer["error"]["code"] == "INTERNAL"
+    assert not Task.objects.filter(title="Lost").exists()

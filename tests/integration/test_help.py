@@ -11,6 +11,7 @@ from django.test import Client as HttpClient
 from core import follower
 from gateway import keys
 from gateway.models import Client
+from registry import catalogs
 from tests.conftest import Api
 from tests.integration.conftest import refused
 
@@ -267,3 +268,26 @@ def test_help_is_for_callers_with_a_key(live_catalog: Any) -> None:
     keys.forget()
 
     refused(HttpClient().get("/api/v1/help"), 401, "unauthenticated")
+
+
+def test_search_that_a_budget_cut_says_so(api: Api) -> None:
+    found = api.help(query="task", max_tokens=60)
+
+    assert found["omitted"] == ["items"]
+    assert 0 < len(found["items"]) < len(api.help(query="task")["items"])
+
+
+def test_argument_fits_a_budget(api: Api) -> None:
+    whole = api.help("onto.project.create", arg="project")
+    small = api.help("onto.project.create", arg="project", max_tokens=50)
+
+    assert small["omitted"] == ["examples", "schema", "description"][: len(small["omitted"])]
+    assert {"name", "type", "required"} <= set(small["arg"])
+    assert set(small["arg"]) < set(whole["arg"])
+
+
+def test_refusal_names_the_release_that_decided_it(api: Api) -> None:
+    response = api.post("help", {"path": "onto.nothing"})
+
+    assert response.status_code == 404
+    assert response.headers["Gateway-Release"] == catalogs.live().version

@@ -151,10 +151,11 @@ def test_guarded_door_refuses_a_key_over_its_rate_before_it_reads_the_body(
 ) -> None:
     api = Api(make_key(rate=1))
 
-    responses = [knock(api.http, route, body=b"{", headers=api.headers) for _ in range(6)]
-    limited = next(response for response in responses if response.status_code == 429)
+    first = knock(api.http, route, body=b"{", headers=api.headers)
+    others = (knock(api.http, route, body=b"{", headers=api.headers) for _ in range(50))
+    limited = next(response for response in others if response.status_code == 429)
 
-    refused(responses[0], 400, "invalid_json")
+    refused(first, 400, "invalid_json")
     refused(limited, 429, "rate_limited")
     assert int(limited.headers["Retry-After"]) >= 1
 

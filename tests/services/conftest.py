@@ -16,7 +16,7 @@ from tests.services.processes import Server, serving
 from tests.services.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
-PEPPER = "the pepper of the test servers"
+PEPPER = "the pepper of the test servers, which is long enough"
 SECRETS = {"SECRET_KEY": "the secret key of the test servers, which is long enough", "GATEWAY_KEY_PEPPER": PEPPER}
 
 

@@ -4,10 +4,13 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from gateway import keys
 from gateway.models import Client, Scope
+
+MAX_DAYS = 3_650
 
 
 class Command(BaseCommand):
@@ -18,25 +21,31 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="where it is used")
         parser.add_argument("--subject", default="", help="the one end user it speaks for")
         parser.add_argument("--scopes", nargs="+", choices=Scope.values, metavar="SCOPE", help="default: all")
-        parser.add_argument("--rate", type=int, default=50, help="requests per second (50)")
+        parser.add_argument("--rate", type=int, default=50, help="requests per second in each process (50)")
         parser.add_argument("--days", type=int, help="days until it expires; default: never")
         parser.add_argument("--subjects", help="for a new client: the subjects it may speak for, such as acme-*")
         parser.add_argument("--ops", nargs="+", help="for a new client: the ops it may run, such as onto.*")
 
+    @transaction.atomic  # a refused key leaves no client behind
     def handle(self, *args: Any, **options: Any) -> None:
-        client = self._client(options)
-        expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
+        days = options["days"]
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(f"The days must be 1 to {MAX_DAYS}. Leave --days out for a key that does not expire.")
         if options["rate"] < 1:
             raise CommandError("The rate must be at least 1 request per second.")
-        key, plaintext = keys.create(
-            client=client,
-            by="create_api_key",
-            name=options["name"],
-            subject=options["subject"],
-            scopes=options["scopes"],
-            rate=options["rate"],
-            expires_at=expires_at,
-        )
+        client = self._client(options)
+        try:
+            key, plaintext = keys.create(
+                client=client,
+                by="create_api_key",
+                name=options["name"],
+                subject=options["subject"],
+                scopes=options["scopes"],
+                rate=options["rate"],
+                expires_at=None if days is None else timezone.now() + timedelta(days=days),
+            )
+        except keys.SubjectNotAllowed as error:
+            raise CommandError(str(error)) from None
         self.stderr.write(f"Key {key.prefix} of {client}. It is shown once:")
         self.stdout.write(plaintext)
 

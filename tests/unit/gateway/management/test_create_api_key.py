@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -31,13 +32,26 @@ def test_command_prints_the_key_alone_on_standard_output() -> None:
 
 def test_command_makes_a_key_as_told() -> None:
     out, _ = create(
-        *("chat", "--name", "laptop", "--subject", "me", "--scopes", "help", "exec:read", "--rate", "7", "--days", "3"),
+        *(
+            "chat",
+            "--name",
+            "laptop",
+            "--subject",
+            "acme-7",
+            "--scopes",
+            "help",
+            "exec:read",
+            "--rate",
+            "7",
+            "--days",
+            "3",
+        ),
         *("--subjects", "acme-*", "--ops", "onto.*", "util.*"),
     )
 
     key, client = ApiKey.objects.get(), Client.objects.get()
     assert out.startswith(key.prefix)
-    assert (key.name, key.subject, key.scopes, key.rate) == ("laptop", "me", ["help", "exec:read"], 7)
+    assert (key.name, key.subject, key.scopes, key.rate) == ("laptop", "acme-7", ["help", "exec:read"], 7)
     assert key.expires_at is not None
     assert timedelta(days=2) < key.expires_at - timezone.now() <= timedelta(days=3)
     assert (client.subject_pattern, client.op_patterns) == ("acme-*", ["onto.*", "util.*"])
@@ -80,3 +94,20 @@ def test_client_with_malformed_patterns_is_refused(patterns: Any) -> None:
         Client(name="chat", op_patterns=patterns).full_clean()
 
     assert set(error.value.message_dict) == {"op_patterns"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--days", "0"), "days must be 1 to 3650"),
+        (("--days", "-3"), "days must be 1 to 3650"),
+        (("--days", "99999999"), "days must be 1 to 3650"),
+        (("--rate", "0"), "at least 1 request per second"),
+        (("--subjects", "acme-*", "--subject", "bob"), "match acme-*"),
+        (("--subject", "é x"), "visible ASCII"),
+    ],
+)
+def test_command_refuses_a_key_that_could_not_be_used_as_told(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(said)):
+        create("chat", *arguments)
+    assert not ApiKey.objects.exists()

@@ -1,0 +1,247 @@
+"""The server as the image runs it: its command, its probe, its stop, its numbers; and a backup that is restored."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from django.conf import settings
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+from analytics.models import OperationEvent
+from tests.services import checkouts, stores
+from tests.services.conftest import SECRETS, make_key
+from tests.services.processes import Process, Server, eventually, free_port, wait_until_ready
+from tests.services.stores import Store
+from tests.unit.core.test_metrics import value
+from workspace.demo import DEMO_PROJECT_ID
+
+pytestmark = pytest.mark.server
+
+DOCKERFILE = (Path(settings.BASE_DIR) / "Dockerfile").read_text().replace("\\\n", "").splitlines()
+HOST = "gateway.example.com"
+TOKEN = "the token of the test's scraper"
+IN_FLIGHT = 3.0  # seconds
+
+
+def said(instruction: str) -> str:
+    """Return what the Dockerfile says last after an instruction, or after its beginning."""
+    return next(line.removeprefix(instruction) for line in reversed(DOCKERFILE) if line.startswith(instruction))
+
+
+def in_image(instruction: str) -> list[str]:
+    """Return the command of the Dockerfile's CMD or HEALTHCHECK."""
+    told = said(instruction)
+    command: list[str] = json.loads(told[told.index("[") :])
+    return command
+
+
+def set_by(text: str) -> dict[str, str]:
+    """Return the variables that a shell's words set, PATH aside."""
+    pairs = (word.partition("=") for word in shlex.split(text))
+    return {name: value for name, equals, value in pairs if equals and name.isupper() and name != "PATH"}
+
+
+def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, str]:
+    """Return the variables of a production server over a database."""
+    return {
+        **set_by(said("ENV ")),
+        **SECRETS,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PORT": str(free_port()),
+        "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
+        "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
+        "DATABASE_URL": store.url,
+        "GATEWAY_METRICS_TOKEN": TOKEN,
+        "DJANGO_SETTINGS_MODULE": "tests.services.probe_settings",
+        **variables,
+    }
+
+
+@contextmanager
+def production(environment: dict[str, str], *, key: str, folder: Path = settings.BASE_DIR) -> Iterator[Server]:
+    """Run the image's command until it is ready; stop it in the end."""
+    process = Process(in_image("CMD"), environment=environment, folder=folder)
+    server = Server(int(environment["PORT"]), process, key, {"X-Forwarded-Proto": "https"})
+    try:
+        wait_until_ready(process, server.url)
+        yield server
+        if process.inner.poll() is None:
+            assert process.stop() == 0
+    finally:
+        process.kill()
+        print(process.output)  # pytest shows it with a failure
+
+
+@pytest.fixture
+def started(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    with ExitStack() as stack:
+
+        def start(**variables: str) -> Server:
+            server = stack.enter_context(production(environment_of(store, tmp_path, **variables), key=make_key()))
+            with server.workers():
+                return server
+
+        yield start
+
+
+def test_stop_lets_a_request_of_three_seconds_end(started: Callable[..., Server], tmp_path: Path) -> None:
+    server = started()
+    folder = tmp_path / "probe"
+    folder.mkdir()
+
+    with ThreadPoolExecutor() as pool:
+        answer = pool.submit(server.exec, "probe.hold", {"folder": str(folder)})
+        eventually(lambda: list(folder.iterdir()), within=20, what="the handler's begin")
+        told = time.monotonic()
+        server.process.inner.send_signal(signal.SIGTERM)
+        threading.Timer(IN_FLIGHT, (folder / "go").touch).start()
+
+        assert answer.result().json()["ok"] is True
+    assert time.monotonic() - told >= IN_FLIGHT
+    assert server.process.inner.wait(15) == 0
+    assert OperationEvent.objects.filter(op="probe.hold", ok=True).count() == 1  # flushed, though made at the end
+
+
+def test_metrics_are_of_all_workers_and_for_the_token_alone(started: Callable[..., Server]) -> None:
+    server = started()
+    labels = {"type": "exec", "kind": "read", "code": "OK", "reason": ""}
+
+    def numbers() -> str:
+        return httpx2.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False).text
+
+    before = value("gateway_calls_total", numbers(), **labels)
+    with server.workers() as found:  # each answers at least one, over a connection that stays with it
+        asked = sum(
+            1
+            for http in found.values()
+            for _ in range(5)
+            if http.post("/api/v1/exec", json={"op": "probe.process"}).is_success
+        )
+        counted = value("gateway_calls_total", numbers(), **labels)
+
+    assert asked == 10
+    assert counted - before >= 10 + len(found)
+    assert value("gateway_release_live", numbers()) == 1
+    assert time.time() - value("gateway_followed_timestamp_seconds", numbers()) < 5
+    assert httpx2.get(f"{server.url}/metrics", trust_env=False).status_code == 404
+
+
+def test_metrics_go_on_when_a_worker_was_killed(started: Callable[..., Server]) -> None:
+    server = started()
+    url, headers = f"{server.url}/metrics", {"Authorization": f"Bearer {TOKEN}"}
+    with server.workers() as found:
+        os.kill(next(iter(found)), signal.SIGKILL)
+        gone = next(iter(found))
+    with server.workers() as found:
+        assert gone not in found
+
+    def live() -> list[str]:
+        text = httpx2.get(url, headers=headers, trust_env=False).text
+        return re.findall(r"^gateway_release_live .*$", text, re.MULTILINE)
+
+    assert live() == ["gateway_release_live 1.0"]
+
+
+def test_log_lines_are_json_with_the_trace_of_their_request(started: Callable[..., Server]) -> None:
+    server = started()
+
+    answer = server.exec("no.such.op")
+
+    trace = answer.headers["Gateway-Trace"]
+    lines = eventually(lambda: [line for line in server.process.lines if trace in line], within=5)
+    told = json.loads(lines[0])
+    assert (told["logger"], told["trace"]) == ("gateway.execution", trace)
+    assert told["release"] == answer.headers["Gateway-Release"]
+    assert server.key not in server.process.output
+
+
+def test_image_builds_its_static_files_serves_them_and_is_healthy(
+    store: Store, tmp_path: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
+    checkout = checkouts.copied(tmp_path / "app")
+    build = set_by(next(line for line in DOCKERFILE if "collectstatic" in line))
+    built = checkout.command("collectstatic", "--noinput", "--verbosity", "0", GATEWAY_ENV="production", **build)
+    assert built.returncode == 0, built.stderr
+
+    environment = environment_of(store, tmp_path, DJANGO_SETTINGS_MODULE="config.settings")
+    with production(environment, key=make_key(), folder=checkout.folder) as server, server.client() as http:
+        page = http.get("/admin/login/").text
+        styles = re.findall(r'href="(/static/admin/css/base\.[0-9a-f]{12}\.css)"', page)
+        assert len(styles) == 1
+        style = http.get(styles[0])
+        assert style.status_code == 200
+        assert "immutable" in style.headers["Cache-Control"]
+        healthy = subprocess.run(in_image("HEALTHCHECK"), env=environment, capture_output=True, text=True, check=False)
+        assert healthy.returncode == 0, healthy.stderr
+    unhealthy = subprocess.run(in_image("HEALTHCHECK"), env=environment, capture_output=True, check=False)
+    assert unhealthy.returncode != 0
+
+
+def test_image_holds_nothing_but_what_runs() -> None:
+    allowed = (Path(settings.BASE_DIR) / ".dockerignore").read_text().splitlines()
+    packages = {app for app in settings.INSTALLED_APPS if (Path(settings.BASE_DIR) / app).is_dir()}
+
+    assert "*" in allowed
+    wanted = {*packages, "config", "core", "templates", "manage.py", "requirements/base.txt"}
+    assert {line[1:] for line in allowed if line.startswith("!")} == wanted
+
+
+def test_backup_restored_elsewhere_replays_old_keys_and_knows_its_callers(
+    store: Store, tmp_path: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
+    key = make_key()
+    args: dict[str, Any] = {"project_id": DEMO_PROJECT_ID, "title": "Before the backup"}
+    with production(environment_of(store, tmp_path), key=key) as server:
+        first = server.exec("onto.task.create", args, idempotency_key="before").json()
+        assert first["ok"] is True
+        restored = backed_up_and_restored(store, tmp_path)
+        server.exec("onto.task.update", {"task_id": first["result"]["task"]["id"], "title": "After the backup"})
+
+    try:
+        with production(environment_of(restored, tmp_path), key=key) as server:
+            again = server.exec("onto.task.create", args, idempotency_key="before").json()
+            found = server.exec("onto.task.search", {"query": "the backup"}).json()["result"]
+            new = server.exec("onto.task.create", args, idempotency_key="after").json()
+    finally:
+        stores.drop(restored)
+
+    assert again["meta"]["replayed"] is True
+    assert again["result"] == first["result"]
+    assert [task["title"] for task in found["tasks"]] == ["Before the backup"]
+    assert new["result"]["task"]["id"] != first["result"]["task"]["id"]
+
+
+def backed_up_and_restored(store: Store, folder: Path) -> Store:
+    """Back up a database that is in use, as docs/deploy.md says, and restore it into a new one."""
+    if connection.vendor == "sqlite":
+        restored = stores.make(folder)
+        with closing(sqlite3.connect(store.name)) as source, closing(sqlite3.connect(restored.name)) as target:
+            source.backup(target)
+        return restored
+    if shutil.which("pg_dump") is None or shutil.which("pg_restore") is None:
+        pytest.skip("pg_dump and pg_restore are not installed (Debian: postgresql-client)")
+    restored = stores.make(folder)
+    dump = str(folder / "gateway.dump")
+    for command in (
+        ["pg_dump", "--format=custom", "--no-owner", f"--file={dump}", store.url],
+        ["pg_restore", "--no-owner", "--exit-on-error", f"--dbname={restored.url}", dump],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return restored
