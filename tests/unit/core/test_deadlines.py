@@ -8,8 +8,8 @@ from django.db import OperationalError, connection, transaction
 from core import deadlines
 from core.deadlines import Deadline, DeadlineExceeded
 
-on_postgres = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="PostgreSQL cancels statements")
-on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="SQLite has one write lock")
+on_postgres = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="by design: PostgreSQL cancels statements")
+on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="by design: SQLite has one write lock")
 
 
 def select_bounded(sql: str, deadline: Deadline) -> None:

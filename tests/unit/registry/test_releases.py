@@ -135,7 +135,9 @@ def test_tokens_are_counted_over_what_is_served() -> None:
     assert set(release.tokens) == {"onto.task.add", "onto.task.other"}
 
 
-@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="jsonb makes 1e20 an integer, which publishing refuses")
+@pytest.mark.skipif(
+    "connection.vendor != 'sqlite'", reason="by design: jsonb makes 1e20 an integer, which publishing refuses"
+)
 @pytest.mark.django_db
 def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
     make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "maximum": 1e20}))
