@@ -1,6 +1,10 @@
 """What a log line tells of an exception: where it happened, never what it said, since that may be a caller's secret."""
 
+import logging
+import threading
 import traceback
+
+log = logging.getLogger(__name__)
 
 LONGEST_CHAIN = 10  # exceptions; a longer chain is a loop
 
@@ -18,6 +22,12 @@ def told(error: BaseException) -> str:
         parts.append(f"{frames}{type(at).__module__}.{type(at).__qualname__}{_of_database(at)}")
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
     return "\nwhich led to:\n".join(reversed(parts))
+
+
+def log_thread(ended: threading.ExceptHookArgs) -> None:
+    """Log that an exception ended a thread: as threading.excepthook, which else prints it as it stands."""
+    name = ended.thread.name if ended.thread else "unknown"
+    log.error("The thread %s ended with an exception", name, exc_info=ended.exc_value)
 
 
 def _of_database(error: BaseException) -> str:

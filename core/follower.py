@@ -55,7 +55,7 @@ def _call(follow: Callable[[], None], path: str) -> None:
         follow()
     except Exception as error:  # whatever it is, the next half second tries again
         if path not in _failing:
-            log.warning("%s fails and is tried again every half second: %s: %s", path, type(error).__name__, error)
+            log.warning("%s fails and is tried again every half second", path, exc_info=error)
         _failing.add(path)
         close_old_connections()
     else:

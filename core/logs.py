@@ -9,7 +9,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
+
+from core import faults
 
 HIDDEN = "***"
 SHORTEST = 6  # characters; a password that is a word of every second line is not looked for
@@ -32,7 +34,11 @@ _PATTERNS = [
 
 
 def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdlib.ProcessorFormatter:
-    """Return the formatter of all log lines. `secrets` are values that no line may show, whatever leads to them."""
+    """Return the formatter of all log lines. `secrets` are values that no line may show, whatever leads to them.
+
+    As JSON an exception is told by types and places alone: a secret in its message need not look like one. A developer
+    reads the message, too.
+    """
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.stdlib.add_log_level,
@@ -43,7 +49,7 @@ def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdl
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
+            structlog.processors.ExceptionRenderer(_told) if as_json else structlog.processors.format_exc_info,
             structlog.processors.EventRenamer("message"),
             _hider([secret for secret in secrets if len(secret) >= SHORTEST]),
             structlog.processors.JSONRenderer() if as_json else _line,
@@ -62,6 +68,10 @@ def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
         if variable.get():
             event[name] = variable.get()
     return event
+
+
+def _told(exc_info: ExcInfo) -> str:
+    return faults.told(exc_info[1])
 
 
 def _hider(secrets: list[str]) -> Processor:

@@ -2,7 +2,7 @@
 
 import socket
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 from django.conf import settings
 
 from core.http.errors import AddressRefused, TimedOut
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
 
 # Not public, whatever `is_global` says: Python 3.11 to 3.13 disagree on several of these and know nothing of others.
 NOT_PUBLIC = tuple(
@@ -42,22 +44,23 @@ class Address:
     target: tuple[Any, ...]  # (address, port), and flow and scope for IPv6
 
 
-def checked(host: str, port: int, *, seconds: float) -> list[Address]:
+def checked(host: str, port: int, *, seconds: float, allow: Networks | None = None) -> list[Address]:
     """Resolve a host once and return its addresses in the resolver's order; raises AddressRefused, TimedOut.
 
+    `allow` are networks that may be called though they are not public; by default those of the setting.
     One address that may not be called refuses them all. A name with a public and a private address is either broken or
     an attempt to have us pick the wrong one, and a rule that depends on the pick would not be a rule.
     """
     found = _resolved(host, port, seconds)
-    if not found or not all(may_call(address.target[0], port) for address in found):
+    if not found or not all(may_call(address.target[0], port, allow=allow) for address in found):
         raise AddressRefused
     return found
 
 
-def may_call(address: str, port: int) -> bool:
+def may_call(address: str, port: int, *, allow: Networks | None = None) -> bool:
     """Whether an address is public and the port usual, or an allowed network holds it, then on any port."""
     ip = ip_address(address)
-    if any(ip in network for network in settings.GATEWAY_OUTGOING_ALLOW):
+    if any(ip in network for network in (settings.GATEWAY_OUTGOING_ALLOW if allow is None else allow)):
         return True
     return port in settings.GATEWAY_OUTGOING_PORTS and is_public(ip)
 

@@ -14,6 +14,7 @@ import httpx2
 
 from core.deadlines import Deadline
 from core.http import bodies, hops
+from core.http.addresses import Networks
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
 from core.http.network import Backend, Exchange, current
 
@@ -51,7 +52,9 @@ class Transport(httpx2.HTTPTransport):
         )
 
 
-_transports: dict[int, Transport] = {}  # by process id: a fork must not use its parent's sockets, nor close them
+# By process id, since a fork must not use its parent's sockets, nor close them; and by the networks that are allowed,
+# since a connection that one call may make must not serve another that may not.
+_transports: dict[tuple[int, Networks | None], Transport] = {}
 
 
 def request(
@@ -63,16 +66,18 @@ def request(
     deadline: Deadline,
     max_bytes: int = MAX_BYTES,
     follow_redirects: bool = True,
+    allow: Networks | None = None,
 ) -> Response:
     """Send one request and return the answer; raises an OutgoingError.
 
     `max_bytes` bounds the body as sent and as unpacked. Every connection, a redirect's too, is made to an address
     that `core.http.addresses` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
-    without headers that could be credentials, else the redirect itself is the answer. Nothing is retried.
+    without headers that could be credentials, else the redirect itself is the answer. Nothing is retried. `allow`
+    replaces the networks of GATEWAY_OUTGOING_ALLOW, for a URL that nobody entrusted us with.
     """
     hop = hops.first(method, url, headers or {}, body)
     for redirects in range(MAX_REDIRECTS + 1):
-        with _answer(hop, deadline) as answer:
+        with _answer(hop, Exchange(deadline, allow=allow)) as answer:
             following = hops.following(hop, answer) if follow_redirects else None
             if following is None:
                 content = bodies.content(answer, max_bytes)
@@ -81,21 +86,21 @@ def request(
     raise TooManyRedirects
 
 
-def transport() -> Transport:
-    """Return this process's one transport, made when first needed (its TLS context takes tens of milliseconds)."""
-    mine = _transports.get(os.getpid())
+def transport(allow: Networks | None = None) -> Transport:
+    """Return this process's transport for a reach, made when first needed (its TLS context takes tens of ms)."""
+    key = (os.getpid(), allow)
+    mine = _transports.get(key)
     if mine is None:  # two threads may both make one; the first to come here is kept
-        mine = _transports.setdefault(os.getpid(), Transport())
+        mine = _transports.setdefault(key, Transport())
     return mine
 
 
 @contextmanager
-def _answer(hop: hops.Hop, deadline: Deadline) -> Iterator[httpx2.Response]:
+def _answer(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
     """Yield the answer, its body still to be read. What fails until the body is read gets its name here."""
-    exchange = Exchange(deadline)
     token = current.set(exchange)
     try:
-        answer = transport().handle_request(_request(hop, exchange))
+        answer = transport(exchange.allow).handle_request(_request(hop, exchange))
         exchange.head_left = None
         try:
             yield answer

@@ -12,7 +12,7 @@ from typing import Any
 import httpcore2
 
 from core.deadlines import Deadline, DeadlineExceeded
-from core.http.addresses import Address, checked
+from core.http.addresses import Address, Networks, checked
 from core.http.errors import TimedOut, TooLarge, Unreachable, Untrusted
 
 HEAD_MAX_BYTES = 64 * 1024  # an answer's status line and headers, informational answers before it included
@@ -24,6 +24,7 @@ class Exchange:
 
     deadline: Deadline
     head_left: int | None = HEAD_MAX_BYTES  # None once the head is there
+    allow: Networks | None = None  # networks that may be called though not public; None: those of the setting
 
     def seconds(self, step: float | None) -> float:
         """Return how long a step may take: its own limit, or what is left of the call; raises TimedOut."""
@@ -123,8 +124,9 @@ class Backend(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> Stream:
         """Resolve, check and connect; raises AddressRefused, TimedOut, Unreachable."""
-        until = time.monotonic() + current.get().seconds(timeout)
-        found = checked(host, port, seconds=until - time.monotonic())
+        exchange = current.get()
+        until = time.monotonic() + exchange.seconds(timeout)
+        found = checked(host, port, seconds=until - time.monotonic(), allow=exchange.allow)
         for index, address in enumerate(found):
             share = (until - time.monotonic()) / (len(found) - index)  # one that does not answer leaves time for others
             stream = _connected(address, share)

@@ -72,6 +72,21 @@ def test_a_line_tells_an_exception_and_its_cause_without_their_secrets(as_json: 
         assert secret not in told
 
 
+def test_a_line_tells_what_an_exception_said_to_a_developer_alone() -> None:
+    said = "no such colour: hunter2"
+    try:
+        raise ValueError(said)
+    except ValueError:
+        told = {as_json: line("it failed", as_json=as_json, exc_info=sys.exc_info()) for as_json in (True, False)}
+
+    assert f"ValueError: {said}" in told[False]
+    assert "hunter2" not in told[True]
+    shown = json.loads(told[True])
+    assert shown["message"] == "it failed"
+    assert "in test_a_line_tells_what" in shown["exception"]
+    assert shown["exception"].endswith("builtins.ValueError")
+
+
 @pytest.mark.parametrize(
     ("message", "shown"),
     [

@@ -1,0 +1,111 @@
+"""The admin's site: it refuses requests that no page of it makes with a sentence, before a database fails on them."""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.contrib.admin.apps import AdminConfig
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import SuspiciousOperation, ValidationError
+from django.db import DataError, NotSupportedError
+from django.db.models import DateTimeField, Model
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
+from django.http.response import HttpResponseBase
+from django.template.response import SimpleTemplateResponse
+from django.utils.text import smart_split
+
+MAX_WORDS = 20  # of a search; SQLite gives up at 1,000 conditions, and each word is one for each searched column
+MAX_LENGTH = 10_000  # characters of one value in an address; SQLite's LIKE gives up at 50,000 bytes
+MAX_VALUES = 100  # in one address
+
+SEARCHES = ("q", "term")  # of a list, of an autocomplete
+PATTERNS = ("regex", "iregex")  # would run whatever expression an address holds, for as long as it takes
+
+View = Callable[..., HttpResponseBase]
+
+
+class Site(AdminSite):
+    """Django's site, with one door for all pages of all models, those of its own apps too."""
+
+    site_header = site_title = "Tool Gateway"
+    site_url = None
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
+        """Wrap a page: staff only, as in Django, and odd requests answered 400."""
+        return super().admin_view(guarded(view), cacheable)
+
+
+class SiteConfig(AdminConfig):
+    """django.contrib.admin with this site."""
+
+    default_site = "core.adminsite.Site"
+
+
+def guarded(view: View) -> View:
+    """Return the view answering 400 with a sentence where a request holds what its fields cannot take."""
+    model: type[Model] | None = getattr(getattr(view, "__self__", None), "model", None)
+
+    @functools.wraps(view)
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        problem = odd_text(request.GET)
+        if not problem and model is not None:
+            problem = odd_preset(request.GET, model) or odd_row(request.GET, model) or odd_row(request.POST, model)
+        if problem:
+            return _refused(problem)
+        try:
+            response = view(request, *args, **kwargs)
+            # Its queries run when it is rendered, which would be after this frame.
+            return response.render() if isinstance(response, SimpleTemplateResponse) else response
+        except (ValidationError, SuspiciousOperation, OverflowError, DataError, NotSupportedError):
+            # Left are values whose fit only their query tells: an id in the path, a filter of a kind no list offers.
+            return _refused("The request holds a value that its field cannot take. Go back and choose again.")
+
+    return inner
+
+
+def odd_text(query: QueryDict) -> str:
+    """Return what is wrong with the values of an address as a sentence, or nothing."""
+    values = [value for _, several in query.lists() for value in several]
+    if any("\x00" in text for text in (*query, *values)):
+        return "The address holds a NUL character. Leave it out."
+    if len(values) > MAX_VALUES or any(len(value) > MAX_LENGTH for value in values):
+        return f"The address is too long. Send at most {MAX_VALUES} values of {MAX_LENGTH} characters."
+    if any(len(list(smart_split(query.get(name, "")))) > MAX_WORDS for name in SEARCHES):
+        return f"Search for at most {MAX_WORDS} words."
+    if any(name.rpartition("__")[2] in PATTERNS for name in query):
+        return "Lists are not filtered by regular expressions. Search for words."
+    return ""
+
+
+def odd_preset(query: QueryDict, model: type[Model]) -> str:
+    """Return which field of a model an address cannot fill in, as a sentence, or nothing."""
+    # Django's widget of a date and a time takes a datetime, and an address holds text.
+    names = [field.name for field in model._meta.fields if isinstance(field, DateTimeField) and field.name in query]
+    return f"The address cannot fill in {names[0]}. Leave it out and use the form." if names else ""
+
+
+def odd_row(data: QueryDict, model: type[Model]) -> str:
+    """Return why a chosen row of a model, or of one that it points to, cannot exist, as a sentence, or nothing."""
+    for key, value in _rows_named(data, model):
+        try:
+            key.clean(value, None)
+        except ValidationError:
+            return "A chosen row cannot exist: its id has another form. Go back and choose again."
+        if "\x00" in value:
+            return "A chosen row cannot exist: its id holds a NUL character. Go back and choose again."
+    return ""
+
+
+def _rows_named(data: QueryDict, model: type[Model]) -> Iterator[tuple[Any, str]]:
+    """Yield the primary key and the value of each row that is chosen in a list or in a relation's field."""
+    for value in data.getlist(ACTION_CHECKBOX_NAME):
+        yield model._meta.pk, value
+    for field in (*model._meta.fields, *model._meta.many_to_many):
+        if field.related_model is not None:
+            for value in filter(None, data.getlist(field.name)):
+                yield field.related_model._meta.pk, value
+
+
+def _refused(sentence: str) -> HttpResponse:
+    return HttpResponseBadRequest(sentence, content_type="text/plain; charset=utf-8")

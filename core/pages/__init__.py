@@ -1,0 +1,1 @@
+"""Pages of other people, made into text that a model can read: `reading.read(…)`."""
