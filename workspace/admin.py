@@ -1,26 +1,71 @@
 """The workspace in the Django admin: to look things up, mend them, and bring back what was deleted."""
 
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
-from django.contrib import admin
-from django.db.models import QuerySet
+from django.contrib import admin, messages
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import escape
 
-from workspace.kinds import DOCUMENT, PROJECT, TASK, Kind
-from workspace.models import Document, Entity, Membership, Project, Task
-from workspace.services import changes
+from core.forms import STRICT_JSON
+from workspace.kinds import CALENDAR, DOCUMENT, EVENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, Kind
+from workspace.models import (
+    CalendarEvent,
+    Document,
+    Edge,
+    Entity,
+    Goal,
+    Membership,
+    Milestone,
+    Plan,
+    Profile,
+    Project,
+    ProjectCalendar,
+    Requirement,
+    Risk,
+    Task,
+)
+from workspace.services import changes, task_events, tree
+
+DELETED = ("deleted_at", admin.EmptyFieldListFilter)
 
 
 class EntityAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
     """What the admins of all entities share. Deleting is an action and soft, so that it can be taken back."""
 
     kind: Kind
-    list_filter = ["state_key", ("deleted_at", admin.EmptyFieldListFilter)]
+    formfield_overrides = STRICT_JSON
+    longest: str | None = None  # a column whose text only the row's own page reads: a list of them would be megabytes
+    list_filter = ["state_key", DELETED]
     ordering = ["-updated_at", "-id"]
-    readonly_fields = ["id", "completed_at", "created_by", "created_at", "updated_at", "deleted_at"]
     actions = ["delete_softly", "restore"]
     show_full_result_count = False
+
+    def get_fields(self, request: HttpRequest, obj: Entity | None = None) -> tuple[str, ...]:
+        """Begin with what names the row, as the ops do, and end with what is only shown."""
+        columns = [self.model._meta.get_field(name).name for name in self.kind.fields]
+        place = [] if self.kind is PROJECT else ["project"]
+        others = [column.name for column in self.model._meta.fields if column.editable]  # that no op sets by this name
+        shown = self.get_readonly_fields(request, obj)
+        offered = [name for name in (*columns[:1], *place, *columns[1:], *others) if name not in shown]
+        return tuple(dict.fromkeys([*offered, *shown]))
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        # Pages show help as HTML, and what it says is text: <kind> is no tag.
+        kwargs["help_text"] = escape(db_field.help_text)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
+        """Show, but do not offer, what the services set: the columns of every entity and the stamp of this kind."""
+        stamp = self.kind.stamp[1:] if self.kind.stamp else ()
+        return ["id", *stamp, "created_by", "created_at", "updated_at", "deleted_at"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Entity]:
+        rows = super().get_queryset(request)
+        return rows.defer(self.longest) if self.longest else rows
 
     def has_delete_permission(self, request: HttpRequest, obj: Entity | None = None) -> bool:
         return False
@@ -40,7 +85,13 @@ class EntityAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
 
     @admin.action(description="Restore the selected rows", permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
-        number = queryset.exclude(deleted_at=None).update(deleted_at=None)
+        try:
+            with transaction.atomic():
+                number = queryset.exclude(deleted_at=None).update(deleted_at=None)
+        except IntegrityError:
+            message = "Nothing was restored: another row has taken the place of one of these meanwhile. Delete that."
+            self.message_user(request, message, level=messages.ERROR)
+            return
         self.message_user(request, f"{number} restored.")
 
 
@@ -54,33 +105,178 @@ class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]  # Django
 @admin.register(Project)
 class ProjectAdmin(EntityAdmin):
     kind = PROJECT
+    longest = "context"
     list_display = ["name", "state_key", "type_key", "created_by", "updated_at", "deleted_at"]
-    search_fields = ["id", "name", "description", "memberships__subject"]
+    search_fields = ["id", "name", "description", "tags", "memberships__subject"]
     inlines = [MembershipInline]
+
+    def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
+        """Save what the form has, and nothing of the tree: a document may have moved since the row was read."""
+        if change:
+            tree.hold(obj.pk)
+            obj.refresh_from_db(fields=["tree_version"])
+        super().save_model(request, obj, form, change)
 
 
 @admin.register(Task)
 class TaskAdmin(EntityAdmin):
     kind = TASK
     list_display = ["title", "project", "state_key", "priority", "due_at", "updated_at", "deleted_at"]
-    list_filter = ["state_key", "priority", ("deleted_at", admin.EmptyFieldListFilter)]
+    list_filter = ["state_key", "priority", "recurrence", DELETED]
     search_fields = ["id", "title", "project__name"]
-    autocomplete_fields = ["project"]
+    autocomplete_fields = ["project", "parent_task"]
     list_select_related = ["project"]
+
+    def save_model(self, request: HttpRequest, obj: Task, form: Any, change: bool) -> None:  # type: ignore[override]  # of tasks only
+        super().save_model(request, obj, form, change)
+        task_events.move([obj.pk], project=obj.project_id)
+        task_events.sync([obj], by=obj.created_by, at=obj.updated_at)
 
 
 @admin.register(Document)
 class DocumentAdmin(EntityAdmin):
     kind = DOCUMENT
+    longest = "content"
     list_display = ["title", "project", "state_key", "type_key", "updated_at", "deleted_at"]
     search_fields = ["id", "title", "project__name"]
-    readonly_fields = ["id", "created_by", "created_at", "updated_at", "deleted_at"]
     autocomplete_fields = ["project"]
     list_select_related = ["project"]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
-        """Leave the content to the one page that shows it: a list of them would be megabytes."""
-        return super().get_queryset(request).defer("content")
+    def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
+        """Show its place, which the ops decide: a document below itself or of another project would be in no tree."""
+        return [*super().get_readonly_fields(request, obj), "parent", "position", *(["project"] if obj else [])]
+
+    def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
+        """Save a new document as the last at the root, and a changed one where it is by now."""
+        project = tree.hold(cast("Document", obj).project_id)
+        if change:
+            obj.refresh_from_db(fields=["parent", "position", "deleted_at"])
+        super().save_model(request, obj, form, change)
+        if not change:
+            tree.changed(project)
+
+    @admin.action(description="Delete the selected rows, those below too (can be restored)", permissions=["change"])
+    @transaction.atomic
+    def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
+        number = tree.remove_all(_ids(queryset), at=timezone.now())
+        self.message_user(request, f"{number} deleted. No op finds them any more; Restore brings them back.")
+
+    @admin.action(description="Restore the selected rows", permissions=["change"])
+    @transaction.atomic
+    def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
+        number, uprooted = tree.restore_all(_ids(queryset))
+        at_root = f" {uprooted} of them at the root: what they lay under is deleted." if uprooted else ""
+        self.message_user(request, f"{number} restored.{at_root}")
+
+
+def _ids(rows: QuerySet[Entity]) -> list[UUID]:
+    return list(rows.values_list("pk", flat=True))
+
+
+@admin.register(Goal)
+class GoalAdmin(EntityAdmin):
+    kind = GOAL
+    list_display = ["name", "project", "state_key", "priority", "target_date", "updated_at", "deleted_at"]
+    list_filter = ["state_key", "priority", DELETED]
+    search_fields = ["id", "name", "project__name"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+
+@admin.register(Plan)
+class PlanAdmin(EntityAdmin):
+    kind = PLAN
+    list_display = ["name", "project", "state_key", "start_date", "end_date", "updated_at", "deleted_at"]
+    search_fields = ["id", "name", "project__name"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+
+@admin.register(Milestone)
+class MilestoneAdmin(EntityAdmin):
+    kind = MILESTONE
+    list_display = ["title", "project", "state_key", "due_at", "updated_at", "deleted_at"]
+    search_fields = ["id", "title", "project__name"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+
+@admin.register(Risk)
+class RiskAdmin(EntityAdmin):
+    kind = RISK
+    list_display = ["title", "project", "state_key", "impact", "probability", "updated_at", "deleted_at"]
+    list_filter = ["state_key", "impact", DELETED]
+    search_fields = ["id", "title", "project__name"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+
+@admin.register(Requirement)
+class RequirementAdmin(EntityAdmin):
+    kind = REQUIREMENT
+    list_display = ["text", "project", "type_key", "priority", "updated_at", "deleted_at"]
+    list_filter = ["priority", DELETED]
+    search_fields = ["id", "text", "project__name"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+
+@admin.register(CalendarEvent)
+class CalendarEventAdmin(EntityAdmin):
+    """Events in anybody's calendar. The times of one that shows a task's date are changed at the task."""
+
+    kind = EVENT
+    list_display = ["title", "subject", "project", "start_at", "start_date", "recurrence", "updated_at", "deleted_at"]
+    list_filter = ["recurrence", "task_event_kind", DELETED]
+    search_fields = ["id", "title", "subject", "project__name"]
+    autocomplete_fields = ["project", "task"]
+    list_select_related = ["project"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
+        of_the_task = ["task", "project", "subject", *(name for name in task_events.FOLLOWING if name != "project")]
+        follows = isinstance(obj, CalendarEvent) and obj.task_event_kind
+        names = [*super().get_readonly_fields(request, obj), "task_event_kind", *(of_the_task if follows else ())]
+        return list(dict.fromkeys(names))
+
+    @admin.action(description="Delete the selected events but those of task dates", permissions=["change"])
+    def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
+        super().delete_softly(request, queryset.filter(Q(("task_event_kind", ""))))
+
+    @admin.action(description="Restore the selected events but those of task dates", permissions=["change"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
+        super().restore(request, queryset.filter(Q(("task_event_kind", ""))))
+
+
+@admin.register(ProjectCalendar)
+class ProjectCalendarAdmin(EntityAdmin):
+    kind = CALENDAR
+    list_display = ["name", "project", "color_id", "sync_enabled", "updated_at", "deleted_at"]
+    list_filter = ["color_id", "sync_enabled", DELETED]
+    search_fields = ["id", "name", "project__name"]
+    autocomplete_fields = ["project"]
+    list_select_related = ["project"]
+
+
+@admin.register(Edge)
+class EdgeAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
+    """To look at only: which edges there can be is the ops' to decide."""
+
+    list_display = ["__str__", "project", "created_by", "created_at", "deleted_at"]
+    fields = readonly_fields = tuple(field.name for field in Edge._meta.fields)
+    list_filter = ["src_kind", "dst_kind", DELETED]
+    search_fields = ["id", "src_id", "dst_id", "rel", "project__name"]
+    list_select_related = ["project"]
+    ordering = ["-created_at", "-id"]
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Edge | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Edge | None = None) -> bool:
+        return False
 
 
 @admin.register(Membership)
@@ -88,7 +284,7 @@ class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's c
     """Members leave by deleted_at, so that a subject keeps one row in a project."""
 
     list_display = ["subject", "project", "role", "created_at", "deleted_at"]
-    list_filter = ["role", ("deleted_at", admin.EmptyFieldListFilter)]
+    list_filter = ["role", DELETED]
     search_fields = ["subject", "project__name"]
     readonly_fields = ["created_at"]
     autocomplete_fields = ["project"]
@@ -97,3 +293,19 @@ class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's c
 
     def has_delete_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         return False
+
+
+@admin.register(Profile)
+class ProfileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
+    """The one place where profiles are written. Deleting one is for good: who is to be forgotten leaves nothing."""
+
+    formfield_overrides = STRICT_JSON
+    list_display = ["subject", "name", "time_zone", "updated_at"]
+    search_fields = ["subject", "name", "time_zone"]
+    readonly_fields = ["id", "created_at", "updated_at"]
+    ordering = ["subject"]
+    show_full_result_count = False
+
+    def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:
+        obj.updated_at = timezone.now()
+        super().save_model(request, obj, form, change)

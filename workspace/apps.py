@@ -1,7 +1,14 @@
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
+
+from workspace.services import matching
 
 
 class WorkspaceConfig(AppConfig):
     name = "workspace"
     verbose_name = "Workspace"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Have every connection know what searches call."""
+        connection_created.connect(matching.install, dispatch_uid="workspace.matching")

@@ -1,6 +1,6 @@
 """What the workspace refuses. Messages name arguments, never the values that were sent: a value may be a secret."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,26 @@ class FieldError:
 
 
 class Refusal(Exception):
-    """The domain's no. `reason` names the case in snake_case, `message` is a sentence that the caller can act on."""
+    """The domain's no. `reason` names the case in snake_case, `message` is a sentence that the caller can act on.
+
+    `details` are JSON values that say more of the case to a program.
+    """
 
     reason = "refused"
 
-    def __init__(self, message: str, *, reason: str = "", field_errors: Sequence[FieldError] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "",
+        field_errors: Sequence[FieldError] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason or type(self).reason
         self.field_errors = list(field_errors)
+        self.details = dict(details or {})
 
 
 class NotFound(Refusal):

@@ -23,3 +23,10 @@ def may_change(*, role: str | None) -> Decision:
     if role in CHANGING_ROLES:
         return Decision(True, f"{role}_may_change")
     return Decision(False, "viewer_may_not_change") if may_view(role=role).allowed else may_view(role=role)
+
+
+def may_delete_project(*, role: str | None) -> Decision:
+    """Only an owner takes a project away from all its members."""
+    if role == Role.OWNER:
+        return Decision(True, "owner_may_delete")
+    return Decision(False, "only_owner_may_delete") if may_view(role=role).allowed else may_view(role=role)

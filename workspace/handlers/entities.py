@@ -1,86 +1,126 @@
-"""The first rows of a new project: entities of several kinds in one list."""
+"""The first rows of a new project: entities of several kinds in one list, each under a label of the caller's own."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
+from django.core.exceptions import ValidationError
 from django.db import models
 
 from workspace.errors import FieldError
 from workspace.handlers import documents, writes
-from workspace.kinds import DOCUMENT, TASK, Kind
+from workspace.kinds import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, Kind
 from workspace.models import Entity, Project
+from workspace.services import roughly, states
 
-KINDS = {kind.name: kind for kind in (TASK, DOCUMENT)}
+KINDS = {kind.name: kind for kind in (GOAL, MILESTONE, PLAN, TASK, DOCUMENT, RISK, REQUIREMENT)}
 
-_LABELS = ("temp_id", "kind")  # what an entity says beside its kind's fields
+_OWN = ("temp_id", "kind")  # what an entity says beside its kind's fields
+_LABELS = tuple(dict.fromkeys(kind.label for kind in KINDS.values()))  # name, title, text: each names some kind's rows
 
 
 @dataclass(slots=True)
 class Entities:
-    """The rows by kind, not yet saved, what is wrong with them, and a sentence for each that was put right."""
+    """The rows, not yet saved, by the labels they were given; what is wrong, and a sentence for what was put right."""
 
-    rows: dict[str, list[Entity]] = field(default_factory=lambda: {name: [] for name in KINDS})
+    rows: dict[str, Entity] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    def of(self, kind: Kind) -> list[Any]:
+        """Return the rows of a kind, in the order in which they were sent."""
+        return [row for row in self.rows.values() if type(row) is kind.model]
+
     def save(self) -> None:
         """Insert the rows, those of a kind together."""
-        for name, rows in self.rows.items():
-            KINDS[name].model._default_manager.bulk_create(rows)
-
-    def counts(self) -> dict[str, int]:
-        """Return how many there are of each kind, by its plural."""
-        return {KINDS[name].plural: len(rows) for name, rows in self.rows.items()}
-
-    def told(self) -> str:
-        """Return the counts in words, such as 2 tasks and 1 document."""
-        kinds = [(KINDS[name], len(rows)) for name, rows in self.rows.items()]
-        return " and ".join(f"{number} {kind.name if number == 1 else kind.plural}" for kind, number in kinds)
+        for kind in KINDS.values():
+            if rows := self.of(kind):
+                kind.model._default_manager.bulk_create(rows)
 
 
 def build(sent: list[dict[str, Any]], *, project: Project, by: str, at: datetime) -> Entities:
     """Return the rows of a project's first entities, and all that is wrong with any of them."""
-    found = Entities(errors=_repeated(sent))
+    found = Entities()
     for index, entity in enumerate(sent):
-        kind, pointer = KINDS[entity["kind"]], f"/entities/{index}"
-        fields: Mapping[str, Any] = entity
-        if kind is DOCUMENT:
-            fields, warnings = documents.titled(entity)
-            found.warnings += [f"entities/{index}: {warning}" for warning in warnings]
-        row, errors = writes.build(fields, kind=kind, project=project, by=by, at=at, pointer=pointer)
-        found.rows[kind.name].append(row)
-        found.errors += [*_misplaced(entity, kind=kind, pointer=pointer), *errors]
+        pointer = f"/entities/{index}"
+        row, errors, warnings = build_one(entity, KINDS[entity["kind"]], project=project, by=by, at=at, pointer=pointer)
+        found.errors += [*_repeated(entity, found, pointer), *errors]
+        found.warnings += warnings
+        found.rows.setdefault(entity["temp_id"], row)
     return found
 
 
-def _repeated(sent: list[dict[str, Any]]) -> list[FieldError]:
-    """Refuse every temp_id that stood before: a reference to it would be ambiguous."""
-    seen: set[str] = set()
-    errors = []
-    for index, entity in enumerate(sent):
-        if entity["temp_id"] in seen:
-            message = "temp_id is used twice; give each of the entities its own."
-            errors.append(FieldError(path=f"/entities/{index}/temp_id", code="duplicate", message=message))
-        seen.add(entity["temp_id"])
-    return errors
+def build_one(
+    sent: Mapping[str, Any], kind: Kind, *, project: Project, by: str, at: datetime, pointer: str
+) -> tuple[Entity, list[FieldError], list[str]]:
+    """Return a row of a new project, not yet saved, what is wrong with it, and a sentence for what was put right."""
+    fields, warnings = _read(sent, kind)
+    fields, late = roughly.spelt_out(fields, kind=kind, pointer=pointer)
+    row, errors = writes.build(fields, kind=kind, project=project, by=by, at=at, pointer=pointer)
+    told = [f"{pointer.removeprefix('/')}: {warning}" for warning in warnings]
+    return row, [*_misplaced(fields, kind, pointer), *late, *errors], told
 
 
-def _misplaced(entity: dict[str, Any], *, kind: Kind, pointer: str) -> Iterator[FieldError]:
-    """Refuse what only another kind has: one schema describes the entities of all kinds, so it lets that through."""
-    for name in entity.keys() - set(kind.fields) - set(_LABELS):
-        message = f"{name} is no field of a {kind.name}; leave it out."
-        yield FieldError(path=f"{pointer}/{name}", code="unknown_argument", message=message)
-    states = [value for value, _ in _column(kind, "state_key").flatchoices]
-    if entity.get("state_key", states[0]) not in states:
-        message = f"state_key is no state of a {kind.name}; send one of {', '.join(states)}."
-        yield FieldError(path=f"{pointer}/state_key", code="enum", message=message, expected="|".join(states))
-    if not entity.get("type_key", f"{kind.name}.").startswith(f"{kind.name}."):
-        default = _column(kind, "type_key").get_default()
-        message = f"type_key is no type of a {kind.name}; send one that starts with {kind.name}., such as {default}."
-        yield FieldError(path=f"{pointer}/type_key", code="pattern", message=message, expected=default)
+def _read(entity: Mapping[str, Any], kind: Kind) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of an entity as its kind has them, and a sentence for each that was read otherwise."""
+    fields = {name: value for name, value in entity.items() if name not in _OWN}
+    warnings: list[str] = []
+    other = [name for name in _LABELS if name in fields and name != kind.label and name not in kind.fields]
+    if kind.label not in fields and other:
+        fields[kind.label] = fields.pop(other[0])
+        warnings.append(f"Read {other[0]} as {kind.label}.")
+    state = fields.get("state_key")
+    if state is not None and (meant := states.meant(state, kind)) not in (None, state):
+        fields["state_key"] = meant
+        warnings.append(f"Read state_key as {meant}.")
+    if kind is DOCUMENT:
+        fields, mended = documents.titled(fields)
+        warnings += mended
+    return fields, warnings
 
 
-def _column(kind: Kind, name: str) -> "models.Field[Any, Any]":
-    return cast("models.Field[Any, Any]", kind.model._meta.get_field(name))
+def _repeated(entity: Mapping[str, Any], found: Entities, pointer: str) -> Iterator[FieldError]:
+    """Refuse a temp_id that stood before: a reference to it would be ambiguous."""
+    if entity["temp_id"] in found.rows:
+        message = "temp_id is used twice; give each of the entities its own."
+        yield FieldError(path=f"{pointer}/temp_id", code="duplicate", message=message)
+
+
+def _misplaced(fields: Mapping[str, Any], kind: Kind, pointer: str) -> Iterator[FieldError]:
+    """Refuse what this kind has not or not so: one schema describes the entities of all kinds, so it lets that pass."""
+    if kind.label not in fields:
+        message = f"A {kind.name} needs {kind.label}; send it."
+        yield FieldError(path=f"{pointer}/{kind.label}", code="required", message=message)
+    for name, value in fields.items():
+        path = f"{pointer}/{name}"
+        if name not in kind.fields:
+            message = f"{name} is no field of a {kind.name}; leave it out."
+            yield FieldError(path=path, code="unknown_argument", message=message)
+        else:
+            yield from _unfit(name, value, kind, path)
+
+
+def _unfit(name: str, value: Any, kind: Kind, path: str) -> Iterator[FieldError]:
+    """Refuse a text that is no option of its column, or longer than it, or not of its form."""
+    column = cast("models.Field[Any, Any]", kind.model._meta.get_field(name))
+    options = [option for option, _ in column.flatchoices]
+    if options and value not in options:
+        what = "state" if name == "state_key" else name
+        message = f"{name} is no {what} of a {kind.name}; send one of {', '.join(options)}."
+        yield FieldError(path=path, code="enum", message=message, expected="|".join(options))
+    elif isinstance(value, str) and column.max_length and len(value) > column.max_length:
+        message = f"{name} of a {kind.name} must have at most {column.max_length} characters."
+        yield FieldError(path=path, code="maxLength", message=message, expected=f"at most {column.max_length}")
+    elif name == "type_key" and not _is_type(column, value):
+        default = column.get_default()
+        message = f"type_key is no type of a {kind.name}; send one such as {default}, or leave it out."
+        yield FieldError(path=path, code="pattern", message=message, expected=default)
+
+
+def _is_type(column: "models.Field[Any, Any]", value: str) -> bool:
+    try:
+        column.run_validators(value)
+    except ValidationError:
+        return False
+    return True

@@ -12,6 +12,7 @@ from workspace.services.ranking import Hit
 WITH_ALL = "{shown} of {total} rows with every word, best first."
 WITH_ANY = "No row has every word. {shown} of {total} rows with any of them, best first; matched names which."
 LOOKS_LIKE = "No row has any of the words. {shown} of {total} titles that look like them, closest first."
+CUT = "Looked only at the {most:,} {plural} updated last; {path} reaches older ones."
 NOTHING = "Nothing has any of the words, and no title looks like them. Try other words, or list the rows."
 
 
@@ -23,7 +24,7 @@ def find(request: Request) -> Outcome:
     words, warnings = _words(request.args["query"])
     asked = request.args.get("types") or list(KINDS)
     kinds = [kind for name, kind in KINDS.items() if name in asked]
-    hits, total, told = _found(request, kinds, words)
+    hits, total, told, cut = _found(request, kinds, words)
     project_id = request.args.get("project_id")
     if project_id is not None and not total:  # a row that was found has shown that its project is visible
         access.require_project(subject=request.subject, id=project_id)
@@ -35,7 +36,7 @@ def find(request: Request) -> Outcome:
         "has_more": total > len(hits),
         "message": message,
     }
-    return Outcome(result=result, warnings=warnings)
+    return Outcome(result=result, warnings=(*warnings, *cut))
 
 
 def _words(query: str) -> tuple[list[str], tuple[str, ...]]:
@@ -45,19 +46,17 @@ def _words(query: str) -> tuple[list[str], tuple[str, ...]]:
     return words[: ranking.MOST_WORDS], (f"Looked for the first {ranking.MOST_WORDS} words of query only.",)
 
 
-def _found(request: Request, kinds: Sequence[Kind], words: list[str]) -> tuple[list[Hit], int, str]:
+def _found(request: Request, kinds: Sequence[Kind], words: list[str]) -> tuple[list[Hit], int, str, tuple[str, ...]]:
     limit = min(request.args.get("limit", pages.DEFAULT_LIMIT), pages.LARGEST_LIMIT)
     project_id, subject = request.args.get("project_id"), request.subject
+    seen = ranking.look(kinds, subject=subject, project_id=project_id, words=words)
+    cut = tuple(CUT.format(most=ranking.MOST_ROWS, plural=kind.plural, path=kind.path("search")) for kind in seen.cut)
     for all_words, told in ((True, WITH_ALL), (False, WITH_ANY)):
-        if not all_words and len(words) == 1:
-            continue  # one word is all of them
-        hits, total = ranking.find(
-            kinds, subject=subject, project_id=project_id, words=words, all_words=all_words, limit=limit
-        )
+        hits, total = ranking.best(seen.sightings, words=words, all_words=all_words, limit=limit)
         if hits:
-            return hits, total, told
+            return hits, total, told, cut
     hits, total = closeness.find(kinds, subject=subject, project_id=project_id, words=words, limit=limit)
-    return hits, total, LOOKS_LIKE if hits else NOTHING
+    return hits, total, LOOKS_LIKE if hits else NOTHING, cut
 
 
 def _next_step(hits: Sequence[Hit]) -> str:

@@ -9,17 +9,36 @@ from django.db import models
 from workspace.contract import Outcome, Request
 from workspace.errors import FieldError, invalid
 from workspace.kinds import KINDS, PROJECT, Kind
+from workspace.models.tags import TagsField
 
 ENTITY_TYPES = {f"ontology_{name}": kind for name, kind in KINDS.items()}
 
 # What JSON Schema calls a column; the first class that fits counts.
 TYPES: list[tuple[type[Any], dict[str, str]]] = [
     (models.DateTimeField, {"type": "string", "format": "date-time"}),
+    (models.DateField, {"type": "string", "format": "date"}),
     (models.ForeignKey, {"type": "string", "format": "uuid"}),
     (models.JSONField, {"type": "object"}),
     (models.IntegerField, {"type": "integer"}),
+    (models.FloatField, {"type": "number"}),
+    (TagsField, {"type": "array"}),
     (models.Field, {"type": "string"}),
 ]
+
+# A value that such a column takes, where it has neither a default nor choices; the first class that fits counts.
+EXAMPLES: list[tuple[type[Any], Any]] = [
+    (models.DateTimeField, "2026-03-01T09:00:00Z"),
+    (models.DateField, "2026-03-01"),
+    (models.ForeignKey, "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"),
+    (models.JSONField, {"channel": "web"}),
+    (models.IntegerField, 1),
+    (models.FloatField, 0.5),
+    (TagsField, ["web"]),
+    (models.SlugField, "website-relaunch"),
+    (models.TextField, "What it is about, in a sentence or more."),
+    (models.Field, "Website relaunch"),
+]
+EXAMPLES_BY_NAME = {"type_key": "project.business.launch"}  # every other kind has a default
 
 
 def info(request: Request) -> Outcome:
@@ -46,15 +65,26 @@ def _described(name: str, *, kind: Kind) -> dict[str, Any]:
         "maxLength": None if field.choices else field.max_length,
         **_limits(field),
         "description": field.help_text,
+        "example": _example(field),
     }
     return {word: value for word, value in told.items() if value not in (None, "", [], {})}
+
+
+def _example(field: "models.Field[Any, Any]") -> Any:
+    """Return a value that the field takes: its default, else its first choice, else one of its type."""
+    default = field.get_default() if field.has_default() else None
+    if default not in (None, "", {}, []):
+        return default
+    if field.flatchoices:
+        return field.flatchoices[0][0]
+    return EXAMPLES_BY_NAME.get(field.name) or next(value for column, value in EXAMPLES if isinstance(field, column))
 
 
 def _limits(field: "models.Field[Any, Any]") -> dict[str, Any]:
     limits: dict[str, Any] = {}
     for validator in field.validators:
         if isinstance(validator, RegexValidator):
-            limits["pattern"] = re.compile(validator.regex).pattern
+            limits["pattern"] = re.compile(validator.regex).pattern.replace(r"\Z", "$")  # \Z is Python's alone
         elif isinstance(validator, MinValueValidator):
             limits["minimum"] = validator.limit_value
         elif isinstance(validator, MaxValueValidator):

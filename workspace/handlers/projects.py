@@ -1,43 +1,117 @@
 """What only projects do."""
 
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Q
+from django.utils.text import slugify
+
 from workspace.contract import Outcome, Request
 from workspace.errors import FieldError, invalid
-from workspace.handlers import entities
-from workspace.kinds import PROJECT
-from workspace.models import Membership, Project, Role, TaskState
-from workspace.services import changes, rows
+from workspace.handlers import entities, overviews, reads, relationships, writes
+from workspace.kinds import DOCUMENT, PLAN, PROJECT, TASK, Kind
+from workspace.models import Edge, Membership, Project, Role
+from workspace.models.document import BRAIN_DUMPS, NOTES
+from workspace.services import access, changes, pages, roughly, task_events
+
+LONGEST_SLUG = 80
+
+# What onto.project.get can tell of the rows in a project: by its argument the name in the row, of which kind and in
+# which order, which of them, and how many at most.
+PARTS: dict[str, tuple[str, Kind, str, Q, int]] = {
+    "include_phases": ("phases", PLAN, "start_date", Q(), 50),
+    "include_tasks": ("tasks", TASK, "priority", Q(), 20),
+    "include_notes": ("notes", DOCUMENT, "updated", NOTES, 10),
+    "include_brain_dumps": ("brain_dumps", DOCUMENT, "updated", BRAIN_DUMPS, 5),
+}
+
+
+def get(request: Request) -> Outcome:
+    """Answer the complete project and, of what is in it, the abbreviated rows that were asked for. Raises NotFound."""
+    outcome = reads.get_row(request, kind=PROJECT)
+    if request.args.get("field") is not None:
+        return outcome
+    project: dict[str, Any] = dict(outcome.result["project"])
+    for argument, (name, kind, order, which, most) in PARTS.items():
+        if request.args.get(argument):
+            inside = kind.rows().visible_to(request.subject).filter(which, project=project["id"])
+            listing = pages.Listing.of(kind, {"sort_by": order})
+            project[name] = pages.beginning(inside, listing=listing, limit=most, at=request.at)
+    return replace(outcome, result=outcome.result | {"project": project})
 
 
 def create(request: Request) -> Outcome:
-    """Make a project with its owner and its first rows, all or none. Raises Invalid with all that is wrong."""
+    """Make a project with its owner, its first rows and how they hang together, all or none.
+
+    Open questions make nothing: they are answered. Raises Invalid with all that is wrong.
+    """
+    if questions := request.args.get("clarifications"):
+        return _asked(questions)
+    by, at = request.subject, request.at
     project, errors = _build(request)
-    sent = request.args.get("entities", [])
-    first = entities.build(sent, project=project, by=request.subject, at=request.at)
-    if errors := errors + first.errors:
+    first = entities.build(request.args.get("entities", []), project=project, by=by, at=at)
+    related = relationships.read(request.args.get("relationships", []), first.rows)
+    overview = overviews.build(request.args.get("context_document"), first, project=project, by=by, at=at)
+    if errors := errors + first.errors + related.errors + overview.errors:
         raise invalid(errors)
+    made = [*relationships.build(related, first.rows, by=by, at=at), overview.edge]
     project.save(force_insert=True)
-    Membership.objects.create(project=project, subject=request.subject, role=Role.OWNER, created_at=request.at)
+    Membership.objects.create(project=project, subject=by, role=Role.OWNER, created_at=at)
     first.save()
-    return _created(project, first)
+    task_events.add(first.of(TASK), by=by, at=at)
+    overview.document.save(force_insert=True)
+    Edge.objects.bulk_create(made)
+    counts = {kind.plural: len(first.of(kind)) + (kind is DOCUMENT) for kind in entities.KINDS.values()}
+    created = _created(request, project, counts | {"edges": len(made)})
+    return replace(created, warnings=(*first.warnings, *overview.warnings, *related.warnings))
+
+
+def delete(request: Request) -> Outcome:
+    """Mark the project deleted: all in it is gone from every op with it. Raises NotFound, Forbidden."""
+    project = access.deletable_project(subject=request.subject, id=request.args["project_id"])
+    message = "Deleted the project; no op finds it or anything in it any more, for any of its members."
+    return writes.deleted(project, kind=PROJECT, at=request.at, message=message)
+
+
+def _asked(questions: list[dict[str, Any]]) -> Outcome:
+    number = "the question" if len(questions) == 1 else f"the {len(questions)} questions"
+    message = (
+        f"Nothing was created: ask the user {number} in clarifications, then send the whole call again with what "
+        "they answered and without clarifications."
+    )
+    return Outcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
 
 
 def _build(request: Request) -> tuple[Project, list[FieldError]]:
     project = Project(created_by=request.subject, created_at=request.at, updated_at=request.at)
-    sent = request.args["project"]
-    return project, changes.assign(project, kind=PROJECT, sent=sent, at=request.at, pointer="/project")
+    sent, late = roughly.spelt_out(request.args["project"], kind=PROJECT, pointer="/project")
+    slug = slugify(sent["name"].replace("_", " "))[:LONGEST_SLUG].strip("-")
+    return project, late + changes.assign(
+        project, kind=PROJECT, sent={"slug": slug} | sent, at=request.at, pointer="/project"
+    )
 
 
-def _created(project: Project, first: entities.Entities) -> Outcome:
-    first_tasks = first.rows["task"]
-    project.task_count = len(first_tasks)
-    project.done_task_count = sum(task.state_key == TaskState.DONE for task in first_tasks)
+def _created(request: Request, project: Project, counts: dict[str, int]) -> Outcome:
     id = str(project.pk)
-    shift = {"new_context": "project", "entity_id": id, "entity_name": project.name, "entity_type": "project"}
-    result = {
-        "project": rows.whole(project, kind=PROJECT),
+    row = access.visible_row(PROJECT, subject=request.subject, id=id)  # with what it tells of the rows in it
+    made = reads.outcome(
+        row, kind=PROJECT, at=request.at, message=f"Created the project with {_told(counts)}; you are its owner."
+    )
+    more = {
         "project_id": id,
-        "counts": first.counts(),
-        "message": f"Created the project with {first.told()}; you are its owner.",
-        "context_shift": shift,
+        "counts": counts,
+        "context_shift": {
+            "new_context": "project",
+            "entity_id": id,
+            "entity_name": project.name,
+            "entity_type": "project",
+        },
     }
-    return Outcome(result=result, warnings=tuple(first.warnings), entity_id=id, entity_name=project.name)
+    return replace(made, result=made.result | more)
+
+
+def _told(counts: dict[str, int]) -> str:
+    """Return the counts in words, such as 2 tasks and 1 document."""
+    one = {kind.plural: kind.name for kind in entities.KINDS.values()} | {"edges": "edge"}
+    told = [f"{number} {one[many] if number == 1 else many}" for many, number in counts.items() if number]
+    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))

@@ -1,19 +1,31 @@
 """list, search and get of any kind."""
 
+from datetime import datetime
 from typing import Any
 
 from workspace.contract import Outcome, Request
+from workspace.errors import FieldError, invalid
 from workspace.kinds import Kind
 from workspace.models import EntityQuerySet
-from workspace.services import access, pages, rows, search
+from workspace.services import access, excerpts, pages, rows, search
 
-FILTERS = ("project_id", "state_key", "type_key")  # arguments that narrow a list to rows with exactly this value
+# Arguments that narrow a list to rows with this value, or one of these, and how the two are compared.
+FILTERS = {
+    "project_id": "exact",
+    "state_key": "exact",
+    "type_key": "exact",
+    "impact": "exact",
+    "priority": "exact",
+    "category": "iexact",
+}
 
 
 def list_rows(request: Request, *, kind: Kind) -> Outcome:
-    """Answer a page of what the subject sees, newest update first. Raises NotFound for its project_id, Invalid."""
-    page = _page(_narrowed(request, kind), request, kind=kind, after=pages.decode(request.args.get("cursor")))
-    return _listed(page, request, kind=kind, what=f"{kind.plural}, newest update first")
+    """Answer a page of what the subject sees, in the kind's order. Raises NotFound for its project_id, Invalid."""
+    listing = pages.Listing.of(kind, request.args)
+    after = pages.decode(request.args.get("cursor"), listing=listing)
+    page = _page(_narrowed(request, kind), request, listing=listing, after=after)
+    return _listed(page, request, kind=kind, what=f"{kind.plural}, {listing.order.told}")
 
 
 def search_rows(request: Request, *, kind: Kind) -> Outcome:
@@ -22,38 +34,92 @@ def search_rows(request: Request, *, kind: Kind) -> Outcome:
     Raises NotFound for its project_id, Invalid.
     """
     sought, found = search.required_words(request.args["query"]), _narrowed(request, kind)
-    after = pages.decode(request.args.get("cursor"))
+    listing = pages.Listing.of(kind, request.args)
+    after = pages.decode(request.args.get("cursor"), listing=listing)
     if not (after and after.relaxed):
-        page = _page(found.filter(search.all_of(sought, columns=kind.searched)), request, kind=kind, after=after)
+        with_all = found.filter(search.all_of(sought, columns=kind.searched))
+        page = _page(with_all, request, listing=listing, after=after)
         if page.total or len(sought) == 1:
-            return _listed(page, request, kind=kind, what=f"matching {kind.plural}, newest update first")
+            return _listed(page, request, kind=kind, what=f"matching {kind.plural}, {listing.order.told}")
     found = found.filter(search.any_of(sought, columns=kind.searched))
-    page = _page(found, request, kind=kind, after=after, relaxed=True)
+    page = _page(found, request, listing=listing, after=after, relaxed=True)
     return _listed(page, request, kind=kind, what=f"{kind.plural} with any of the words, for none has all of them")
 
 
 def get_row(request: Request, *, kind: Kind) -> Outcome:
-    """Answer the complete row. Raises NotFound."""
+    """Answer the complete row, or with `field` one of its long texts. Raises NotFound, Invalid."""
     row = access.visible_row(kind, subject=request.subject, id=request.args[kind.id_argument])
-    return outcome(row, kind=kind, message=f"The complete {kind.name}.")
+    if request.args.get("field") is not None:
+        return _part(row, request, kind=kind)
+    if "offset" in request.args:
+        message = "offset says where in one text to read on; send field with it, or leave it out."
+        raise invalid([FieldError(path="/offset", code="no_field", message=message)])
+    message = f"The complete {kind.name}."
+    return outcome(row, kind=kind, at=request.at, message=message, max_chars=max_chars(request))
 
 
-def outcome(row: Any, *, kind: Kind, message: str, warnings: tuple[str, ...] = ()) -> Outcome:
-    """Return what get, create and update answer: the complete row under its kind's name."""
-    result = {kind.name: rows.whole(row, kind=kind), "message": message}
+def max_chars(request: Request) -> int:
+    """Return how many characters of long text a get may answer."""
+    return int(request.args.get("max_chars", excerpts.DEFAULT_CHARS))
+
+
+def outcome(
+    row: Any,
+    *,
+    kind: Kind,
+    at: datetime,
+    message: str,
+    warnings: tuple[str, ...] = (),
+    max_chars: int = excerpts.DEFAULT_CHARS,
+) -> Outcome:
+    """Return what get, create and update answer: the complete row under its kind's name, its long texts cut."""
+    shown = excerpts.of_row(rows.whole(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
+    return _about(row, shown, kind=kind, message=message + cut(shown, kind=kind), warnings=warnings)
+
+
+def cut(shown: excerpts.Excerpt, *, kind: Kind, place: str = "") -> str:
+    """Return the sentence that tells which texts go on and which op reads on; nothing where none does."""
+    if not shown.cut:
+        return ""
+    return f" Cut{place}: {', '.join(shown.cut)}; {kind.path('get')} with field and offset reads on."
+
+
+def _part(row: Any, request: Request, *, kind: Kind) -> Outcome:
+    name, offset = request.args["field"], request.args.get("offset", 0)
+    whole = rows.columns(row, kind=kind)
+    shown = excerpts.of_field(whole, name, kind=kind, offset=offset, max_chars=max_chars(request))
+    until = offset + len(shown.row[name])
+    message = f"{name} of the {kind.name}, characters {offset} to {until}{'' if shown.cut else ', the end'}."
+    return _about(row, shown, kind=kind, message=message)
+
+
+def _about(row: Any, shown: excerpts.Excerpt, *, kind: Kind, message: str, warnings: tuple[str, ...] = ()) -> Outcome:
+    result = {kind.name: shown.row, "message": message}
     return Outcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
 
 
 def _narrowed(request: Request, kind: Kind) -> EntityQuerySet[Any]:
-    filters = {name: request.args[name] for name in FILTERS if request.args.get(name) is not None}
-    return kind.rows().visible_to(request.subject).filter(**filters)
+    found = kind.rows().visible_to(request.subject)
+    for name, comparison in FILTERS.items():
+        value = request.args.get(name)
+        if value not in (None, []):
+            found = found.filter(**{f"{name}__in" if isinstance(value, list) else f"{name}__{comparison}": value})
+    for name, condition in kind.filters.items():
+        if (wanted := request.args.get(name)) is not None:
+            found = found.filter(condition if wanted else ~condition)
+    return found
 
 
 def _page(
-    found: EntityQuerySet[Any], request: Request, *, kind: Kind, after: pages.Position | None, relaxed: bool = False
+    found: EntityQuerySet[Any],
+    request: Request,
+    *,
+    listing: pages.Listing,
+    after: pages.Position | None,
+    relaxed: bool = False,
 ) -> pages.Page:
     limit = request.args.get("limit", pages.DEFAULT_LIMIT)
-    return pages.read(found, kind=kind, limit=limit, after=after, relaxed=relaxed)
+    return pages.read(found, listing=listing, limit=limit, after=after, at=request.at, relaxed=relaxed)
 
 
 def _listed(page: pages.Page, request: Request, *, kind: Kind, what: str) -> Outcome:

@@ -1,27 +1,57 @@
 """create, update and delete of any kind."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from workspace.contract import Outcome, Request
 from workspace.errors import FieldError, invalid
 from workspace.handlers.reads import outcome
 from workspace.kinds import Kind
-from workspace.models import Entity, Project
-from workspace.services import access, changes, rows
+from workspace.models import Edge, Entity, Project
+from workspace.services import access, changes, merging, placement, rows
+
+# What a kind holds against a row that was assigned what was sent, beyond what its columns say.
+Check = Callable[[Entity, Mapping[str, Any]], list[FieldError]]
+
+
+class Added(Protocol):
+    """What follows from new rows of a kind."""
+
+    def __call__(self, rows: Sequence[Entity], /, *, by: str, at: datetime) -> None: ...
+
+
+class Changed(Protocol):
+    """What follows from a row of a kind, once these of its columns have changed."""
+
+    def __call__(self, row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> None: ...
+
 
 UNCHANGED = "unchanged"  # the warning of an update whose every value equals the stored one
 
 
-def create_row(request: Request, *, kind: Kind) -> Outcome:
-    """Add a row to a project. Raises NotFound and Forbidden for the project, Invalid."""
+def create_row(request: Request, *, kind: Kind, check: Check | None = None, then: Added | None = None) -> Outcome:
+    """Add a row to a project, and the edges that its arguments ask for.
+
+    Raises NotFound and Forbidden for the project and for all that it is to be linked to, Invalid.
+    """
     project = access.changeable_project(subject=request.subject, id=request.args["project_id"])
     row, errors = build(request.args, kind=kind, project=project, by=request.subject, at=request.at)
-    if errors:
+    place = placement.find(request.args, kind=kind, project_id=project.pk, subject=request.subject)
+    errors = errors + place.errors
+    if errors := errors or (check(row, request.args) if check else []):
         raise invalid(errors)
+    edges = placement.build(place, row, project_id=project.pk, subject=request.subject, at=request.at)
     row.save(force_insert=True)
-    return outcome(row, kind=kind, message=f"Created the {kind.name}.")
+    Edge.objects.bulk_create(edges)
+    if then:
+        then([row], by=request.subject, at=request.at)
+    linked = f" and {len(edges)} edge{'s' if len(edges) > 1 else ''}" if edges else ""
+    made = outcome(
+        row, kind=kind, at=request.at, message=f"Created the {kind.name}{linked}.", warnings=tuple(place.warnings)
+    )
+    return replace(made, result=made.result | placement.told(edges))
 
 
 def build(
@@ -34,26 +64,37 @@ def build(
     return row, changes.assign(row, kind=kind, sent=sent, at=at, pointer=pointer)
 
 
-def update_row(request: Request, *, kind: Kind) -> Outcome:
-    """Set the fields that were sent and no others. Raises NotFound, Forbidden, Invalid."""
+def update_row(request: Request, *, kind: Kind, check: Check | None = None, then: Changed | None = None) -> Outcome:
+    """Set the fields and ties that were sent and no others. Raises NotFound, Forbidden, Invalid."""
     row = access.changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
-    before = rows.whole(row, kind=kind)
-    if errors := changes.assign(row, kind=kind, sent=request.args, at=request.at):
+    before = rows.columns(row, kind=kind)
+    merged = merging.merge(row, kind=kind, sent=request.args)
+    errors = merged.errors + changes.assign(row, kind=kind, sent=merged.fields, at=request.at)
+    if errors := errors or (check(row, request.args) if check else []):
         raise invalid(errors)
-    changed = changes.changed(before, rows.whole(row, kind=kind))
-    if not changed:
+    changed = [name for name in changes.changed(before, rows.columns(row, kind=kind)) if name in kind.columns]
+    tied, edges = placement.change(request.args, row, kind=kind, subject=request.subject, at=request.at)
+    if not changed and not tied:
         message = f"Nothing changed: the {kind.name} has these values already."
-        return outcome(row, kind=kind, message=message, warnings=(UNCHANGED,))
+        return outcome(row, kind=kind, at=request.at, message=message, warnings=(*merged.warnings, UNCHANGED))
     row.updated_at = request.at
     row.save(update_fields=[*changed, "updated_at"])
-    return outcome(row, kind=kind, message=f"Changed {', '.join(changed)}.")
+    if then:
+        then(row, changed, by=request.subject, at=request.at)
+    message = f"Changed {', '.join([*changed, *tied])}."
+    made = outcome(row, kind=kind, at=request.at, message=message, warnings=merged.warnings)
+    return replace(made, result=made.result | placement.told(edges))
 
 
 def delete_row(request: Request, *, kind: Kind) -> Outcome:
     """Mark the row deleted: it is gone from every op, and kept in the database. Raises NotFound, Forbidden."""
     row = access.changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
-    row.deleted_at = request.at
+    return deleted(row, kind=kind, at=request.at, message=f"Deleted the {kind.name}; no op finds it any more.")
+
+
+def deleted(row: Entity, *, kind: Kind, at: datetime, message: str) -> Outcome:
+    """Mark a row deleted and return what a delete answers."""
+    row.deleted_at = at
     row.save(update_fields=["deleted_at"])
     id, name = str(row.pk), getattr(row, kind.label)
-    result = {kind.name: {"id": id}, "message": f"Deleted the {kind.name}; no op finds it any more."}
-    return Outcome(result=result, entity_id=id, entity_name=name)
+    return Outcome(result={kind.name: {"id": id}, "message": message}, entity_id=id, entity_name=name)

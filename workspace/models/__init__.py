@@ -1,21 +1,51 @@
 """The rows of the workspace."""
 
+from workspace.models.calendar_event import CalendarEvent, CalendarEventQuerySet, TaskEventKind
 from workspace.models.document import Document, DocumentState
+from workspace.models.edge import Edge, EdgeKind
 from workspace.models.entity import Entity, EntityQuerySet
+from workspace.models.goal import Goal, GoalState
 from workspace.models.membership import CHANGING_ROLES, Membership, Role
+from workspace.models.milestone import Milestone, MilestoneState, is_missed
+from workspace.models.plan import Plan, PlanState
+from workspace.models.profile import Profile
 from workspace.models.project import Project, ProjectState
-from workspace.models.task import Task, TaskState
+from workspace.models.project_calendar import CalendarColor, ProjectCalendar
+from workspace.models.requirement import Requirement
+from workspace.models.risk import Risk, RiskImpact, RiskState
+from workspace.models.task import Recurrence, Task, TaskState, is_overdue
 
 __all__ = [
     "CHANGING_ROLES",
+    "CalendarColor",
+    "CalendarEvent",
+    "CalendarEventQuerySet",
     "Document",
     "DocumentState",
+    "Edge",
+    "EdgeKind",
     "Entity",
     "EntityQuerySet",
+    "Goal",
+    "GoalState",
     "Membership",
+    "Milestone",
+    "MilestoneState",
+    "Plan",
+    "PlanState",
+    "Profile",
     "Project",
+    "ProjectCalendar",
     "ProjectState",
+    "Recurrence",
+    "Requirement",
+    "Risk",
+    "RiskImpact",
+    "RiskState",
     "Role",
     "Task",
+    "TaskEventKind",
     "TaskState",
+    "is_missed",
+    "is_overdue",
 ]

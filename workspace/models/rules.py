@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import F, Q
 
+MOST_URGENT, LEAST_URGENT = 1, 5
+
 
 def one_of(field: str, choices: type[models.TextChoices], *, name: str) -> models.CheckConstraint:
     """The field holds one of the choices."""
@@ -43,4 +45,13 @@ def stamped(field: str, *, state: str, name: str) -> models.CheckConstraint:
         condition=Q((f"{field}__isnull", False), state_key=state) | (Q((field, None)) & ~Q(state_key=state)),
         name=name,
         violation_error_message=f"{field} is set exactly while state_key is {state}.",
+    )
+
+
+def urgency(field: str, *, name: str) -> models.CheckConstraint:
+    """The priority, where there is one, is on the scale of five steps."""
+    return models.CheckConstraint(
+        condition=Q((field, None)) | Q((f"{field}__range", (MOST_URGENT, LEAST_URGENT))),
+        name=name,
+        violation_error_message=f"{field} is {MOST_URGENT} (the most urgent) to {LEAST_URGENT}.",
     )

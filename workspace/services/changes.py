@@ -1,8 +1,9 @@
 """Setting what a caller sent on a row."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 
@@ -10,7 +11,16 @@ from core import canonical
 from workspace.errors import FieldError
 from workspace.kinds import Kind
 from workspace.models import Entity
+from workspace.models.tags import TagsField
 from workspace.services import times
+
+Reader = tuple[Callable[[str], Any], str]  # raises ValueError for what is not expected
+
+READERS: dict[type, Reader] = {
+    models.DateTimeField: (times.read, times.EXPECTED),
+    models.DateField: (date.fromisoformat, times.EXPECTED_DATE),
+    models.ForeignKey: (UUID, "a UUID"),
+}
 
 
 def assign(row: Entity, *, kind: Kind, sent: Mapping[str, Any], at: datetime, pointer: str = "") -> list[FieldError]:
@@ -22,6 +32,7 @@ def assign(row: Entity, *, kind: Kind, sent: Mapping[str, Any], at: datetime, po
     errors = [error for name in named if (error := _set(row, name, sent[name], kind=kind, path=f"{pointer}/{name}"))]
     if not errors:
         errors = _out_of_order(row, kind=kind, sent=sent, pointer=pointer)
+        errors += _without_what_it_needs(row, kind=kind, sent=sent, pointer=pointer)
     stamp(row, kind=kind, at=at)
     return errors
 
@@ -44,26 +55,35 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 def _set(row: Entity, name: str, value: Any, *, kind: Kind, path: str) -> FieldError | None:
     """Set one field, unless what was sent cannot be."""
+    column = kind.model._meta.get_field(name)
     if name == "props":
         row.props = _merged(row.props, value)
-    elif name in kind.texts:
+    elif isinstance(column, TagsField):
+        setattr(row, name, _tags(getattr(row, name), value))
+    elif name in kind.may_be_blank:
         setattr(row, name, value or "")
     elif name == kind.label and not value.strip():
         return FieldError(path=path, code="blank", message=f"{name} is blank; send at least one visible character.")
-    elif value is not None and isinstance(kind.model._meta.get_field(name), models.DateTimeField):
-        return _set_time(row, name, value, path=path)
+    elif value is not None and type(column) in READERS:
+        return _set_read(row, name, value, path=path, reads=READERS[type(column)])
     else:
         setattr(row, name, value)
     return None
 
 
-def _set_time(row: Entity, name: str, text: str, *, path: str) -> FieldError | None:
+def _set_read(row: Entity, name: str, text: str, *, path: str, reads: Reader) -> FieldError | None:
+    read, expected = reads
     try:
-        setattr(row, name, times.read(text))
+        setattr(row, name, read(text))
     except ValueError:
-        message = f"{name} is no moment that can be kept; send {times.EXPECTED}."
-        return FieldError(path=path, code="impossible_time", message=message, expected=times.EXPECTED)
+        message = f"{name} is no time that can be kept; send {expected}."
+        return FieldError(path=path, code="impossible_time", message=message, expected=expected)
     return None
+
+
+def _tags(old: list[str], sent: list[str] | None) -> list[str]:
+    """Return the tags sent, each once; none sent is no change, as for all lists, and null clears them."""
+    return [] if sent is None else list(dict.fromkeys(sent)) or old
 
 
 def _merged(props: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
@@ -81,3 +101,16 @@ def _out_of_order(row: Entity, *, kind: Kind, sent: Mapping[str, Any], pointer: 
     culprit = end if end in sent else start
     message = f"{end} is before {start}; send a later {end} or an earlier {start}."
     return [FieldError(path=f"{pointer}/{culprit}", code="out_of_order", message=message)]
+
+
+def _without_what_it_needs(row: Entity, *, kind: Kind, sent: Mapping[str, Any], pointer: str) -> list[FieldError]:
+    """Clear what says nothing any more since what it needs was cleared; refuse it where it was sent."""
+    errors = []
+    for name, needed in kind.needs.items():
+        if getattr(row, needed):
+            continue
+        if sent.get(name) is not None:
+            message = f"{name} is for a {kind.name} with {needed}; send {needed} too, or leave {name} out."
+            errors.append(FieldError(path=f"{pointer}/{name}", code=f"no_{needed}", message=message))
+        setattr(row, name, None)
+    return errors

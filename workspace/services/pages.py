@@ -1,32 +1,65 @@
-"""Pages of a list: newest update first, by keyset.
+"""Pages of a list, by keyset.
 
-A keyset (the sort key of the last row, handed back as an opaque cursor) costs the same on every page and neither
+A keyset (the sort keys of the last row, handed back as an opaque cursor) costs the same on every page and neither
 repeats nor skips a row when others are inserted, as an offset does.
 """
 
 import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import date, datetime
+from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import Q
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import F, OrderBy, Q
 from django.db.models.functions import Left
 
+from core import canonical
 from workspace.errors import FieldError, Invalid, invalid
-from workspace.kinds import Kind
-from workspace.models import EntityQuerySet
+from workspace.kinds import Key, Kind, Order
+from workspace.models import Entity, EntityQuerySet
 from workspace.services import rows, times
 
 DEFAULT_LIMIT = 20
 LARGEST_LIMIT = 50  # whatever a schema allows
 
+# What a cursor says of the page it came from, and not of the list.
+_OF_THE_PAGE = ("cursor", "limit")
+
+Field = models.Field[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which list a cursor belongs to: rows of a kind in one order, narrowed by arguments."""
+
+    kind: Kind
+    order: Order
+    mark: str  # a hash of all that
+
+    @classmethod
+    def of(cls, kind: Kind, args: Mapping[str, Any] | None = None) -> "Listing":
+        """Return the listing that an op's arguments ask for."""
+        args = args or {}
+        order = kind.order(args.get("sort_by"))
+        narrowed = {name: _alike(value) for name, value in args.items() if name not in _OF_THE_PAGE}
+        asked = {name: value for name, value in narrowed.items() if value is not None and value != []}
+        mark = hashlib.sha256(canonical.dumps([kind.name, asked | {"sort_by": order.name}])).hexdigest()[:8]
+        return cls(kind, order, mark)
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The last row of a page. `relaxed` says that its search had fallen back to rows with any of the words."""
+    """The last row of a page: its values of the order's keys, and its id.
 
-    updated_at: datetime
+    `relaxed` says that its search had fallen back to rows with any of the words.
+    """
+
+    values: tuple[Any, ...]
     id: UUID
     relaxed: bool = False
 
@@ -40,53 +73,152 @@ class Page:
     next_cursor: str | None = None
 
 
-def read(found: EntityQuerySet[Any], *, kind: Kind, limit: int, after: Position | None, relaxed: bool = False) -> Page:
+def read(
+    found: EntityQuerySet[Any],
+    *,
+    listing: Listing,
+    limit: int,
+    after: Position | None,
+    at: datetime,
+    relaxed: bool = False,
+) -> Page:
     """Return the page of `found` after a position, in two queries whatever its length, or one where nothing is."""
     total = found.count()
     if not total:
         return Page(rows=[], total=0)
     limit = min(limit, LARGEST_LIMIT)
     if after:
-        found = found.filter(_beyond(after))
-    columns = found.with_context().order_by("-updated_at", "-id")
-    beginnings = {f"{name}_preview": Left(name, length + 1) for name, length in kind.texts.items()}
-    read_rows = list(columns.values(*kind.list_row, **beginnings)[: limit + 1])
+        found = found.filter(_beyond(after, listing))
+    read_rows = first(found, listing=listing, limit=limit + 1)
     shown = read_rows[:limit]
-    last = Position(shown[-1]["updated_at"], shown[-1]["id"], relaxed) if len(read_rows) > limit else None
+    last = position(shown[-1], listing=listing, relaxed=relaxed) if len(read_rows) > limit else None
     return Page(
-        rows=[rows.abbreviated(row, kind=kind) for row in shown],
+        rows=[rows.abbreviated(row, kind=listing.kind, at=at) for row in shown],
         total=total,
-        next_cursor=encode(last) if last else None,
+        next_cursor=encode(last, listing=listing) if last else None,
     )
 
 
-def encode(position: Position) -> str:
+def first(found: EntityQuerySet[Any], *, listing: Listing, limit: int) -> list[Entity]:
+    """Return the first rows in the listing's order, in one query, with what a list row needs and no more.
+
+    The rows are chosen first and dressed then, so that hints are looked up for those that are shown, and not for all
+    that are sorted.
+    """
+    kind, order = listing.kind, [*map(_sorted, listing.order.keys), OrderBy(F("pk"), descending=True)]
+    chosen = found.order_by(*order).values("pk")[:limit]
+    needed = {"id", *kind.list_row, *kind.hinted, *(key.column for key in listing.order.keys)} & kind.columns
+    beginnings = {f"{name}_preview": Left(name, length + 1) for name, length in kind.texts.items()}
+    dressed = kind.rows().filter(pk__in=chosen).with_context().annotate(**beginnings)
+    return list(dressed.only(*needed).order_by(*order))
+
+
+def beginning(found: EntityQuerySet[Any], *, listing: Listing, limit: int, at: datetime) -> list[dict[str, Any]]:
+    """Return the first rows of a listing, abbreviated, in one query: what a get tells of the rows around its own."""
+    return [rows.abbreviated(row, kind=listing.kind, at=at) for row in first(found, listing=listing, limit=limit)]
+
+
+def position(row: Entity, *, listing: Listing, relaxed: bool = False) -> Position:
+    """Return where a row stands in a listing."""
+    return Position(tuple(getattr(row, key.column) for key in listing.order.keys), row.pk, relaxed)
+
+
+def encode(position: Position, *, listing: Listing) -> str:
     """Return the position as an opaque cursor (base64url without padding)."""
-    parts = (times.write(position.updated_at), position.id.hex, "any" if position.relaxed else "all")
-    return base64.urlsafe_b64encode("|".join(parts).encode()).decode().rstrip("=")
+    values = [_written(value) for value in position.values]
+    parts = [listing.mark, int(position.relaxed), *values, position.id.hex]
+    text = json.dumps(parts, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode(cursor: str | None) -> Position | None:
-    """Return the position that a cursor stands for, None without one. Raises Invalid for anything not made here."""
+def decode(cursor: str | None, *, listing: Listing) -> Position | None:
+    """Return the position that a cursor of this listing stands for, None without one.
+
+    Raises Invalid for anything not made here, and for a cursor of another order or of other filters.
+    """
     if cursor is None:
         return None
     try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-        updated_at, id, words = text.split("|")
-        position = Position(times.read(updated_at), UUID(hex=id), words == "any")
-    except ValueError as error:
+        _, relaxed, *values, id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        columns = [_column(listing, key) for key in listing.order.keys]
+        read = tuple(_read(value, column) for value, column in zip(values, columns, strict=True))
+        position = Position(read, UUID(hex=id), bool(relaxed))
+    except (ValueError, TypeError, AttributeError, ValidationError, RecursionError) as error:
         raise _malformed() from error
-    if encode(position) != cursor:
+    if encode(position, listing=listing) != cursor:
         raise _malformed()
     return position
 
 
+def _alike(value: Any) -> Any:
+    """Return a filter so that two ways to ask for the same rows look alike."""
+    if isinstance(value, list):
+        return sorted(value, key=str)
+    return value.casefold() if isinstance(value, str) else value
+
+
 def _malformed() -> Invalid:
-    message = "cursor is not one of ours; send next_cursor of the page before unchanged, or leave it out."
+    message = (
+        "cursor does not belong to this list; send next_cursor of the page before unchanged and with the same filters "
+        "and order, or leave it out."
+    )
     return invalid([FieldError(path="/cursor", code="malformed_cursor", message=message)])
 
 
-def _beyond(position: Position) -> Q:
-    # Both halves bound updated_at, so that an index on it can begin at the position.
-    same_time = Q(updated_at=position.updated_at, id__lt=position.id)
-    return Q(updated_at__lte=position.updated_at) & (Q(updated_at__lt=position.updated_at) | same_time)
+def _column(listing: Listing, key: Key) -> Field:
+    return cast("Field", listing.kind.model._meta.get_field(key.column))
+
+
+def _written(value: Any) -> str | int | None:
+    if isinstance(value, datetime):
+        return times.write(value)
+    return value.isoformat() if isinstance(value, date) else cast("int | None", value)
+
+
+def _read(value: Any, column: Field) -> Any:
+    """Return a sort key as its column holds it. Raises ValueError, TypeError or ValidationError for no such value."""
+    if value is None and column.null:
+        return None
+    if isinstance(column, models.DateTimeField):
+        return times.read(value)
+    if isinstance(column, models.DateField):
+        return date.fromisoformat(value)
+    if type(value) is not int:
+        raise TypeError("No other column is sorted by.")
+    column.run_validators(value)
+    return value
+
+
+def _sorted(key: Key) -> OrderBy:
+    # Said for every column, for the databases differ in where they put rows without a value.
+    nulls = {"nulls_first": True} if key.none_first else {"nulls_last": True}
+    return OrderBy(F(key.column), descending=key.descending, **nulls)
+
+
+def _beyond(after: Position, listing: Listing) -> Q:
+    """Rows that come after a position: further in one key, and alike in all keys before it."""
+    keys: Sequence[Key] = (*listing.order.keys, Key("id", descending=True))
+    found, alike = Q(pk__in=[]), Q()
+    for key, value in zip(keys, (*after.values, after.id), strict=True):
+        found |= alike & _further(key, value, nullable=_column(listing, key).null)
+        alike &= _same(key, value)
+    leading, value = keys[0], after.values[0]
+    # Redundant, but a bound of the leading key alone is where an index on it can begin.
+    return found & _bound(leading, value, nullable=_column(listing, leading).null)
+
+
+def _further(key: Key, value: Any, *, nullable: bool) -> Q:
+    if value is None:
+        return Q((f"{key.column}__isnull", False)) if key.none_first else Q(pk__in=[])
+    further = Q((f"{key.column}__{'lt' if key.descending else 'gt'}", value))
+    return further | Q((key.column, None)) if nullable and not key.none_first else further
+
+
+def _same(key: Key, value: Any) -> Q:
+    return Q((f"{key.column}__isnull", True)) if value is None else Q((key.column, value))
+
+
+def _bound(key: Key, value: Any, *, nullable: bool) -> Q:
+    if nullable:
+        return Q()
+    return Q((f"{key.column}__{'lte' if key.descending else 'gte'}", value))

@@ -1,7 +1,6 @@
 """Rows as answers: abbreviated in lists, whole everywhere else. All values are JSON values."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,29 +9,44 @@ from workspace.models import Entity
 from workspace.services import times
 
 
-def whole(row: Entity, *, kind: Kind) -> dict[str, Any]:
-    """Return the complete row. A field without a value is null, so that a reader sees that it is there to be set."""
+def whole(row: Entity, *, kind: Kind, at: datetime) -> dict[str, Any]:
+    """Return the complete row as it is at that time: its columns, and the facts that are worked out of them."""
+    return columns(row, kind=kind) | _facts(row, kind.full_row, kind=kind, at=at)
+
+
+def columns(row: Entity, *, kind: Kind) -> dict[str, Any]:
+    """Return what a row holds. A field without a value is null, so that a reader sees that it is there to be set."""
     values = {name: _value(getattr(row, name)) for name in kind.full_row}
-    return values | {name: getattr(row, name) or None for name in kind.texts}
+    return values | {name: values[name] or None for name in kind.may_be_blank & values.keys()}
 
 
-def abbreviated(columns: Mapping[str, Any], *, kind: Kind) -> dict[str, Any]:
-    """Return a list row without its empty fields.
+def abbreviated(row: Entity, *, kind: Kind, at: datetime) -> dict[str, Any]:
+    """Return a list row as of a time, without its empty fields; false and 0 are not empty.
 
-    `columns` holds those of `kind.list_row` and the beginning of each text: one character more than its preview has,
-    so that it is known whether the preview is cut.
+    The row has, beside what `kind.list_row` names, the beginning of each text as <name>_preview: one character more
+    than is shown, so that it is known whether it is cut.
     """
-    values = {name: _value(columns[name]) for name in kind.list_row}
+    values = {name: _value(getattr(row, name)) for name in kind.list_row}
     for name, length in kind.texts.items():
-        values[f"{name}_preview"] = _preview(columns[f"{name}_preview"], length)
-    return {name: value for name, value in values.items() if value is not None}
+        beginning = getattr(row, f"{name}_preview")
+        fits = name in kind.concise and len(beginning) <= length
+        values[name if fits else f"{name}_preview"] = _preview(beginning, length)
+    values |= _facts(row, kind.list_row, kind=kind, at=at)
+    return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def _preview(beginning: str, length: int) -> str | None:
-    return (beginning[:length] + "…" if len(beginning) > length else beginning) or None
+def _facts(row: Entity, names: tuple[str, ...], *, kind: Kind, at: datetime) -> dict[str, Any]:
+    held = {name: getattr(row, name) for name in names}
+    return {name: fact(held, at) for name, fact in kind.facts.items()}
+
+
+def _preview(beginning: str, length: int) -> str:
+    return beginning[:length] + "…" if len(beginning) > length else beginning
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, datetime):
         return times.write(value)
+    if isinstance(value, date):
+        return value.isoformat()
     return str(value) if isinstance(value, UUID) else value

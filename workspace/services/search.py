@@ -1,13 +1,14 @@
 """Finding rows of one kind by the words of their text."""
 
 import operator
-import re
 from functools import reduce
 
 from django.db import connection
 from django.db.models import Q
+from django.db.models.lookups import GreaterThan
 
 from workspace.errors import FieldError, invalid
+from workspace.services.matching import WordsIn
 
 
 def required_words(query: str) -> list[str]:
@@ -39,8 +40,6 @@ def _anywhere(word: str, columns: tuple[str, ...]) -> Q:
 
 
 def _contains(column: str, word: str) -> Q:
-    # Django escapes %, _ and \ for icontains. SQLite's LIKE folds the case of ASCII only; its REGEXP is Python's re,
-    # which folds all of Unicode and is slower, so it is kept for the words that need it.
-    if connection.vendor == "sqlite" and not word.isascii():
-        return Q((f"{column}__iregex", re.escape(word)))
-    return Q((f"{column}__icontains", word))
+    if connection.vendor == "sqlite":
+        return Q(GreaterThan(WordsIn(column, [word]), 0))
+    return Q((f"{column}__icontains", word))  # the same rule; Django escapes %, _ and \

@@ -1,10 +1,10 @@
 """A few words of the text around what was found."""
 
-import re
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from workspace.kinds import KINDS
+from workspace.services.matching import folded
 from workspace.services.ranking import Hit
 
 LENGTH = 160  # characters
@@ -30,7 +30,8 @@ def snippet(texts: Sequence[str], words: Sequence[str]) -> str:
     Runs of white space become one space; an ellipsis marks where the text goes on.
     """
     for text in texts:
-        places = [found.start() for word in words if (found := re.search(re.escape(word), text, re.IGNORECASE))]
+        there = folded(text)
+        places = [place for word in words if (place := there.find(folded(word))) >= 0]
         if places:
             return _cut(text, max(0, min(places) - BEFORE))
     return next((_cut(text, 0) for text in texts if text.strip()), "")

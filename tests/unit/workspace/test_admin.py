@@ -8,10 +8,38 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
-from workspace.models import Document, Membership, Project, Task
+from tests.factories import (
+    MADE_AT,
+    DocumentFactory,
+    EdgeFactory,
+    EventFactory,
+    GoalFactory,
+    MembershipFactory,
+    MilestoneFactory,
+    PlanFactory,
+    ProjectCalendarFactory,
+    ProjectFactory,
+    RequirementFactory,
+    RiskFactory,
+    TaskFactory,
+)
+from workspace.kinds import CALENDAR, EVENT, KINDS
+from workspace.models import Document, Edge, Membership, Profile, Project, Risk, Task
+from workspace.services import tree
 
-MODELS = ["project", "task", "document", "membership"]
+IN_PROJECT = {
+    "task": TaskFactory,
+    "document": DocumentFactory,
+    "goal": GoalFactory,
+    "plan": PlanFactory,
+    "milestone": MilestoneFactory,
+    "risk": RiskFactory,
+    "requirement": RequirementFactory,
+    "calendarevent": EventFactory,
+    "projectcalendar": ProjectCalendarFactory,
+}
+ENTITIES = {"project": ProjectFactory, **IN_PROJECT}
+MODELS = [*ENTITIES, "edge", "membership"]
 NO_MEMBERS = {"memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}
 
 
@@ -20,10 +48,10 @@ def page(name: str, *args: object) -> str:
 
 
 def one_of_each() -> dict[str, Any]:
-    task = TaskFactory()
-    document = DocumentFactory(project=task.project, title="Task list")
+    project = ProjectFactory()
+    rows = {name: make(project=project) for name, make in {**IN_PROJECT, "edge": EdgeFactory}.items()}
     member = Membership.objects.get()
-    return {"project": task.project_id, "task": task.pk, "document": document.pk, "membership": member.pk}
+    return {"project": project.pk, **{name: row.pk for name, row in rows.items()}, "membership": member.pk}
 
 
 def post(client: Client, url: str, **data: Any) -> Any:
@@ -38,26 +66,28 @@ def test_lists_open_search_and_filter(admin_client: Client, model: str) -> None:
     for query in ({}, {"q": "Task"}, {"q": str(ids[model])}, {"q": "%_'"}, {"deleted_at__isempty": "0"}):
         assert admin_client.get(page(f"{model}_changelist"), query).status_code == 200
     assert admin_client.get(page(f"{model}_change", ids[model])).status_code == 200
-    assert admin_client.get(page(f"{model}_add")).status_code == 200
+    assert admin_client.get(page(f"{model}_add")).status_code == (403 if model == "edge" else 200)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_list_costs_the_same_however_long(admin_client: Client, model: str, django_assert_max_num_queries: Any) -> None:
-    for task in TaskFactory.create_batch(20):
-        DocumentFactory(project=task.project)
+    for project in ProjectFactory.create_batch(20):
+        for make in (*IN_PROJECT.values(), EdgeFactory):
+            make(project=project)
 
     with django_assert_max_num_queries(6):  # session, user, count, rows
         admin_client.get(page(f"{model}_changelist"))
 
 
-def test_list_of_documents_reads_no_content(admin_client: Client) -> None:
-    DocumentFactory(content="canary")
+@pytest.mark.parametrize(("model", "column"), [("document", "content"), ("project", "context")])
+def test_list_leaves_the_longest_text_to_the_page(admin_client: Client, model: str, column: str) -> None:
+    ENTITIES[model](**{column: "canary"})
 
     with CaptureQueriesContext(connection) as queries:
-        admin_client.get(page("document_changelist"))
+        admin_client.get(page(f"{model}_changelist"))
 
-    assert any("workspace_document" in query["sql"] for query in queries)
-    assert not any('"workspace_document"."content"' in query["sql"] for query in queries)
+    assert any(f"workspace_{model}" in query["sql"] for query in queries)
+    assert not any(f'"workspace_{model}"."{column}"' in query["sql"] for query in queries)
 
 
 def test_document_page_shows_and_keeps_the_content(admin_client: Client) -> None:
@@ -80,9 +110,7 @@ def test_nothing_is_deleted_for_good(admin_client: Client, model: str) -> None:
     assert admin_client.post(page(f"{model}_delete", ids[model]), {"post": "yes"}).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("model", "make"), [("task", TaskFactory), ("project", ProjectFactory), ("document", DocumentFactory)]
-)
+@pytest.mark.parametrize(("model", "make"), ENTITIES.items(), ids=ENTITIES)
 def test_delete_action_is_soft_and_can_be_taken_back(admin_client: Client, model: str, make: Any) -> None:
     row = make()
     url, chosen = page(f"{model}_changelist"), {"_selected_action": [str(row.pk)]}
@@ -101,7 +129,7 @@ def test_saving_stamps_what_services_own(admin_client: Client) -> None:
     task = TaskFactory(title="Old")
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
 
-    answer = post(admin_client, page("task_change", task.pk), **form, state_key="done")
+    answer = post(admin_client, page("task_change", task.pk), **form, duration_minutes=60, state_key="done")
 
     task.refresh_from_db()
     assert answer.status_code == 302
@@ -135,7 +163,8 @@ def test_wrong_values_are_told_in_a_sentence(admin_client: Client, wrong: dict[s
     task = TaskFactory()
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "state_key": "todo"}
 
-    answer = post(admin_client, page("task_change", task.pk), **(form | {"priority": 3, "props": "{}"} | wrong))
+    form |= {"priority": 3, "duration_minutes": 60, "props": "{}"}
+    answer = post(admin_client, page("task_change", task.pk), **(form | wrong))
 
     assert answer.status_code == 200
     assert sentence in answer.content.decode()
@@ -146,3 +175,239 @@ def test_project_page_shows_its_members(admin_client: Client) -> None:
     member = MembershipFactory(subject="someone-in-it")
 
     assert "someone-in-it" in admin_client.get(page("project_change", member.project_id)).content.decode()
+
+
+def test_saving_stamps_a_risk_by_its_own_column(admin_client: Client) -> None:
+    risk = RiskFactory()
+    form = {"project": risk.project_id, "title": "New", "type_key": risk.type_key, "impact": "high", "props": "{}"}
+
+    post(admin_client, page("risk_change", risk.pk), **form, state_key="mitigated", probability=0.5)
+
+    row = Risk.objects.get()
+    assert (row.state_key, row.impact, row.probability) == ("mitigated", "high", 0.5)
+    assert row.mitigated_at == row.updated_at
+
+
+def test_a_documents_place_is_shown_and_not_offered(admin_client: Client) -> None:
+    parent = DocumentFactory(title="Above")
+    document = DocumentFactory(project=parent.project, parent=parent)
+    url = page("document_change", document.pk)
+    form = {"title": "New", "type_key": document.type_key, "state_key": "draft", "props": "{}"}
+
+    content = admin_client.get(url).content.decode()
+    assert "Above" in content
+    for name in ("parent", "position", "project"):
+        assert f"field-{name}" in content
+        assert f'name="{name}' not in content
+    post(admin_client, url, **form, project=ProjectFactory().pk, parent=document.pk, position=7)
+
+    row = Document.objects.get(pk=document.pk)
+    assert (row.title, row.project_id, row.parent_id, row.position) == ("New", parent.project_id, parent.pk, 0)
+
+
+def test_saving_a_document_leaves_it_where_it_was_moved_meanwhile(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = DocumentFactory()
+    parent = DocumentFactory(project=document.project)
+    form = {"title": "New", "type_key": document.type_key, "state_key": "draft", "props": "{}"}
+    hold = tree.hold
+
+    def moved_before(project_id: Any) -> Project:
+        Document.objects.filter(pk=document.pk).update(parent=parent, position=0)
+        return hold(project_id)
+
+    monkeypatch.setattr(tree, "hold", moved_before)
+    post(admin_client, page("document_change", document.pk), **form)
+
+    row = Document.objects.get(pk=document.pk)
+    assert (row.title, row.parent_id) == ("New", parent.pk)
+
+
+def test_a_document_made_in_the_admin_is_the_last_at_the_root(admin_client: Client) -> None:
+    first = DocumentFactory()
+    form = {"title": "New", "type_key": first.type_key, "state_key": "draft", "props": "{}"}
+
+    post(admin_client, page("document_add"), **form, project=first.project_id)
+
+    row = Document.objects.get(title="New")
+    assert (row.parent_id, row.position, row.project.tree_version) == (None, 1, 1)
+
+
+def test_documents_are_deleted_with_those_below_and_restored_to_the_root_without_their_parent(
+    admin_client: Client,
+) -> None:
+    above = DocumentFactory()
+    below = DocumentFactory(project=above.project, parent=above)
+    url = page("document_changelist")
+
+    deleted = admin_client.post(url, {"action": "delete_softly", "_selected_action": [above.pk]}, follow=True)
+    restored = admin_client.post(url, {"action": "restore", "_selected_action": [below.pk]}, follow=True)
+
+    assert "2 deleted." in deleted.content.decode()
+    assert "1 restored. 1 of them at the root" in restored.content.decode()
+    row = Document.objects.get(deleted_at=None)
+    assert (row.pk, row.parent_id, row.position) == (below.pk, None, 0)
+
+
+def test_saving_a_project_keeps_the_version_of_its_tree(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ProjectFactory()
+    form = {"name": "New", "type_key": project.type_key, "state_key": "active", "props": "{}", **NO_MEMBERS}
+    hold = tree.hold
+
+    def changed_before(project_id: Any) -> Project:
+        Project.objects.update(tree_version=5)
+        return hold(project_id)
+
+    monkeypatch.setattr(tree, "hold", changed_before)
+    post(admin_client, page("project_change", project.pk), **form)
+
+    row = Project.objects.get()
+    assert (row.name, row.tree_version) == ("New", 5)
+
+
+@pytest.mark.parametrize("model", ENTITIES)
+def test_what_services_own_is_shown_and_not_offered(admin_client: Client, model: str) -> None:
+    content = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)).content.decode()
+
+    for name in ("created_by", "created_at", "updated_at", "deleted_at"):
+        assert f"field-{name}" in content
+        assert f'name="{name}' not in content
+
+
+@pytest.mark.parametrize("model", ENTITIES)
+def test_a_page_begins_with_what_names_the_row(admin_client: Client, model: str) -> None:
+    content = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)).content.decode()
+
+    kind = {"calendarevent": EVENT, "projectcalendar": CALENDAR}.get(model) or KINDS[model]
+    label = content.index(f'name="{kind.label}"')
+    others = [name for name in kind.fields if name != kind.label and f"field-{name}" in content]
+    assert others
+    assert all(label < content.index(f"field-{name.removesuffix('_id')}") for name in others)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_page_tells_the_form_of_a_type_key(admin_client: Client, model: str) -> None:
+    content = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)).content.decode()
+
+    assert f"{model}.&lt;" in content
+
+
+def test_an_edge_is_listed_as_a_sentence_and_its_page_tells_all(admin_client: Client) -> None:
+    edge = EdgeFactory()
+
+    listed = admin_client.get(page("edge_changelist")).content.decode()
+    shown = admin_client.get(page("edge_change", edge.pk)).content.decode()
+
+    assert str(edge) in listed
+    assert [field.name for field in Edge._meta.fields if f"field-{field.name}" not in shown] == []
+
+
+def test_edges_are_found_by_an_end_and_not_changed(admin_client: Client) -> None:
+    edge = EdgeFactory()
+
+    assert str(edge.pk) in admin_client.get(page("edge_changelist"), {"q": str(edge.src_id)}).content.decode()
+    assert admin_client.post(page("edge_change", edge.pk), {"rel": "blocks"}).status_code == 403
+    assert Edge.objects.get().rel == "depends_on"
+
+
+def test_saving_a_task_brings_its_events_in_step(admin_client: Client) -> None:
+    task = TaskFactory(title="Old")
+    form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
+    due = {"due_at_0": "2026-03-05", "due_at_1": "17:00", "duration_minutes": 60, "state_key": "todo"}
+
+    post(admin_client, page("task_change", task.pk), **form, **due)
+
+    assert [str(event) for event in task.events.all()] == ["Due: New"]
+
+
+def test_event_of_a_task_date_shows_and_does_not_offer_what_the_task_says(admin_client: Client) -> None:
+    task = TaskFactory()
+    event = EventFactory(task=task, project=task.project, task_event_kind="due")
+
+    form = admin_client.get(page("calendarevent_change", event.pk)).context["adminform"].form
+
+    assert not {"title", "start_at", "end_at", "project", "recurrence"} & set(form.fields)
+    assert {"description", "location", "time_zone"} <= set(form.fields)
+
+
+@pytest.mark.parametrize("action", ["delete_softly", "restore"])
+def test_event_of_a_task_date_comes_and_goes_with_the_date_alone(admin_client: Client, action: str) -> None:
+    task = TaskFactory()
+    deleted_at = MADE_AT if action == "restore" else None
+    event = EventFactory(task=task, project=task.project, task_event_kind="due", deleted_at=deleted_at)
+
+    admin_client.post(page("calendarevent_changelist"), {"action": action, "_selected_action": [str(event.pk)]})
+
+    event.refresh_from_db()
+    assert event.deleted_at == deleted_at
+
+
+def test_restoring_what_has_been_replaced_is_refused_in_a_sentence(admin_client: Client) -> None:
+    gone = ProjectCalendarFactory(deleted_at=MADE_AT)
+    ProjectCalendarFactory(project=gone.project)
+
+    chosen = {"action": "restore", "_selected_action": [str(gone.pk)]}
+    answer = admin_client.post(page("projectcalendar_changelist"), chosen, follow=True)
+
+    gone.refresh_from_db()
+    assert "Nothing was restored" in answer.content.decode()
+    assert gone.deleted_at is not None
+
+
+@pytest.mark.parametrize("wrong", [{"time_zone": "Mars/Base"}, {"attendees": '{"a": 1}'}, {"subject": "both"}])
+def test_event_that_could_not_be_shown_is_refused(admin_client: Client, wrong: dict[str, str]) -> None:
+    event = EventFactory()
+    form = {"project": event.project_id, "title": "New", "time_zone": "UTC", "props": "{}", "attendees": "[]"}
+    times = {"start_at_0": "2026-03-02", "start_at_1": "09:00", "end_at_0": "2026-03-02", "end_at_1": "10:00"}
+
+    answer = post(admin_client, page("calendarevent_change", event.pk), **(form | times | wrong))
+    event.refresh_from_db()
+    assert (answer.status_code, event.title) == (200, event.title)
+    assert event.title != "New"
+
+    post(admin_client, page("calendarevent_change", event.pk), **form, **times)
+    event.refresh_from_db()
+    assert event.title == "New"
+
+
+PROFILE = {"subject": "mira", "name": "Mira", "time_zone": "Europe/Berlin", "preferences": "{}"}
+HOURS = '{"monday": ["09:00-12:00"]}'
+
+
+def test_profile_is_made_changed_and_erased_in_the_admin(admin_client: Client) -> None:
+    post(admin_client, page("profile_add"), **PROFILE, working_hours=HOURS)
+    made = Profile.objects.get()
+    Profile.objects.update(updated_at=MADE_AT)
+
+    post(admin_client, page("profile_change", made.pk), **PROFILE | {"name": "Mira B."}, working_hours=HOURS)
+    changed = Profile.objects.get()
+    listed = admin_client.get(page("profile_changelist"), {"q": "mira"}).content.decode()
+    admin_client.post(page("profile_delete", made.pk), {"post": "yes"})
+
+    assert (made.subject, made.working_hours) == ("mira", {"monday": ["09:00-12:00"]})
+    assert changed.name == "Mira B."
+    assert changed.updated_at > MADE_AT
+    assert "Europe/Berlin" in listed
+    assert not Profile.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"time_zone": "Berlin"}, "IANA name"),
+        ({"working_hours": '{"monday": ["17:00-09:00"]}'}, "must end after it begins"),
+        ({"working_hours": '{"someday": []}'}, "JSON object"),
+        ({"working_hours": None}, "JSON object"),
+        ({"preferences": "[]"}, "JSON object"),
+        ({"subject": None}, "required"),
+    ],
+)
+def test_profile_that_could_not_be_read_is_refused_in_a_sentence(
+    admin_client: Client, sent: dict[str, Any], said: str
+) -> None:
+    answer = post(admin_client, page("profile_add"), **{**PROFILE, "working_hours": HOURS, **sent})
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert not Profile.objects.exists()

@@ -6,10 +6,35 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
+from tests.unit.workspace import forest
 from tests.unit.workspace.calls import call
-from workspace import demo, demo_documents, demo_tasks
+from workspace import demo, relations
+from workspace.demo import edges as demo_edges
 from workspace.errors import Forbidden, NotFound
-from workspace.models import Document, DocumentState, Membership, Project, Role, Task, TaskState
+from workspace.kinds import KINDS
+from workspace.models import (
+    CalendarEvent,
+    Document,
+    DocumentState,
+    Edge,
+    EdgeKind,
+    GoalState,
+    Membership,
+    MilestoneState,
+    PlanState,
+    Profile,
+    Project,
+    ProjectCalendar,
+    ProjectState,
+    Recurrence,
+    RiskImpact,
+    RiskState,
+    Role,
+    Task,
+    TaskState,
+)
+from workspace.relations import Rel, Relation
+from workspace.services import task_events
 
 AT = datetime(2026, 3, 2, 23, 59, 59, 123_456, tzinfo=UTC)
 
@@ -19,13 +44,33 @@ def loaded(db: None) -> dict[str, int]:
     return demo.load(at=AT)
 
 
+ADDED = {
+    "projects": 5,
+    "memberships": 7,
+    "profiles": 2,
+    "tasks": 60,
+    "documents": 16,
+    "goals": 7,
+    "plans": 8,
+    "milestones": 9,
+    "risks": 8,
+    "requirements": 8,
+    "events": 12,
+    "calendars": 1,
+    "edges": 50,
+}
+MODELS = (*(kind.model for kind in KINDS.values()), Membership, Profile, CalendarEvent, ProjectCalendar, Edge)
+
+
 def rows() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in (Project, Membership, Task, Document)]
+    return [list(model._default_manager.order_by("pk").values()) for model in MODELS]
 
 
-def test_load_adds_two_projects_a_shared_one_with_tasks_and_documents(loaded: dict[str, int]) -> None:
-    assert loaded == {"projects": 2, "memberships": 3, "tasks": 20, "documents": 6}
-    assert [len(rows) for rows in rows()] == [2, 3, 20, 6]
+def test_load_adds_projects_and_what_lies_in_them(loaded: dict[str, int]) -> None:
+    assert loaded == ADDED
+    assert CalendarEvent.objects.filter(task_event_kind="").count() == ADDED["events"]  # task dates have theirs beside
+    kept = {model: len(each) for model, each in zip(MODELS, rows(), strict=True) if model is not CalendarEvent}
+    assert sorted(kept.values()) == sorted(number for name, number in ADDED.items() if name != "events")
 
 
 def test_load_again_changes_nothing(loaded: dict[str, int]) -> None:
@@ -54,7 +99,7 @@ def test_load_adds_only_what_is_missing(loaded: dict[str, int]) -> None:
     Task.objects.filter(pk=demo.DEMO_TASK_ID).delete()  # as if a later release had brought it
     Document.objects.all().delete()
 
-    assert demo.load(at=AT) == {"projects": 0, "memberships": 0, "tasks": 1, "documents": 6}
+    assert demo.load(at=AT) == dict.fromkeys(ADDED, 0) | {"tasks": 1, "documents": ADDED["documents"]}
 
 
 def test_demo_subject_owns_the_newest_project(loaded: dict[str, int]) -> None:
@@ -63,6 +108,21 @@ def test_demo_subject_owns_the_newest_project(loaded: dict[str, int]) -> None:
         assert newest.pk == UUID(demo.DEMO_PROJECT_ID)
 
     assert Membership.objects.get(project=newest, role=Role.OWNER).subject == demo.DEMO_SUBJECT
+
+
+def test_demo_subject_lives_where_the_clocks_change(loaded: dict[str, int]) -> None:
+    result = call("get_user_profile", subject=demo.DEMO_SUBJECT).result
+
+    assert result["profile"]["time_zone"] == "Europe/Berlin"
+    assert result["message"].startswith("The user's profile.")
+
+
+def test_load_leaves_a_profile_that_was_made_for_the_demo_subject(db: None) -> None:
+    Profile.objects.create(subject=demo.DEMO_SUBJECT, time_zone="Asia/Tokyo")
+
+    demo.load(at=AT)
+
+    assert Profile.objects.get(subject=demo.DEMO_SUBJECT).time_zone == "Asia/Tokyo"
 
 
 def test_demo_tasks_are_in_the_demo_project(loaded: dict[str, int]) -> None:
@@ -83,13 +143,89 @@ def test_demo_ids_are_those_of_the_catalogs_examples() -> None:
     assert demo.DEMO_TASK_TO_DELETE_ID == "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b02"
     assert demo.DEMO_DOCUMENT_ID == "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a01"
     assert demo.DEMO_DOCUMENT_TO_DELETE_ID == "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a02"
+    assert demo.DEMO_PROJECT_TO_DELETE_ID == "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a09"
 
 
-@pytest.mark.parametrize("shipped", [demo_tasks, demo_documents], ids=["tasks", "documents"])
-def test_demo_numbers_are_given_once(shipped: Any) -> None:
-    numbers = [row.number for row in (*shipped.WEBSITE, *shipped.KITCHEN)]
+@pytest.mark.parametrize(
+    ("kind", "id"),
+    [
+        ("goal", "5a1c7e80-2b3d-4f60-8a91-c0de1a7b4c"),
+        ("plan", "6b2d8f91-3c4e-4a71-9ba2-d1ef2b8c5d"),
+        ("milestone", "7c3e9fa2-4d5f-4b82-8cb3-e2f03c9d6e"),
+        ("risk", "8d4fa0b3-5e6a-4c93-9dc4-f3a14dae7f"),
+        ("requirement", "9e5ab1c4-6f7b-4da4-8ed5-a4b25ebf8a"),
+    ],
+)
+def test_rows_one_and_two_of_each_kind_are_in_the_newest_project(loaded: dict[str, int], kind: str, id: str) -> None:
+    model: Any = KINDS[kind].model
+
+    assert model.objects.filter(pk__in=[f"{id}01", f"{id}02"], project=demo.DEMO_PROJECT_ID).count() == 2
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_edges_one_and_two_are_in_the_newest_project(loaded: dict[str, int], number: int) -> None:
+    edge = Edge.objects.get(pk=f"af6bc2d5-7a8c-4eb5-9fe6-b5c36fca9b{number:02}")
+
+    assert str(edge.project_id) == demo.DEMO_PROJECT_ID
+
+
+@pytest.mark.parametrize("kind", demo.IN_PROJECTS)
+def test_demo_numbers_are_given_once(kind: str) -> None:
+    numbers = [row.number for rows in demo.IN_PROJECTS[kind].values() for row in rows]
 
     assert len(numbers) == len(set(numbers))
+
+
+def test_demo_edge_numbers_are_given_once() -> None:
+    numbers = [edge[0] for edges in demo_edges.ROWS.values() for edge in edges]
+
+    assert len(numbers) == len(set(numbers))
+
+
+def test_demo_edges_are_stored_as_linking_would_store_them(loaded: dict[str, int]) -> None:
+    for edge in Edge.objects.all():
+        src_kind, dst_kind = EdgeKind(edge.src_kind), EdgeKind(edge.dst_kind)
+        assert relations.normalise(src_kind, edge.rel, dst_kind) == Relation(src_kind, Rel(edge.rel), dst_kind)
+
+
+def test_demo_edges_join_rows_of_their_own_project(loaded: dict[str, int]) -> None:
+    for edge in Edge.objects.all():
+        for kind, id in ((edge.src_kind, edge.src_id), (edge.dst_kind, edge.dst_id)):
+            row: Any = KINDS[kind].model._default_manager.get(pk=id)
+            assert (row.pk if kind == "project" else row.project_id) == edge.project_id, edge
+
+
+def test_demo_subtasks_are_in_the_project_of_their_task(loaded: dict[str, int]) -> None:
+    subtasks = Task.objects.exclude(parent_task=None).select_related("parent_task")
+
+    assert {task.project_id == task.parent_task.project_id for task in subtasks if task.parent_task} == {True}
+
+
+def test_demo_documents_lie_in_trees(loaded: dict[str, int]) -> None:
+    website = forest.dense(Project.objects.get(pk=demo.DEMO_PROJECT_ID))
+
+    assert list(website) == ["Tone guide", "Launch day runbook", "Decisions of the weekly round"]
+    assert website["Tone guide"] == {
+        "Pricing page, wording for legal": {},
+        "What visitors ask first": {"Words that search engines know us by": {}},
+    }
+    for project in Project.objects.all():
+        forest.dense(project)
+
+
+def test_load_again_puts_what_is_missing_beside_what_people_made(loaded: dict[str, int]) -> None:
+    project = Project.objects.get(pk=demo.DEMO_PROJECT_ID)
+    Document.objects.filter(title__in=["Words that search engines know us by", "Hosting comparison"]).delete()
+    visitors = Document.objects.get(title="What visitors ask first")  # under which the first of them lay
+    call("delete_onto_document", subject=demo.DEMO_SUBJECT, document_id=str(visitors.pk))
+    mine = {"project_id": str(project.pk), "title": "Mine", "parent_title": "Launch day runbook"}
+    call("create_onto_document", subject=demo.DEMO_SUBJECT, **mine)
+
+    assert demo.load(at=AT)["documents"] == 2
+
+    tree = forest.dense(project)
+    assert list(tree["Launch day runbook"]) == ["Mine", "Hosting comparison"]
+    assert list(tree)[-1] == "Words that search engines know us by"
 
 
 def test_demo_has_every_state_and_priority_and_what_is_overdue(loaded: dict[str, int]) -> None:
@@ -101,38 +237,112 @@ def test_demo_has_every_state_and_priority_and_what_is_overdue(loaded: dict[str,
     assert tasks.filter(due_at=None).exists()
 
 
+@pytest.mark.parametrize(
+    ("kind", "column", "values"),
+    [
+        ("project", "state_key", ProjectState),
+        ("goal", "state_key", GoalState),
+        ("plan", "state_key", PlanState),
+        ("milestone", "state_key", MilestoneState),
+        ("risk", "state_key", RiskState),
+        ("risk", "impact", RiskImpact),
+    ],
+)
+def test_demo_has_every_value_of_a_closed_set(loaded: dict[str, int], kind: str, column: str, values: Any) -> None:
+    stored = KINDS[kind].model._default_manager.values_list(column, flat=True)
+
+    assert set(stored) == set(values.values)
+
+
+def test_demo_tasks_recur_in_every_rhythm_and_have_details(loaded: dict[str, int]) -> None:
+    assert set(Task.objects.values_list("recurrence", flat=True)) == {"", *Recurrence.values}
+    assert Task.objects.exclude(details="").count() >= 5
+
+
+def test_demo_has_notes_with_a_category_and_brain_dumps_with_a_summary(loaded: dict[str, int]) -> None:
+    notes = Document.objects.filter(type_key="document.note")
+    dumps = Document.objects.filter(type_key="document.brain_dump")
+
+    assert notes.exists()
+    assert dumps.exists()
+    assert not notes.filter(category="").exists()
+    assert not dumps.filter(ai_summary="").exists()
+    assert not dumps.filter(operation_count=None).exists()
+
+
 def test_demo_has_documents_in_every_state(loaded: dict[str, int]) -> None:
     assert set(Document.objects.values_list("state_key", flat=True)) == set(DocumentState.values)
     assert not Document.objects.filter(content="").exists()
 
 
 def test_demo_rows_pass_the_models_own_checks(loaded: dict[str, int]) -> None:
-    for model in (Project, Membership, Task, Document):
-        for row in model.objects.all():
+    for model in MODELS:
+        for row in model._default_manager.all():
             row.full_clean()
 
 
 def test_demo_times_are_past_where_they_tell_what_happened(loaded: dict[str, int]) -> None:
-    for row in (*Project.objects.all(), *Task.objects.all(), *Document.objects.all()):
-        assert row.created_at <= row.updated_at < AT
-        assert getattr(row, "completed_at", None) is None or row.completed_at < AT
-        assert row.deleted_at is None
+    made = {project.pk: project.created_at for project in Project.objects.all()}
+    for kind in KINDS.values():
+        for row in kind.rows():
+            assert made.get(getattr(row, "project_id", None), row.created_at) <= row.created_at, row
+            assert row.created_at <= row.updated_at < AT
+            ended = getattr(row, kind.stamp[1]) if kind.stamp else None
+            assert ended is None or ended < AT
+            assert row.deleted_at is None
+
+
+def test_demo_tasks_have_the_events_of_their_dates(loaded: dict[str, int]) -> None:
+    before = list(CalendarEvent.objects.order_by("pk").values())
+
+    task_events.sync(list(Task.objects.all()), by=demo.DEMO_SUBJECT, at=AT)
+
+    assert list(CalendarEvent.objects.order_by("pk").values()) == before
+    assert set(CalendarEvent.objects.values_list("task_event_kind", flat=True)) >= {"", "start", "due"}
+
+
+def test_demo_events_come_again_in_every_rhythm_and_take_hours_or_days(loaded: dict[str, int]) -> None:
+    events = CalendarEvent.objects.filter(task_event_kind="")
+
+    assert set(events.values_list("recurrence", flat=True)) == {"", *Recurrence.values}
+    assert events.filter(start_date=None).exists()
+    assert events.exclude(start_date=None).exists()
+    assert events.exclude(task=None).exists()
+
+
+def test_demo_calendars_are_the_subjects_own(loaded: dict[str, int]) -> None:
+    answer = call("list_calendar_events", subject=demo.DEMO_COLLEAGUE, at=AT, calendar_id="primary").result
+
+    assert [row["title"] for row in answer["events"]] == ["Parents' evening"]
+    assert str(ProjectCalendar.objects.get().project_id) == demo.DEMO_PROJECT_ID
 
 
 def test_colleague_sees_the_shared_project_without_changing_it(loaded: dict[str, int]) -> None:
     as_colleague = {"subject": demo.DEMO_COLLEAGUE}
 
-    assert call("list_onto_projects", **as_colleague).result["total"] == 1
+    assert call("list_onto_projects", **as_colleague).result["total"] == 2
     with pytest.raises(Forbidden):
         call("update_onto_project", **as_colleague, project_id=demo.DEMO_PROJECT_ID, name="Ours")
     with pytest.raises(NotFound):
         call("get_onto_project_details", **as_colleague, project_id=demo.DEMO_OTHER_PROJECT_ID)
 
 
+def test_demo_subject_changes_what_the_colleague_shares(loaded: dict[str, int]) -> None:
+    shared = Project.objects.exclude(created_by=demo.DEMO_SUBJECT).get()
+    as_editor = {"subject": demo.DEMO_SUBJECT, "project_id": str(shared.pk)}
+
+    listed = call("list_onto_projects", subject=demo.DEMO_SUBJECT).result["projects"]
+
+    assert str(shared.pk) in {project["id"] for project in listed}
+    assert call("update_onto_project", **as_editor, name="Ours").result["project"]["name"] == "Ours"
+
+
 @pytest.mark.parametrize(
     ("tool", "args"),
     [  # what the catalog's examples look for
         ("search_onto_projects", {"query": "launch"}),
+        ("list_calendar_events", {}),
+        ("list_calendar_events", {"query": "launch", "project_id": demo.DEMO_PROJECT_ID}),
         ("search_onto_projects", {"query": "website", "state_key": "active"}),
         ("search_onto_tasks", {"query": "review"}),
         ("search_onto_tasks", {"query": "draft", "project_id": demo.DEMO_PROJECT_ID, "state_key": "in_progress"}),
@@ -154,6 +364,6 @@ def test_command_says_what_it_did(db: None) -> None:
     call_command("load_demo", stdout=first)
     call_command("load_demo", stdout=second)
 
-    added = "2 projects, 3 memberships, 20 tasks, 6 documents"
+    added = ", ".join(f"{number} {name}" for name, number in ADDED.items())
     assert first.getvalue() == f"Added to the demo workspace of demo-user: {added}.\n"
     assert second.getvalue() == "The demo workspace is there already; nothing was changed.\n"

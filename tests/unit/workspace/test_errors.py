@@ -12,6 +12,8 @@ def test_refusal_has_its_reason_unless_told_another(refusal: type[Refusal], reas
     assert refusal("No.", reason="other").reason == "other"
     assert refusal("No.").message == "No."
     assert refusal("No.").field_errors == []
+    assert refusal("No.").details == {}
+    assert refusal("No.", details={"seen": 1}).details == {"seen": 1}
 
 
 def test_invalid_tells_the_first_error_and_counts_the_rest() -> None:

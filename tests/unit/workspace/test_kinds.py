@@ -1,13 +1,14 @@
-"""The descriptions of kinds speak of columns that exist, and the table of handlers is complete."""
+"""The descriptions of kinds speak of columns that exist."""
 
 import pytest
 from django.db import models
 
-from workspace.handlers import HANDLERS, fields
-from workspace.kinds import DOCUMENT, KINDS, PROJECT, TASK, Kind
+from workspace.handlers import fields
+from workspace.kinds import CALENDAR, DOCUMENT, EVENT, KINDS, PROJECT, REQUIREMENT, TASK, Kind
 from workspace.models import Entity
 
-EACH_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+EVERY = KINDS | {kind.name: kind for kind in (EVENT, CALENDAR)}
+EACH_KIND = pytest.mark.parametrize("kind", EVERY.values(), ids=EVERY)
 
 
 @EACH_KIND
@@ -15,9 +16,43 @@ def test_kind_names_columns_that_exist(kind: Kind) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
     context = set(kind.rows().with_context().query.annotations)
 
+    properties = {name for name, value in vars(kind.model).items() if isinstance(value, property)}
+
     named = {kind.label, *kind.fields, *kind.searched, *kind.texts, *(kind.span or ()), *(kind.stamp or ())[1:]}
-    assert named <= columns
-    assert {*kind.list_row, *kind.full_row} <= columns | context
+    assert named | {*kind.hinted, *(key.column for order in kind.orders for key in order.keys)} <= columns
+    assert {*kind.list_row, *kind.full_row} <= columns | context | properties
+
+
+@EACH_KIND
+def test_long_texts_are_all_the_texts_of_a_row(kind: Kind) -> None:
+    columns = {field.attname: field for field in kind.model._meta.concrete_fields}
+    texts = {name for name in kind.full_row if type(columns.get(name)) is models.TextField}
+
+    assert texts <= set(kind.long) <= set(kind.full_row)
+    assert {*kind.merged, *kind.concise} <= set(kind.long)
+    assert set(kind.concise) <= set(kind.texts)
+
+
+@EACH_KIND
+def test_orders_have_names_of_their_own_and_the_first_is_the_default(kind: Kind) -> None:
+    names = [order.name for order in kind.orders]
+
+    assert len(set(names)) == len(names)
+    assert kind.order(None) is kind.order("nonsense") is kind.orders[0]
+    assert [kind.order(name).name for name in names] == names
+
+
+def test_default_orders() -> None:
+    assert {kind.name: kind.orders[0].name for kind in KINDS.values()} == {
+        "project": "updated",
+        "task": "updated",
+        "document": "updated",
+        "goal": "created_at",
+        "plan": "updated",
+        "milestone": "due_at",
+        "risk": "updated",
+        "requirement": "created_at",
+    }
 
 
 @EACH_KIND
@@ -27,19 +62,32 @@ def test_full_row_says_all_that_a_list_row_says_and_all_that_can_be_set(kind: Ki
     assert said <= set(kind.full_row)  # which has the text itself
 
 
-@EACH_KIND
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_full_row_leaves_out_only_deleted_at(kind: Kind) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
 
-    assert columns - set(kind.full_row) == {"deleted_at"}
+    assert columns - set(kind.full_row) - {"tree_version"} == {"deleted_at"}  # the tree tells its version
 
 
 @EACH_KIND
 def test_states_that_are_named_are_states_of_the_kind(kind: Kind) -> None:
-    state_key = kind.model._meta.get_field("state_key")
-    assert isinstance(state_key, models.Field)
+    columns = {field.name: field for field in kind.model._meta.concrete_fields}
+    states = {value for value, _ in columns["state_key"].flatchoices} if "state_key" in columns else set()
 
-    assert {*kind.finished, *(kind.stamp or ())[:1]} <= set(dict(state_key.flatchoices))
+    assert {*kind.finished, *(kind.stamp or ())[:1]} <= states
+
+
+def test_requirements_have_neither_state_nor_description() -> None:
+    columns = {field.name for field in REQUIREMENT.model._meta.concrete_fields}
+
+    assert columns.isdisjoint({"state_key", "description"})
+
+
+@EACH_KIND
+def test_facts_are_no_columns(kind: Kind) -> None:
+    columns = {field.attname for field in kind.model._meta.concrete_fields}
+
+    assert kind.facts.keys().isdisjoint({*columns, *kind.list_row, *kind.full_row})
 
 
 def test_documents_have_neither_span_nor_stamp() -> None:
@@ -49,30 +97,7 @@ def test_documents_have_neither_span_nor_stamp() -> None:
 
 def test_every_entity_has_a_kind_and_field_info() -> None:
     entities = {model for model in Entity.__subclasses__() if not model._meta.abstract}
+    in_calendars = {kind.model for kind in (EVENT, CALENDAR)}
 
-    assert {kind.model for kind in KINDS.values()} == entities
-    assert {kind.model for kind in fields.ENTITY_TYPES.values()} == entities
-
-
-def test_handlers_are_the_ops_of_the_catalog_by_tool_name() -> None:
-    assert sorted(HANDLERS) == [
-        "create_onto_document",
-        "create_onto_project",
-        "create_onto_task",
-        "delete_onto_document",
-        "delete_onto_task",
-        "get_field_info",
-        "get_onto_document_details",
-        "get_onto_project_details",
-        "get_onto_task_details",
-        "list_onto_documents",
-        "list_onto_projects",
-        "list_onto_tasks",
-        "search_onto_documents",
-        "search_onto_projects",
-        "search_onto_tasks",
-        "search_ontology",
-        "update_onto_document",
-        "update_onto_project",
-        "update_onto_task",
-    ]
+    assert {kind.model for kind in KINDS.values()} | in_calendars == entities
+    assert {kind.model for kind in fields.ENTITY_TYPES.values()} == entities - in_calendars

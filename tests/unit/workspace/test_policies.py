@@ -19,6 +19,20 @@ def test_policy_decides_by_role(role: str | None, view: bool, change: bool, reas
     assert policies.may_change(role=role) == policies.Decision(change, reason)
 
 
+@pytest.mark.parametrize(
+    ("role", "reason"),
+    [
+        (Role.EDITOR, "only_owner_may_delete"),  # changes all of it, but may not take it from the others
+        (Role.VIEWER, "only_owner_may_delete"),
+        (None, "not_a_member"),
+        ("boss", "not_a_member"),
+    ],
+)
+def test_only_an_owner_deletes_a_project(role: str | None, reason: str) -> None:
+    assert policies.may_delete_project(role=Role.OWNER) == policies.Decision(True, "owner_may_delete")
+    assert policies.may_delete_project(role=role) == policies.Decision(False, reason)
+
+
 def test_view_gives_its_reason() -> None:
     assert policies.may_view(role=Role.VIEWER).reason == "member"
     assert policies.may_view(role=None).reason == "not_a_member"

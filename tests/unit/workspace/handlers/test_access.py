@@ -5,18 +5,44 @@ from typing import Any
 
 import pytest
 
-from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
+from tests.factories import (
+    MADE_AT,
+    DocumentFactory,
+    EventFactory,
+    GoalFactory,
+    MembershipFactory,
+    MilestoneFactory,
+    PlanFactory,
+    ProjectCalendarFactory,
+    ProjectFactory,
+    RequirementFactory,
+    RiskFactory,
+    TaskFactory,
+)
+from tests.unit.workspace import graph
 from tests.unit.workspace.calls import call
 from workspace.errors import Forbidden, NotFound, Refusal
 from workspace.handlers import HANDLERS
-from workspace.models import Document, Membership, Project, Role, Task
+from workspace.kinds import KINDS, PROJECT
+from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, Role, Task
 
-# What an op is called with, and what each role gets. `{task}` and its like stand for the ids.
+# What an op is called with, and what each role gets. `{task}` and its like stand for the ids of ROWS.
+ROWS = tuple(KINDS.values())
 PROJECT_ID = {"project_id": "{project}"}
 TASK_ID = {"task_id": "{task}"}
 DOCUMENT_ID = {"document_id": "{document}"}
+GOAL_ID = {"goal_id": "{goal}"}
+PLAN_ID = {"plan_id": "{plan}"}
+MILESTONE_ID = {"milestone_id": "{milestone}"}
+LINK = {"src_kind": "task", "src_id": "{task}", "dst_kind": "document", "dst_id": "{document}", "rel": "references"}
+RISK_ID = {"risk_id": "{risk}"}
+REQUIREMENT_ID = {"requirement_id": "{requirement}"}
+EVENT_ID = {"event_id": "{event}"}
+NEW_EVENT = {"title": "New", "start_at": "2026-03-05"}
+NODE = {"id": "{task}", "kind": "task", "connections": [{"id": "{plan}", "kind": "plan"}]}
 READ = {"owner": None, "editor": None, "viewer": None, "left": NotFound, "stranger": NotFound}
 CHANGE = READ | {"viewer": Forbidden}
+OWN = CHANGE | {"editor": Forbidden}
 
 TABLE: dict[str, tuple[dict[str, Any], dict[str, type[Refusal] | None]]] = {
     "get_onto_project_details": (PROJECT_ID, READ),
@@ -27,22 +53,83 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, type[Refusal] | None]]] = {
     "create_onto_task": (PROJECT_ID | {"title": "New"}, CHANGE),
     "update_onto_task": (TASK_ID | {"title": "New"}, CHANGE),
     "delete_onto_task": (TASK_ID, CHANGE),
+    "schedule_task": (TASK_ID | {"start_at": "2026-03-09T09:00"}, CHANGE),
     "get_onto_document_details": (DOCUMENT_ID, READ),
     "list_onto_documents": (PROJECT_ID, READ),
     "search_onto_documents": (PROJECT_ID | {"query": "canary"}, READ),
     "create_onto_document": (PROJECT_ID | {"title": "New"}, CHANGE),
     "update_onto_document": (DOCUMENT_ID | {"content": "New"}, CHANGE),
     "delete_onto_document": (DOCUMENT_ID, CHANGE),
+    "get_document_tree": (PROJECT_ID, READ),
+    "get_document_path": (DOCUMENT_ID, READ),
+    "get_document_outline": (DOCUMENT_ID, READ),
+    "read_document_section": (DOCUMENT_ID | {"index": 0}, READ),
+    "move_document_in_tree": (DOCUMENT_ID, CHANGE),
+    "get_onto_goal_details": (GOAL_ID, READ),
+    "list_onto_goals": (PROJECT_ID, READ),
+    "search_onto_goals": (PROJECT_ID | {"query": "canary"}, READ),
+    "create_onto_goal": (PROJECT_ID | {"name": "New"}, CHANGE),
+    "update_onto_goal": (GOAL_ID | {"name": "New"}, CHANGE),
+    "delete_onto_goal": (GOAL_ID, CHANGE),
+    "get_onto_plan_details": (PLAN_ID, READ),
+    "list_onto_plans": (PROJECT_ID, READ),
+    "search_onto_plans": (PROJECT_ID | {"query": "canary"}, READ),
+    "create_onto_plan": (PROJECT_ID | {"name": "New"}, CHANGE),
+    "update_onto_plan": (PLAN_ID | {"name": "New"}, CHANGE),
+    "delete_onto_plan": (PLAN_ID, CHANGE),
+    "get_onto_milestone_details": (MILESTONE_ID, READ),
+    "list_onto_milestones": (PROJECT_ID, READ),
+    "search_onto_milestones": (PROJECT_ID | {"query": "canary"}, READ),
+    "create_onto_milestone": (PROJECT_ID | {"title": "New"}, CHANGE),
+    "update_onto_milestone": (MILESTONE_ID | {"title": "New"}, CHANGE),
+    "delete_onto_milestone": (MILESTONE_ID, CHANGE),
+    "list_task_documents": (TASK_ID, READ),
+    "create_task_document": (TASK_ID | {"title": "New"}, CHANGE),
+    "get_entity_relationships": ({"entity_id": "{task}"}, READ),
+    "get_linked_entities": ({"entity_kind": "task", "entity_id": "{task}"}, READ),
+    "link_onto_entities": (LINK, CHANGE),
+    "unlink_onto_edge": ({"edge_id": "{edge}"}, CHANGE),
+    "delete_onto_project": (PROJECT_ID, OWN),
+    # To another project of the owner's: for everybody else that one is not there.
+    "move_onto_task": (
+        TASK_ID | {"project_id": "{destination}", "expected_project_id": "{project}"},
+        CHANGE | {"editor": NotFound},
+    ),
+    "list_onto_risks": (PROJECT_ID, READ),
+    "search_onto_risks": (PROJECT_ID | {"query": "canary"}, READ),
+    "get_onto_risk_details": (RISK_ID, READ),
+    "create_onto_risk": (PROJECT_ID | {"title": "New", "impact": "low"}, CHANGE),
+    "update_onto_risk": (RISK_ID | {"title": "New"}, CHANGE),
+    "delete_onto_risk": (RISK_ID, CHANGE),
+    "list_onto_requirements": (PROJECT_ID, READ),
+    "search_onto_requirements": (PROJECT_ID | {"query": "canary"}, READ),
+    "get_onto_requirement_details": (REQUIREMENT_ID, READ),
+    "create_onto_requirement": (PROJECT_ID | {"text": "New"}, CHANGE),
+    "update_onto_requirement": (REQUIREMENT_ID | {"text": "New"}, CHANGE),
+    "delete_onto_requirement": (REQUIREMENT_ID, CHANGE),
     "search_ontology": (PROJECT_ID | {"query": "canary"}, READ),
+    "list_calendar_events": (PROJECT_ID | {"query": "canary"}, READ),
+    "get_calendar_event_details": (EVENT_ID, READ),
+    "create_calendar_event": (PROJECT_ID | NEW_EVENT, CHANGE),
+    "update_calendar_event": (EVENT_ID | {"title": "New"}, CHANGE),
+    "delete_calendar_event": (EVENT_ID, CHANGE),
+    "get_project_calendar": (PROJECT_ID, READ),
+    "set_project_calendar": (PROJECT_ID | {"name": "New"}, CHANGE),
+    "get_onto_project_graph": (PROJECT_ID, READ),
+    "reorganize_onto_project_graph": (PROJECT_ID | {"nodes": [NODE]}, CHANGE),
 }
 OPEN = {  # name no row that could be foreign
     "list_onto_projects": {},
     "search_onto_projects": {"query": "canary"},
     "create_onto_project": {"project": {"name": "Own", "type_key": "project.personal.garden"}},
     "get_field_info": {"entity_type": "ontology_task"},
+    "get_user_profile": {},
+    "find_available_slots": {"time_min": "2026-03-02", "time_max": "2026-03-09"},
 }
 
-LISTS = [f"{action}_onto_{plural}" for action in ("list", "search") for plural in ("projects", "tasks", "documents")]
+LISTS = [f"{action}_onto_{plural}" for action in ("list", "search") for plural in (kind.plural for kind in ROWS)]
+
+DESTINATION = uuid.UUID(int=7)
 
 
 @pytest.fixture
@@ -50,7 +137,16 @@ def task(db: None) -> Task:
     task: Task = TaskFactory(
         title="canary", description="canary", project__name="canary", project__props={"c": "canary"}
     )
-    DocumentFactory(project=task.project, title="canary", description="canary", content="canary")
+    document = DocumentFactory(project=task.project, title="canary", description="canary", content="# canary")
+    GoalFactory(project=task.project, name="canary", description="canary", measurement_criteria="canary")
+    PlanFactory(project=task.project, name="canary", description="canary", plan="canary")
+    MilestoneFactory(project=task.project, title="canary", description="canary")
+    graph.edge(task, "task_has_document", document, props={"role": "canary"})
+    RiskFactory(project=task.project, title="canary", description="canary", content="canary")
+    RequirementFactory(project=task.project, text="canary")
+    EventFactory(project=task.project, title="canary", description="canary", location="canary", attendees=["canary"])
+    ProjectCalendarFactory(project=task.project, name="canary", description="canary")
+    ProjectFactory(id=DESTINATION)
     for role in (Role.EDITOR, Role.VIEWER):
         MembershipFactory(project=task.project, subject=role.value, role=role)
     MembershipFactory(project=task.project, subject="left", role=Role.OWNER, deleted_at=MADE_AT)
@@ -58,9 +154,23 @@ def task(db: None) -> Task:
     return task
 
 
-def sent(args: dict[str, Any], *, project: object, task: object, document: object) -> dict[str, Any]:
-    ids = {"{project}": str(project), "{task}": str(task), "{document}": str(document)}
-    return {name: ids.get(value, value) if isinstance(value, str) else value for name, value in args.items()}
+def sent(args: Any, ids: dict[str, str]) -> Any:
+    if isinstance(args, dict):
+        return {name: sent(value, ids) for name, value in args.items()}
+    if isinstance(args, list):
+        return [sent(value, ids) for value in args]
+    return ids.get(args, args) if isinstance(args, str) else args
+
+
+def ids_in(project: Project) -> dict[str, str]:
+    """Return the ids of the project and of the one row of each kind in it, by what stands for them in the table."""
+    in_project = {f"{{{kind.name}}}": str(kind.rows().get(project=project).pk) for kind in ROWS if kind is not PROJECT}
+    return in_project | {
+        "{project}": str(project.pk),
+        "{event}": str(project.events.get().pk),
+        "{edge}": str(Edge.objects.get(project=project).pk),
+        "{destination}": str(DESTINATION),
+    }
 
 
 CASES = [
@@ -71,12 +181,13 @@ CASES = [
 
 
 def rows() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in (Project, Task, Document, Membership)]
+    models = [Membership, Edge, CalendarEvent, ProjectCalendar, *(kind.model for kind in KINDS.values())]
+    return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
 @pytest.mark.parametrize(("tool", "args", "subject", "refusal"), CASES)
 def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[Refusal] | None) -> None:
-    args = sent(args, project=task.project_id, task=task.pk, document=Document.objects.get().pk)
+    args = sent(args, ids_in(task.project))
     before = rows()
 
     if refusal is None:
@@ -91,13 +202,12 @@ def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refus
 @pytest.mark.parametrize("tool", TABLE)
 def test_foreign_ids_are_refused_exactly_as_ids_that_never_were(task: Task, tool: str, subject: str) -> None:
     args, _ = TABLE[tool]
+    foreign = ids_in(task.project)
     told = []
 
-    document = Document.objects.get().pk
-    for ids in ((task.project_id, task.pk, document), (uuid.uuid4(), uuid.uuid4(), uuid.uuid4())):
-        args_sent = sent(args, **dict(zip(("project", "task", "document"), ids, strict=True)))
+    for ids in (foreign, {name: str(uuid.uuid4()) for name in foreign}):
         with pytest.raises(NotFound) as refused:
-            call(tool, subject=subject, **args_sent)
+            call(tool, subject=subject, **sent(args, ids))
         told.append((refused.value.message, refused.value.reason, refused.value.field_errors))
 
     assert told[0] == told[1]
@@ -105,7 +215,7 @@ def test_foreign_ids_are_refused_exactly_as_ids_that_never_were(task: Task, tool
 
 
 @pytest.mark.parametrize("subject", ["left", "stranger", ""])
-@pytest.mark.parametrize("tool", [*LISTS, "search_ontology"])
+@pytest.mark.parametrize("tool", [*LISTS, "search_ontology", "list_calendar_events"])
 def test_lists_tell_nothing_of_foreign_rows(task: Task, tool: str, subject: str) -> None:
     for query in ("canary", "canarry", "canary or what you call it"):  # all words, closeness, any word
         assert "canary" not in str(call(tool, subject=subject, query=query))
@@ -114,14 +224,15 @@ def test_lists_tell_nothing_of_foreign_rows(task: Task, tool: str, subject: str)
 def test_lists_tell_members_of_every_role(task: Task) -> None:
     for subject in ("owner", "editor", "viewer"):
         for tool in LISTS:
-            assert call(tool, subject=subject, query="canary").result["total"] == 1
+            found = call(tool, subject=subject, query="canary").result[tool.rpartition("_")[2]]
+            assert sum("canary" in str(row) for row in found) == 1
         for query in ("canary", "canarry"):
-            assert call("search_ontology", subject=subject, query=query).result["total"] == 3
+            assert call("search_ontology", subject=subject, query=query).result["total"] == len(ROWS)
 
 
 def test_search_over_kinds_leaves_deleted_rows_out(task: Task) -> None:
     Document.objects.update(deleted_at=MADE_AT)
-    assert call("search_ontology", query="canary").result["total"] == 2
+    assert call("search_ontology", query="canary").result["total"] == len(ROWS) - 1
 
     Project.objects.filter(pk=task.project_id).update(deleted_at=MADE_AT)
     assert call("search_ontology", query="canary").result["total"] == 0

@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
+from tests.factories import (
+    MADE_AT,
+    DocumentFactory,
+    GoalFactory,
+    MilestoneFactory,
+    PlanFactory,
+    ProjectFactory,
+    TaskFactory,
+)
 from tests.unit.workspace.calls import call
 from workspace.errors import Invalid, NotFound
 from workspace.models import Document, Project
+from workspace.services import ranking
 
 
 @pytest.fixture
@@ -71,13 +80,21 @@ def test_title_weighs_more_than_description_and_that_more_than_content(project: 
 
 
 @pytest.mark.parametrize(
-    ("make", "state"),
-    [(TaskFactory, "done"), (DocumentFactory, "archived")],
+    ("make", "label", "state"),
+    [
+        (TaskFactory, "title", "done"),
+        (DocumentFactory, "title", "archived"),
+        (GoalFactory, "name", "achieved"),
+        (GoalFactory, "name", "abandoned"),
+        (PlanFactory, "name", "completed"),
+        (MilestoneFactory, "title", "completed"),
+    ],
 )
-def test_what_is_over_comes_a_little_lower(project: Project, make: Any, state: str) -> None:
-    make(project=project, title="Pricing, over", state_key=state, updated_at=MADE_AT + timedelta(hours=1))
-    make(project=project, title="Pricing, open")
-    make(project=project, title="Other", description="pricing")
+def test_what_is_over_comes_a_little_lower(project: Project, make: Any, label: str, state: str) -> None:
+    later = MADE_AT + timedelta(hours=1)
+    make(project=project, **{label: "Pricing, over"}, state_key=state, updated_at=later)
+    make(project=project, **{label: "Pricing, open"})
+    make(project=project, **{label: "Other"}, description="pricing")
 
     assert titles("pricing") == ["Pricing, open", "Pricing, over", "Other"]  # above what only mentions it
 
@@ -198,10 +215,10 @@ def test_limit_is_twenty_unless_told(project: Project) -> None:
 @pytest.mark.parametrize(
     ("query", "queries"),
     [
-        ("launch", 6),  # rows and their number, a text query for each of three kinds
-        ("launch nobody", 7),
-        ("laumch", 6),
-        ("qqqqq wwwww", 3),
+        ("launch", 11),  # one for each of eight kinds, and a text query for each of the three that have it
+        ("launch nobody", 11),
+        ("laumch", 12),  # and one of titles
+        ("qqqqq wwwww", 9),
     ],
 )
 def test_search_costs_few_queries_whatever_the_number_of_rows(
@@ -212,6 +229,20 @@ def test_search_costs_few_queries_whatever_the_number_of_rows(
 
     with django_assert_max_num_queries(queries):
         find(query, limit=50)
+
+
+def test_rows_beyond_the_newest_are_left_out_with_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "MOST_ROWS", 2)
+    for hour in range(3):
+        DocumentFactory(project=project, title=f"Launch {hour}", updated_at=MADE_AT + timedelta(hours=hour))
+    TaskFactory.create_batch(2, project=project, title="Other")
+
+    outcome = call("search_ontology", query="launch", types=["task", "document"])
+
+    assert [row["title"] for row in outcome.result["results"]] == ["Launch 2", "Launch 1"]
+    assert outcome.warnings == (
+        "Looked only at the 2 documents updated last; onto.document.search reaches older ones.",
+    )
 
 
 @pytest.mark.parametrize("query", [" ", "\n\t", "\u3000"])
@@ -264,7 +295,7 @@ def test_a_hundred_words_are_cut_with_a_warning(project: Project) -> None:
 
     outcome = call("search_ontology", query="w0 " + query)
 
-    assert outcome.warnings == ("Looked for the first 16 words of query only.",)
+    assert outcome.warnings == ("Looked for the first 8 words of query only.",)
     assert [row["matched"] for row in outcome.result["results"]] == [["w0"]]
 
 
@@ -294,3 +325,12 @@ def test_the_longest_documents_are_searched_within_two_seconds(project: Project)
     assert find("canary sang ipsum")["total"] == 25
 
     assert time.perf_counter() - started < 2
+
+
+def test_text_is_read_from_its_beginning(project: Project) -> None:
+    text = "x" * (ranking.MOST_CHARACTERS - 5)
+    DocumentFactory(project=project, title="Near", content=text + " near")
+    DocumentFactory(project=project, title="Far", content=text + " beyond")
+
+    assert titles("near") == ["Near"]
+    assert "Far" not in titles("beyond")

@@ -3,9 +3,19 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from registry import schemas
 from tests.unit.workspace.calls import call
 from workspace.errors import Invalid
-from workspace.models import DocumentState, ProjectState, TaskState
+from workspace.handlers.fields import ENTITY_TYPES
+from workspace.models import (
+    DocumentState,
+    GoalState,
+    MilestoneState,
+    PlanState,
+    ProjectState,
+    RiskState,
+    TaskState,
+)
 
 
 def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:
@@ -16,29 +26,28 @@ def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:
 
 def test_task_fields_are_the_arguments_of_a_task() -> None:
     assert list(info("ontology_task")) == [
-        "project_id",
-        "title",
-        "description",
-        "type_key",
-        "state_key",
-        "priority",
-        "start_at",
-        "due_at",
-        "props",
+        *("project_id", "title", "description", "details", "type_key", "state_key", "priority", "start_at", "due_at"),
+        *("duration_minutes", "recurrence", "recurrence_until", "parent_task_id", "props"),
     ]
 
 
 def test_project_fields_are_the_arguments_of_a_project() -> None:
     fields = info("ontology_project")
 
-    assert list(fields) == ["name", "description", "type_key", "state_key", "start_at", "end_at", "props"]
+    assert list(fields) == [
+        *("name", "slug", "description", "executive_summary", "tags", "context"),
+        *("type_key", "state_key", "start_at", "end_at", "props"),
+    ]
     assert {name for name, field in fields.items() if field["required"]} == {"name", "type_key"}
 
 
 def test_document_fields_are_the_arguments_of_a_document() -> None:
     fields = info("ontology_document")
 
-    assert list(fields) == ["project_id", "title", "description", "content", "type_key", "state_key", "props"]
+    assert list(fields) == [
+        *("project_id", "title", "description", "content", "type_key", "state_key"),
+        *("category", "ai_summary", "operation_count", "props"),
+    ]
     assert {name for name, field in fields.items() if field["required"]} == {"project_id", "title"}
     assert (fields["content"]["maxLength"], fields["type_key"]["default"]) == (200_000, "document.default")
 
@@ -57,6 +66,7 @@ def test_priority_tells_its_range_and_its_direction() -> None:
             "minimum": 1,
             "maximum": 5,
             "description": "1 is the most urgent, 5 the least.",
+            "example": 3,
         }
     }
 
@@ -67,6 +77,10 @@ def test_priority_tells_its_range_and_its_direction() -> None:
         ("ontology_task", TaskState.values, "todo"),
         ("ontology_project", ProjectState.values, "planning"),
         ("ontology_document", DocumentState.values, "draft"),
+        ("ontology_goal", GoalState.values, "draft"),
+        ("ontology_plan", PlanState.values, "draft"),
+        ("ontology_milestone", MilestoneState.values, "pending"),
+        ("ontology_risk", RiskState.values, "identified"),
     ],
 )
 def test_state_tells_its_enum_and_its_default(entity_type: str, states: list[str], default: str) -> None:
@@ -101,11 +115,38 @@ def test_type_key_tells_its_pattern_and_its_default() -> None:
     assert field["default"] == "task.execute"
 
 
-@pytest.mark.parametrize("entity_type", ["ontology_task", "ontology_project", "ontology_document"])
+EACH_TYPE = pytest.mark.parametrize("entity_type", ENTITY_TYPES)
+
+
+@EACH_TYPE
 def test_every_field_is_described_in_a_sentence(entity_type: str) -> None:
     for field in info(entity_type).values():
         assert field["description"].endswith(".")
         assert len(field["description"]) <= 100
+
+
+@EACH_TYPE
+def test_every_example_is_a_value_that_its_field_takes(entity_type: str) -> None:
+    words = ("type", "format", "enum", "maxLength", "pattern", "minimum", "maximum")
+    for name, field in info(entity_type).items():
+        schema = {word: field[word] for word in words if word in field}
+        assert (
+            schemas.instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]}) == []
+        )
+
+
+def test_a_requirement_has_neither_state_nor_description() -> None:
+    fields = info("ontology_requirement")
+
+    assert list(fields) == ["project_id", "text", "type_key", "priority", "props"]
+    assert {name for name, field in fields.items() if field["required"]} == {"project_id", "text"}
+    assert fields["text"]["maxLength"] == 1_000
+
+
+def test_probability_tells_its_range() -> None:
+    field = info("ontology_risk", field_name="probability")["probability"]
+
+    assert (field["type"], field["minimum"], field["maximum"], field["example"]) == ("number", 0, 1, 0.5)
 
 
 def test_unknown_field_is_refused_with_the_names_that_exist() -> None:

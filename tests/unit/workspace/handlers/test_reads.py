@@ -1,3 +1,4 @@
+import itertools
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -5,13 +6,25 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
+from tests.factories import (
+    MADE_AT,
+    DocumentFactory,
+    GoalFactory,
+    MembershipFactory,
+    MilestoneFactory,
+    PlanFactory,
+    ProjectFactory,
+    TaskFactory,
+)
 from tests.unit.workspace.calls import call
+from workspace.contract import Request
 from workspace.errors import Invalid, NotFound
-from workspace.models import Project
+from workspace.handlers import reads
+from workspace.kinds import REQUIREMENT
+from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
 
 WHEN = "2026-03-01T09:00:00Z"
-PLURALS = ("projects", "tasks", "documents")
+PLURALS = ("projects", "tasks", "documents", "goals", "plans", "milestones")
 
 
 @pytest.fixture
@@ -39,8 +52,13 @@ def test_task_list_answers_abbreviated_rows(project: Project) -> None:
                 "state_key": "todo",
                 "priority": 3,
                 "due_at": WHEN,
+                "duration_minutes": 60,
                 "updated_at": WHEN,
+                "has_subtasks": False,
+                "has_dependencies": False,
+                "is_recurring": False,
                 "description_preview": "x" * 100 + "…",
+                "is_overdue": True,
             }
         ],
         "total": 1,
@@ -65,7 +83,12 @@ def test_project_list_answers_abbreviated_rows_with_counts(project: Project) -> 
             "end_at": WHEN,
             "updated_at": WHEN,
             "task_count": 2,
-            "done_task_count": 1,
+            "active_task_count": 1,
+            "completed_task_count": 1,
+            "completion_percentage": 50,
+            "has_phases": False,
+            "has_notes": False,
+            "has_brain_dumps": False,
             "description_preview": "d" * 200 + "…",
         }
     ]
@@ -96,6 +119,133 @@ def test_task_list_filters_by_state(project: Project, filters: dict[str, Any], f
         TaskFactory(project=project, title=state, state_key=state)
 
     assert titles(call("list_onto_tasks", **filters).result) == found
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"state_key": ["todo", "done"]}, ["1 todo", "3 done"]),
+        ({"state_key": ["blocked"], "priority": [3]}, []),
+        ({"priority": [1, 3]}, ["1 todo", "3 done"]),
+        ({"priority": 2}, ["2 blocked"]),
+        ({"state_key": [], "priority": []}, ["1 todo", "2 blocked", "3 done"]),  # an empty list is no filter
+        ({"has_date": True}, ["2 blocked", "3 done"]),
+        ({"has_date": False}, ["1 todo"]),
+    ],
+)
+def test_task_list_filters_by_one_or_several_values(
+    project: Project, filters: dict[str, Any], found: list[str]
+) -> None:
+    TaskFactory(project=project, title="1 todo", priority=1)
+    TaskFactory(project=project, title="2 blocked", priority=2, state_key="blocked", start_at=MADE_AT)
+    TaskFactory(project=project, title="3 done", priority=3, state_key="done", due_at=MADE_AT)
+
+    assert titles(call("list_onto_tasks", **filters).result) == found
+
+
+@pytest.mark.parametrize(
+    ("sort_by", "order", "told"),
+    [
+        (None, "cba", "newest update first"),
+        ("updated", "cba", "newest update first"),
+        ("priority", "cba", "most urgent first"),
+        ("start_at", "bac", "earliest start first, those without one last"),
+        ("created_at", "abc", "newest first"),
+    ],
+)
+def test_task_list_sorts(project: Project, sort_by: str | None, order: str, told: str) -> None:
+    for number, (title, priority, start) in enumerate((("a", 5, 2), ("b", 1, 1), ("c", 1, None))):
+        moment = timedelta(hours=number)
+        TaskFactory(
+            project=project,
+            title=title,
+            updated_at=MADE_AT + moment,
+            created_at=MADE_AT - moment,
+            priority=priority,
+            start_at=start and MADE_AT + timedelta(days=start),
+        )
+
+    result = call("list_onto_tasks", sort_by=sort_by).result
+
+    assert "".join(row["title"] for row in result["tasks"]) == order
+    assert result["message"] == f"3 of 3 tasks, {told}. onto.task.get has the complete row."
+
+
+def test_cursor_of_another_sort_or_filter_is_refused(project: Project) -> None:
+    TaskFactory.create_batch(2, project=project)
+    cursor = call("list_onto_tasks", limit=1, sort_by="priority").result["next_cursor"]
+
+    for other in ({"sort_by": "start_at"}, {}, {"sort_by": "priority", "state_key": ["todo"]}):
+        with pytest.raises(Invalid) as refused:
+            call("list_onto_tasks", limit=1, cursor=cursor, **other)
+        assert [error.code for error in refused.value.field_errors] == ["malformed_cursor"]
+
+
+def depend(task: Task, on: Any, *, kind: str = EdgeKind.TASK, rel: str = "depends_on", **more: Any) -> None:
+    Edge.objects.create(
+        project=task.project, src_kind="task", src_id=task.pk, rel=rel, dst_kind=kind, dst_id=on.pk, **more
+    )
+
+
+def test_task_rows_hint_at_what_hangs_on_them(project: Project) -> None:
+    def task(title: str, **more: Any) -> Task:
+        made: Task = TaskFactory(project=project, title=title, **more)
+        return made
+
+    gone = task("gone", deleted_at=MADE_AT)
+    whole = task("whole")
+    task("part", parent_task=whole, recurrence="weekly")
+    task("deleted part", parent_task=task("childless"), deleted_at=MADE_AT)
+    depend(task("waits"), whole)
+    depend(whole, task("blocked"), rel="blocks")
+    depend(gone, task("unblocked"), rel="blocks")
+    depend(task("waited"), gone)
+    depend(task("freed"), whole, deleted_at=MADE_AT)
+    depend(task("aims"), Goal.objects.create(project=project, name="G"), kind=EdgeKind.GOAL)
+    depend(task("strays"), TaskFactory(title="elsewhere", project__created_by="someone else"))
+
+    rows = call("list_onto_tasks", limit=50).result["tasks"]
+
+    def those(hint: str) -> list[str]:
+        return sorted(row["title"] for row in rows if row[hint])
+
+    assert those("has_subtasks") == ["whole"]
+    assert those("has_dependencies") == ["blocked", "waits"]
+    assert those("is_recurring") == ["part"]
+    assert call("get_onto_task_details", task_id=str(whole.pk)).result["task"]["has_subtasks"] is True
+
+
+def test_list_of_fifty_tasks_with_all_hints_costs_two_queries(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    tasks = TaskFactory.create_batch(50, project=project, description="d" * 300, recurrence="daily", due_at=MADE_AT)
+    for task, other in itertools.pairwise(tasks):
+        depend(task, other)
+    Task.objects.exclude(pk=tasks[0].pk).update(parent_task=tasks[0])
+
+    with django_assert_num_queries(2):
+        result = call("list_onto_tasks", limit=50, sort_by="priority").result
+
+    assert len(result["tasks"]) == 50
+    assert sum(row["has_dependencies"] for row in result["tasks"]) == 49
+
+
+def test_document_list_filters_by_category_in_any_case(project: Project) -> None:
+    DocumentFactory(project=project, title="Note", type_key="document.note", category="Calls")
+    DocumentFactory(project=project, title="Other", type_key="document.note", category="Calls to make")
+
+    for tool in ("list_onto_documents", "search_onto_documents"):
+        found = call(tool, query="note other", category="calls").result["documents"]
+        assert [(row["title"], row["category"]) for row in found] == [("Note", "Calls")]
+
+
+def test_requirements_come_newest_first(project: Project) -> None:
+    for day in (1, 3, 2):
+        Requirement.objects.create(project=project, text=str(day), created_at=MADE_AT + timedelta(days=day))
+
+    outcome = reads.list_rows(Request(subject="owner", args={}, at=MADE_AT), kind=REQUIREMENT)
+
+    assert [row["text"] for row in outcome.result["requirements"]] == ["3", "2", "1"]
 
 
 def test_task_list_filters_by_project(project: Project) -> None:
@@ -158,7 +308,8 @@ def test_list_costs_two_queries_whatever_its_length(
     db: None, tool: str, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for task in TaskFactory.create_batch(rows):
-        DocumentFactory(project=task.project)
+        for make in (DocumentFactory, GoalFactory, PlanFactory, MilestoneFactory):
+            make(project=task.project)
 
     with django_assert_num_queries(2):
         assert len(call(tool, limit=50).result.popitem()[1]) > 0
@@ -276,16 +427,25 @@ def test_task_get_answers_the_complete_row(project: Project) -> None:
             "project_name": "Launch",
             "title": "Write",
             "description": "x" * 500,
+            "details": None,
             "type_key": "task.execute",
             "state_key": "done",
             "priority": 3,
             "start_at": None,
             "due_at": None,
+            "duration_minutes": 60,
+            "recurrence": None,
+            "recurrence_until": None,
+            "parent_task_id": None,
             "completed_at": WHEN,
             "props": {"a": [1, None]},
+            "has_subtasks": False,
+            "has_dependencies": False,
+            "is_recurring": False,
             "created_by": "owner",
             "created_at": WHEN,
             "updated_at": WHEN,
+            "is_overdue": False,
         },
         "message": "The complete task.",
     }
@@ -300,7 +460,11 @@ def test_project_get_answers_the_complete_row(project: Project) -> None:
     assert outcome.result["project"] == {
         "id": str(project.pk),
         "name": "Launch",
+        "slug": None,
         "description": "d" * 201,
+        "executive_summary": None,
+        "tags": [],
+        "context": None,
         "type_key": "project.business.launch",
         "state_key": "planning",
         "start_at": None,
@@ -308,7 +472,12 @@ def test_project_get_answers_the_complete_row(project: Project) -> None:
         "completed_at": None,
         "props": {},
         "task_count": 1,
-        "done_task_count": 1,
+        "active_task_count": 0,
+        "completed_task_count": 1,
+        "completion_percentage": 100,
+        "has_phases": False,
+        "has_notes": False,
+        "has_brain_dumps": False,
         "created_by": "owner",
         "created_at": WHEN,
         "updated_at": WHEN,

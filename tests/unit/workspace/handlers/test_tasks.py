@@ -1,9 +1,10 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.factories import ProjectFactory
+from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
 from workspace.errors import Invalid
 from workspace.models import Project, Task
@@ -31,16 +32,25 @@ def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> No
         "project_name": "Launch",
         "title": "Write",
         "description": None,
+        "details": None,
         "type_key": "task.execute",
         "state_key": "todo",
         "priority": 3,
         "start_at": None,
         "due_at": None,
+        "duration_minutes": 60,
+        "recurrence": None,
+        "recurrence_until": None,
+        "parent_task_id": None,
         "completed_at": None,
         "props": {},
+        "has_subtasks": False,
+        "has_dependencies": False,
+        "is_recurring": False,
         "created_by": "owner",
         "created_at": NOW,
         "updated_at": NOW,
+        "is_overdue": False,
     }
     assert outcome.result["message"] == "Created the task."
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
@@ -94,3 +104,134 @@ def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str]
 def test_create_costs_two_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(2):
         create(project, title="Write")
+
+
+def get(task: Task, **sent: Any) -> Any:
+    return call("get_onto_task_details", task_id=str(task.pk), **sent).result
+
+
+def test_get_tells_subtasks_of_the_project_most_urgent_first(project: Project) -> None:
+    task = TaskFactory(project=project)
+    for priority in (4, 1):
+        TaskFactory(project=project, parent_task=task, title=f"Part {priority}", priority=priority)
+    TaskFactory(project=project, parent_task=task, deleted_at=MADE_AT)
+    TaskFactory(parent_task=task)  # of another project: no op makes it so, and no op tells it
+
+    told = get(task, include_subtasks=True)["task"]
+
+    assert [row["title"] for row in told["subtasks"]] == ["Part 1", "Part 4"]
+    assert told["has_subtasks"] is True
+    assert "subtasks" not in get(task)["task"]
+
+
+def test_get_tells_at_most_fifty_subtasks_in_two_queries(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    task = TaskFactory(project=project)
+    TaskFactory.create_batch(51, project=project, parent_task=task)
+
+    with django_assert_num_queries(2):
+        assert len(get(task, include_subtasks=True)["task"]["subtasks"]) == 50
+
+
+def test_get_tells_the_context_of_the_project_in_what_the_task_leaves(project: Project) -> None:
+    Project.objects.update(context="c" * 900, executive_summary="s" * 200, description="never")
+    task = TaskFactory(project=project, description="d" * 300)
+
+    told = get(task, include_project_context=True, max_chars=1000)["task"]["project_context"]
+
+    assert told == {
+        "id": str(project.pk),
+        "name": "Launch",
+        "state_key": "planning",
+        "executive_summary": "s" * 200,
+        "context": "c" * 500,
+        "truncated": {"context": {"shown": 500, "length": 900, "next_offset": 500}},
+    }
+
+
+def test_get_says_how_to_read_on_in_the_project(project: Project) -> None:
+    Project.objects.update(context="c" * 700)
+    task = TaskFactory(project=project, description="d" * 700)
+
+    told = get(task, include_project_context=True, max_chars=500)
+
+    assert told["message"] == (
+        "The complete task. Cut: description; onto.task.get with field and offset reads on. "
+        "Cut in project_context: context; onto.project.get with field and offset reads on."
+    )
+
+
+def test_get_with_field_tells_nothing_around(project: Project) -> None:
+    task = TaskFactory(project=project, title="Write", details="e" * 700)
+
+    told = get(task, field="details", offset=100, max_chars=500, include_subtasks=True)
+
+    assert told["task"].keys() == {"id", "title", "details", "truncated"}
+    assert told["message"] == "details of the task, characters 100 to 600."
+    assert get(task, field="details", offset=600)["message"] == ("details of the task, characters 600 to 700, the end.")
+
+
+def test_get_says_how_to_read_on(project: Project) -> None:
+    task = TaskFactory(project=project, description="d" * 400, details="e" * 400)
+
+    assert get(task, max_chars=500)["message"] == (
+        "The complete task. Cut: details; onto.task.get with field and offset reads on."
+    )
+
+
+def test_offset_without_field_is_refused(project: Project) -> None:
+    with pytest.raises(Invalid) as refused:
+        get(TaskFactory(project=project), offset=0)
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [("/offset", "no_field")]
+
+
+def test_update_adds_to_the_description_and_says_what_it_did(project: Project) -> None:
+    task = TaskFactory(project=project, description="old")
+
+    outcome = call("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
+
+    assert outcome.result["task"]["description"] == Task.objects.get().description == "old\n\nnew"
+    assert outcome.result["message"] == "Changed description."
+    assert outcome.warnings == ("No model is configured to merge texts, so description was appended.",)
+
+
+def test_update_that_adds_nothing_changes_nothing(project: Project) -> None:
+    task = TaskFactory(project=project, title="Old", description="old")
+
+    with pytest.raises(Invalid):
+        call("update_onto_task", task_id=str(task.pk), title="New", update_strategy="append")
+
+    assert (Task.objects.get().title, Task.objects.get().description) == ("Old", "old")
+
+
+def test_recurrence_is_cleared_by_null(project: Project) -> None:
+    task = TaskFactory(project=project, recurrence="weekly")
+
+    told = call("update_onto_task", task_id=str(task.pk), recurrence=None).result["task"]
+
+    assert (told["recurrence"], told["is_recurring"], Task.objects.get().recurrence) == (None, False, "")
+
+
+def test_the_end_of_what_comes_again_goes_with_the_rhythm(project: Project) -> None:
+    end = MADE_AT + timedelta(days=90)
+    task = TaskFactory(project=project, recurrence="weekly", recurrence_until=end)
+
+    kept = call("update_onto_task", task_id=str(task.pk), recurrence="daily").result["task"]
+    once = call("update_onto_task", task_id=str(task.pk), recurrence=None)
+
+    assert kept["recurrence_until"] == "2026-05-30T09:00:00Z"
+    assert once.result["task"]["recurrence_until"] is None
+    assert "recurrence_until" in once.result["message"]
+
+
+def test_an_end_without_a_rhythm_is_refused(project: Project) -> None:
+    task = TaskFactory(project=project)
+
+    with pytest.raises(Invalid) as refused:
+        call("update_onto_task", task_id=str(task.pk), recurrence_until="2026-05-30T09:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/recurrence_until", "no_recurrence")
+    assert "send recurrence too" in error.message

@@ -143,6 +143,14 @@ def test_update_keeps_numbers_as_they_were_sent(task: Task) -> None:
 
 def test_update_costs_two_queries(task: Task, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(2):
+        update(task, description="New", priority=1, props={"b": 1})
+
+
+def test_update_of_what_events_tell_costs_one_more(
+    task: Task, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    update(task, start_at=None, due_at=None)
+    with django_assert_num_queries(3):
         update(task, title="New", state_key="done", props={"b": 1})
 
 

@@ -3,18 +3,28 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, TaskFactory
+from tests.factories import (
+    MADE_AT,
+    DocumentFactory,
+    GoalFactory,
+    MembershipFactory,
+    MilestoneFactory,
+    PlanFactory,
+    ProjectFactory,
+    TaskFactory,
+)
 from workspace import policies
-from workspace.kinds import DOCUMENT, PROJECT, TASK, Kind
+from workspace.kinds import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, Kind
 from workspace.models import Document, Project, Role, Task
 
-KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT], ids=["project", "task", "document"])
+KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE], ids=lambda kind: kind.name)
 
 
 @pytest.fixture
 def task(db: None) -> Task:
     task: Task = TaskFactory()
-    DocumentFactory(project=task.project)
+    for make in (DocumentFactory, GoalFactory, PlanFactory, MilestoneFactory):
+        make(project=task.project)
     for role in (Role.EDITOR, Role.VIEWER):
         MembershipFactory(project=task.project, subject=role.value, role=role)
     MembershipFactory(project=task.project, subject="left", role=Role.OWNER, deleted_at=MADE_AT)
@@ -71,7 +81,7 @@ def test_project_counts_leave_deleted_tasks_out(task: Task) -> None:
     TaskFactory(project=task.project, state_key="done", deleted_at=MADE_AT)
     empty = ProjectFactory()
 
-    counted = {p.pk: (p.task_count, p.done_task_count) for p in Project.objects.with_context()}
+    counted = {p.pk: (p.task_count, p.completed_task_count) for p in Project.objects.with_context()}
 
     assert counted[task.project_id] == (2, 1)
     assert counted[empty.pk] == (0, 0)

@@ -28,7 +28,7 @@ def test_visible_row_has_its_context_in_one_query(
         project = access.visible_row(PROJECT, subject="viewer", id=str(task.project_id))
 
     assert (row.pk, row.project_name, row.subject_role) == (task.pk, task.project.name, "viewer")
-    assert (project.task_count, project.done_task_count) == (1, 0)
+    assert (project.task_count, project.completed_task_count) == (1, 0)
 
 
 def test_ids_are_found_in_any_case(task: Task) -> None:

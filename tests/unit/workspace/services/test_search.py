@@ -42,6 +42,9 @@ def test_words_are_told_apart_by_space(query: str, words: list[str]) -> None:
         ("é(x)", "É(X)", True),  # not a pattern either
         ("éxx", "é.x", False),
         ("買い物リスト", "買い物", True),
+        ("Istanbul", "İ", False),  # another letter than I, on every database
+        ("İstanbul", "İ", True),
+        ("Strasse", "Straße", False),
     ],
 )
 def test_all_of_matches_literally(db: None, title: str, query: str, matches: bool) -> None:

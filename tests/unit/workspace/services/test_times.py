@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -54,3 +55,46 @@ def test_read_refuses_what_cannot_be_kept(text: str) -> None:
 )
 def test_write_answers_utc_with_z(moment: datetime, text: str) -> None:
     assert times.write(moment) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-07-01T09:00", "2026-07-01T07:00:00Z"),
+        ("2026-01-15t09:00:00.5", "2026-01-15T08:00:00.500000Z"),
+        ("2026-07-01T09:00:00Z", "2026-07-01T09:00:00Z"),  # an offset is an offset, whatever the zone
+        ("2026-07-01T09:00:00-04:00", "2026-07-01T13:00:00Z"),
+        ("2026-03-29T02:30:00", "2026-03-29T01:30:00Z"),  # the clocks skip it: 3:30
+        ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
+        ("2026-03-29T03:00:00", "2026-03-29T01:00:00Z"),
+        ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),  # comes twice: the first
+        ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z"),
+    ],
+)
+def test_read_takes_a_time_without_offset_as_wall_time_of_the_zone(text: str, moment: str) -> None:
+    assert times.write(times.read(text, zone=ZoneInfo("Europe/Berlin"))) == moment
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00", "2026-02-30T09:00:00", "2026-03-01T24:00:00", "soon"])
+def test_read_refuses_local_times_that_cannot_be_kept(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        times.read(text, zone=ZoneInfo("Europe/Berlin"))
+
+
+def test_write_in_a_zone_tells_the_offset_of_that_moment() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+
+    assert times.write(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=zone) == "2026-01-01T10:00:00+01:00"
+    assert times.write(datetime(2026, 7, 1, 9, tzinfo=UTC), zone=zone) == "2026-07-01T11:00:00+02:00"
+    assert times.write(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=ZoneInfo("UTC")) == "2026-01-01T09:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [datetime(1800, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)],
+)
+def test_write_in_a_zone_tells_utc_where_the_zone_has_no_offset_to_write(moment: datetime) -> None:
+    for name in ("Europe/Berlin", "America/New_York"):
+        text = times.write(moment, zone=ZoneInfo(name))
+
+        assert times.read(text) == moment

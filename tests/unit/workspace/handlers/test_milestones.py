@@ -1,0 +1,118 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.factories import MADE_AT, MilestoneFactory, ProjectFactory
+from tests.unit.workspace.calls import AT, call
+from workspace.errors import Invalid
+from workspace.models import Milestone, Project
+
+NOW = "2026-03-02T12:30:00Z"  # calls.AT
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory(name="Launch")
+    return project
+
+
+def create(project: Project, **sent: Any) -> Any:
+    return call("create_onto_milestone", project_id=str(project.pk), **sent).result["milestone"]
+
+
+def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+    row = create(project, title="The site is live")
+
+    milestone = Milestone.objects.get()
+    assert row == {
+        "id": str(milestone.pk),
+        "project_id": str(project.pk),
+        "project_name": "Launch",
+        "title": "The site is live",
+        "description": None,
+        "type_key": "milestone.default",
+        "state_key": "pending",
+        "due_at": None,
+        "completed_at": None,
+        "props": {},
+        "created_by": "owner",
+        "created_at": NOW,
+        "updated_at": NOW,
+        "is_missed": False,
+    }
+    assert call("get_onto_milestone_details", milestone_id=row["id"]).result["milestone"] == row
+
+
+def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Project) -> None:
+    id = create(project, title="Live", state_key="completed")["id"]
+    assert Milestone.objects.get().completed_at == AT
+
+    result = call("update_onto_milestone", milestone_id=id, state_key="in_progress").result
+
+    assert (result["milestone"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
+
+
+@pytest.mark.parametrize(
+    ("sent", "path", "code"),
+    [({"title": "\t"}, "/title", "blank"), ({"due_at": "2016-12-31T23:59:60Z"}, "/due_at", "impossible_time")],
+)
+def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        create(project, **{"title": "Live"} | sent)
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]
+    assert not Milestone.objects.exists()
+
+
+def test_a_milestone_becomes_missed_as_time_passes(project: Project) -> None:
+    id = str(MilestoneFactory(project=project, due_at=AT).pk)
+
+    def missed(after: timedelta) -> set[bool]:
+        at = AT + after
+        [listed] = call("list_onto_milestones", at=at).result["milestones"]
+        [found] = call("search_onto_milestones", at=at, query="milestone").result["milestones"]
+        got = call("get_onto_milestone_details", at=at, milestone_id=id).result["milestone"]
+        return {row["is_missed"] for row in (listed, found, got)}
+
+    assert missed(timedelta(0)) == {False}
+    assert missed(timedelta(seconds=1)) == {True}
+    assert Milestone.objects.get().state_key == "pending"
+
+
+def test_update_answers_is_missed_as_it_is_afterwards(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    id = str(MilestoneFactory(project=project, due_at=MADE_AT).pk)
+
+    def update(**sent: Any) -> tuple[bool, str]:
+        with django_assert_num_queries(2):
+            result = call("update_onto_milestone", milestone_id=id, **sent).result
+        return result["milestone"]["is_missed"], result["message"]
+
+    assert update(state_key="in_progress") == (False, "Changed state_key.")
+    assert update(state_key="pending") == (True, "Changed state_key.")
+    assert update(due_at=None) == (False, "Changed due_at.")
+
+
+def test_list_answers_abbreviated_rows_and_narrows_by_state(project: Project) -> None:
+    milestone = MilestoneFactory(project=project, title="Live", due_at=MADE_AT, description="x" * 101)
+    MilestoneFactory(project=project, title="Begun", state_key="in_progress")
+
+    result = call("list_onto_milestones", state_key="pending").result
+
+    assert result["milestones"] == [
+        {
+            "id": str(milestone.pk),
+            "project_id": str(project.pk),
+            "project_name": "Launch",
+            "title": "Live",
+            "state_key": "pending",
+            "due_at": "2026-03-01T09:00:00Z",
+            "updated_at": "2026-03-01T09:00:00Z",
+            "description_preview": "x" * 100 + "…",
+            "is_missed": True,
+        }
+    ]
+    assert result["message"].endswith("onto.milestone.get has the complete row.")

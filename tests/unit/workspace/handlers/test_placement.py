@@ -1,0 +1,211 @@
+"""create and update with arguments that make edges."""
+
+import uuid
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.factories import MADE_AT, ProjectFactory
+from tests.unit.workspace import graph
+from tests.unit.workspace.calls import AT, call
+from workspace.errors import Invalid, NotFound
+from workspace.models import Edge, Project, Task
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory()
+    return project
+
+
+def create(project: Project, **sent: Any) -> Any:
+    return call("create_onto_task", project_id=str(project.pk), title="Write", **sent)
+
+
+def named(row: Any, **more: Any) -> dict[str, Any]:
+    return {"kind": row._meta.model_name, "id": str(row.pk)} | more
+
+
+def test_create_without_ties_makes_no_edge_and_says_nothing_of_it(project: Project) -> None:
+    result = create(project, plan_id=None, parents=[], connections=[]).result
+
+    assert sorted(result) == ["message", "task"]
+    assert result["message"] == "Created the task."
+    assert graph.sentences() == []
+
+
+def test_create_ties_the_task_and_answers_the_edges(project: Project) -> None:
+    plan, goal, milestone = (graph.row(kind, project) for kind in ("plan", "goal", "milestone"))
+
+    outcome = create(
+        project, plan_id=str(plan.pk), goal_id=str(goal.pk).upper(), supporting_milestone_id=str(milestone.pk)
+    )
+
+    task = Task.objects.get()
+    assert graph.sentences() == ["plan has_task task", "task supports_goal goal", "task targets_milestone milestone"]
+    held = Edge.objects.get(rel="has_task")
+    assert (held.src_id, held.dst_id, held.props) == (plan.pk, task.pk, {"is_primary": True})
+    assert (held.project_id, held.created_by, held.created_at) == (project.pk, "owner", AT)
+    assert Edge.objects.get(rel="supports_goal").dst_id == goal.pk
+    assert [each["rel"] for each in outcome.result["edges"]] == ["has_task", "supports_goal", "targets_milestone"]
+    assert outcome.result["message"] == "Created the task and 3 edges."
+    assert outcome.warnings == ()
+
+
+def test_create_links_once_what_is_named_twice(project: Project) -> None:
+    plan = graph.row("plan", project)
+
+    create(project, plan_id=str(plan.pk), parent=named(plan), parents=[named(plan)], connections=[named(plan)])
+
+    assert graph.sentences() == ["plan has_task task"]
+    assert Edge.objects.get().props == {"is_primary": True}
+
+
+def test_create_keeps_the_word_that_is_no_relation(project: Project) -> None:
+    other = graph.row("task", project)
+
+    outcome = create(project, connections=[named(other, rel="echoes")])
+
+    edge = Edge.objects.get()
+    assert (str(edge), edge.dst_id, edge.props) == ("task depends_on task", other.pk, {"original_rel": "echoes"})
+    assert len(outcome.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind"), [("plan_id", "plan"), ("goal_id", "goal"), ("supporting_milestone_id", "milestone")]
+)
+def test_create_refuses_what_is_not_in_the_project_in_the_same_words(
+    project: Project, argument: str, kind: str
+) -> None:
+    elsewhere = graph.row(kind, ProjectFactory())  # of the same owner
+    foreign = graph.row(kind, ProjectFactory(created_by="someone else"))
+    gone = graph.row(kind, project, deleted_at=MADE_AT)
+
+    told = set()
+    for id in (elsewhere.pk, foreign.pk, gone.pk, uuid.uuid4()):
+        with pytest.raises(NotFound) as refused:
+            create(project, **{argument: str(id)})
+        told.add(refused.value.message)
+
+    assert told == {
+        f"No {kind} of this project that you can see has this {argument}; "
+        f"find its id with onto.{kind}.list or onto.{kind}.search."
+    }
+    assert not Task.objects.exists()
+
+
+def test_create_finds_what_is_named_by_title(project: Project) -> None:
+    plan, goal, task = graph.row("plan", project, name="Phase"), graph.row("goal", project), graph.row("task", project)
+
+    outcome = create(
+        project,
+        parent={"kind": "plan", "title": "phase"},
+        connections=[{"kind": "goal", "title": goal.name}, {"kind": "task", "id": str(task.pk), "title": "ignored"}],
+    )
+
+    assert graph.sentences() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
+    assert Edge.objects.get(rel="has_task").src_id == plan.pk
+    assert "Ignored connections/1/title, for connections/1/id was sent too." in outcome.warnings
+
+
+def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> None:
+    rows = [graph.row("plan", project, name="Phase") for _ in range(2)]
+    graph.row("goal", ProjectFactory(), name="Elsewhere")
+
+    with pytest.raises(Invalid) as refused:
+        create(
+            project,
+            parents=[{"kind": "plan", "title": "Phase"}, {"kind": "goal", "title": "Elsewhere"}],
+            connections=[{"kind": "task"}],
+        )
+
+    errors = {error.path: error for error in refused.value.field_errors}
+    assert {path: error.code for path, error in errors.items()} == {
+        "/parents/0/title": "ambiguous_title",
+        "/parents/1/title": "no_such_title",
+        "/connections/0/id": "required",
+    }
+    assert {each["id"] for each in errors["/parents/0/title"].expected} == {str(row.pk) for row in rows}
+    assert not Task.objects.exists()
+
+
+def test_create_names_the_place_of_what_is_not_there(project: Project) -> None:
+    plan = graph.row("plan", project)
+
+    with pytest.raises(NotFound, match="this parents/1/id;"):
+        create(project, parents=[named(plan), {"kind": "goal", "id": str(uuid.uuid4())}])
+    with pytest.raises(NotFound, match="this parent/id;"):
+        create(project, parent=named(ProjectFactory()))
+
+
+def test_create_tells_all_that_is_wrong_at_once(project: Project) -> None:
+    with pytest.raises(Invalid) as refused:
+        create(project, due_at="0000-01-01T00:00:00Z", parent={"kind": "document", "id": str(uuid.uuid4())})
+
+    assert [error.path for error in refused.value.field_errors] == ["/due_at", "/parent/kind"]
+    assert not Task.objects.exists()
+
+
+def test_create_costs_a_query_a_kind_and_one(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    plan, goal, other = (str(graph.row(kind, project).pk) for kind in ("plan", "goal", "goal"))
+
+    with django_assert_num_queries(2):
+        create(project)
+    with django_assert_num_queries(5):
+        create(project, plan_id=plan, goal_id=goal, connections=[{"kind": "goal", "id": other}])
+
+
+def update(task: Task, **sent: Any) -> Any:
+    return call("update_onto_task", task_id=str(task.pk), **sent)
+
+
+def test_update_sets_changes_and_clears_a_tie(project: Project) -> None:
+    task, goal, other = (graph.row(kind, project) for kind in ("task", "goal", "goal"))
+
+    first = update(task, goal_id=str(goal.pk))
+    assert first.result["message"] == "Changed goal_id."
+    assert [each["dst_id"] for each in first.result["edges"]] == [str(goal.pk)]
+    assert Task.objects.get().updated_at == AT
+
+    update(task, goal_id=str(other.pk), title="New")
+    assert [edge.dst_id for edge in Edge.objects.filter(deleted_at=None)] == [other.pk]
+
+    cleared = update(task, goal_id=None)
+    assert (cleared.result["message"], graph.sentences()) == ("Changed goal_id.", [])
+    assert "edges" not in cleared.result
+    assert {edge.deleted_at for edge in Edge.objects.all()} == {AT}
+
+
+def test_update_with_the_same_tie_changes_nothing(project: Project) -> None:
+    task, goal = graph.row("task", project), graph.row("goal", project)
+    edge = graph.edge(task, "supports_goal", goal)
+
+    for same in ({"goal_id": str(goal.pk)}, {"supporting_milestone_id": None}):
+        assert update(task, **same).warnings == ("unchanged",)
+
+    assert [each.pk for each in Edge.objects.filter(deleted_at=None)] == [edge.pk]
+    assert Task.objects.get().updated_at == MADE_AT
+
+
+def test_update_leaves_other_edges_alone(project: Project) -> None:
+    task, goal, plan = (graph.row(kind, project) for kind in ("task", "goal", "plan"))
+    graph.edge(task, "supports_goal", goal)
+    graph.edge(goal, "has_task", task)
+    graph.edge(plan, "has_task", task)
+    graph.edge(graph.row("task", project), "supports_goal", goal)
+
+    update(task, goal_id=None)
+
+    assert graph.sentences() == ["goal has_task task", "plan has_task task", "task supports_goal goal"]
+
+
+def test_update_refuses_what_is_not_in_the_project(project: Project) -> None:
+    task = graph.row("task", project, title="Old")
+
+    with pytest.raises(NotFound, match="No goal of this project that you can see has this goal_id"):
+        update(task, title="New", goal_id=str(graph.row("goal", ProjectFactory()).pk))
+
+    assert not Edge.objects.exists()

@@ -1,0 +1,108 @@
+from typing import Any
+
+import pytest
+
+from tests.factories import PlanFactory, ProjectFactory
+from tests.unit.workspace.calls import AT, call
+from workspace.errors import Invalid
+from workspace.models import Plan, Project
+
+NOW = "2026-03-02T12:30:00Z"  # calls.AT
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory(name="Launch")
+    return project
+
+
+def create(project: Project, **sent: Any) -> Any:
+    return call("create_onto_plan", project_id=str(project.pk), **sent).result["plan"]
+
+
+def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+    row = create(project, name="Beta")
+
+    plan = Plan.objects.get()
+    assert row == {
+        "id": str(plan.pk),
+        "project_id": str(project.pk),
+        "project_name": "Launch",
+        "name": "Beta",
+        "description": None,
+        "plan": None,
+        "type_key": "plan.phase.project",
+        "state_key": "draft",
+        "start_date": None,
+        "end_date": None,
+        "completed_at": None,
+        "props": {},
+        "created_by": "owner",
+        "created_at": NOW,
+        "updated_at": NOW,
+    }
+    assert call("get_onto_plan_details", plan_id=row["id"]).result["plan"] == row
+
+
+def test_create_stores_what_was_sent_and_update_clears_it(project: Project) -> None:
+    sent = {"plan": "1. Invite\n2. Decide\n", "start_date": "2026-04-06", "end_date": "2026-04-06"}
+
+    row = create(project, name="Beta", **sent)
+    cleared = call("update_onto_plan", plan_id=row["id"], **dict.fromkeys(sent)).result
+
+    assert {name: row[name] for name in sent} == sent
+    assert {name: cleared["plan"][name] for name in sent} == dict.fromkeys(sent)
+    assert cleared["message"] == "Changed plan, start_date, end_date."
+
+
+def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Project) -> None:
+    id = create(project, name="Beta", state_key="completed")["id"]
+    assert Plan.objects.get().completed_at == AT
+
+    result = call("update_onto_plan", plan_id=id, state_key="active").result
+
+    assert (result["plan"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
+
+
+@pytest.mark.parametrize("moved", [{"start_date": "2026-04-25"}, {"end_date": "2026-04-05"}])
+def test_a_plan_that_would_end_before_it_begins_is_refused(project: Project, moved: dict[str, str]) -> None:
+    id = create(project, name="Beta", start_date="2026-04-06", end_date="2026-04-24")["id"]
+
+    with pytest.raises(Invalid) as refused:
+        call("update_onto_plan", plan_id=id, **moved)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == (f"/{next(iter(moved))}", "out_of_order")
+    assert error.message == "end_date is before start_date; send a later end_date or an earlier start_date."
+
+
+def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Project) -> None:
+    plan = PlanFactory(project=project, name="Beta", state_key="active", type_key="plan.sprint", plan="s" * 201)
+    PlanFactory(project=project, name="Draft", type_key="plan.sprint")
+    PlanFactory(project=project, name="Usual", state_key="active")
+
+    result = call("list_onto_plans", state_key="active", type_key="plan.sprint").result
+
+    assert result["plans"] == [
+        {
+            "id": str(plan.pk),
+            "project_id": str(project.pk),
+            "project_name": "Launch",
+            "name": "Beta",
+            "type_key": "plan.sprint",
+            "state_key": "active",
+            "updated_at": "2026-03-01T09:00:00Z",
+            "plan_preview": "s" * 200 + "…",
+        }
+    ]
+    assert result["message"].endswith("onto.plan.get has the complete row.")
+
+
+def test_search_looks_into_names_and_descriptions_and_search_over_kinds_into_the_steps(project: Project) -> None:
+    PlanFactory(project=project, name="Beta", plan="1. Invite the customers")
+    PlanFactory(project=project, name="Customers first")
+
+    found = call("search_onto_plans", query="customers").result["plans"]
+
+    assert [row["name"] for row in found] == ["Customers first"]
+    assert call("search_ontology", query="customers").result["total"] == 2

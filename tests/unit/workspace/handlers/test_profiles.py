@@ -1,0 +1,47 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.factories import ProfileFactory
+from tests.unit.workspace.calls import call
+
+NOON = datetime(2026, 7, 1, 12, 0, 0, 5, tzinfo=UTC)  # a Wednesday
+
+
+def test_get_tells_the_callers_own_profile(db: None) -> None:
+    ProfileFactory(subject="other", name="Somebody", preferences={"focus": "never"})
+    ProfileFactory(subject="s", name="Mira", working_hours={"monday": ["08:00-12:00"]}, preferences={"buffer": 15})
+
+    outcome = call("get_user_profile", subject="s", at=NOON)
+
+    profile = outcome.result["profile"]
+    hours = profile.pop("working_hours")
+    assert profile == {
+        "name": "Mira",
+        "time_zone": "Europe/Berlin",
+        "local_time": "2026-07-01T14:00:00+02:00",
+        "weekday": "wednesday",
+        "preferences": {"buffer": 15},
+    }
+    assert (hours["monday"], hours["tuesday"], len(hours)) == (["08:00-12:00"], [], 7)
+    assert outcome.result["message"].startswith("The user's profile.")
+
+
+def test_get_tells_defaults_and_that_they_are_some(db: None) -> None:
+    ProfileFactory(subject="other", name="Somebody")
+
+    result = call("get_user_profile", subject="s", at=NOON).result
+
+    assert result["profile"]["name"] is None
+    assert result["profile"]["time_zone"] == "UTC"
+    assert result["profile"]["local_time"] == "2026-07-01T12:00:00Z"
+    assert result["message"].startswith("The user has no profile yet")
+
+
+@pytest.mark.parametrize("part", ["name", "working_hours", "preferences"])
+def test_get_of_a_part_tells_that_part_and_the_zone(db: None, part: str) -> None:
+    ProfileFactory(subject="s", name="Mira")
+
+    profile = call("get_user_profile", subject="s", part=part).result["profile"]
+
+    assert set(profile) == {part, "time_zone", "local_time", "weekday"}

@@ -1,0 +1,414 @@
+"""onto.project.create with all it takes: entities of every kind, how they hang together, questions, an overview."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.unit.workspace import graph
+from tests.unit.workspace.calls import call
+from workspace import relations
+from workspace.contract import Outcome
+from workspace.errors import FieldError, Invalid
+from workspace.handlers import entities, relationships
+from workspace.kinds import KINDS
+from workspace.models import (
+    Document,
+    Edge,
+    EdgeKind,
+    Goal,
+    Membership,
+    Milestone,
+    Plan,
+    Project,
+    Requirement,
+    Risk,
+    Task,
+)
+from workspace.relations import HOLDS, PARENTS
+from workspace.services.edges import ORIGINAL, PRIMARY
+
+PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
+LABELS = {name: kind.label for name, kind in entities.KINDS.items()}
+
+
+def entity(temp_id: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"temp_id": temp_id, "kind": kind, LABELS[kind]: f"{kind} {temp_id}"} | fields
+
+
+def end(temp_id: str, kind: str) -> dict[str, str]:
+    return {"temp_id": temp_id, "kind": kind}
+
+
+# One of each kind, by the first letter; two tasks.
+ONE_OF_EACH = [
+    entity("g", "goal"),
+    entity("m", "milestone"),
+    entity("p", "plan"),
+    entity("t", "task"),
+    entity("t2", "task"),
+    entity("d", "document"),
+    entity("r", "risk"),
+    entity("q", "requirement"),
+]
+KIND_OF = {each["temp_id"]: each["kind"] for each in ONE_OF_EACH}
+
+
+def pair(src: str, dst: str, **more: Any) -> Any:
+    ends = [end(temp_id, KIND_OF[temp_id]) for temp_id in (src, dst)]
+    return {"from": ends[0], "to": ends[1]} | more if more else ends
+
+
+def create(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> Outcome:
+    return call("create_onto_project", project=PROJECT, entities=first, relationships=related or [], **more)
+
+
+def errors_of(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> list[FieldError]:
+    with pytest.raises(Invalid) as refused:
+        create(first, related, **more)
+    for model in (Project, Membership, Edge, *(kind.model for kind in KINDS.values())):
+        assert not model._default_manager.exists()
+    return refused.value.field_errors
+
+
+def told(errors: list[FieldError]) -> list[tuple[str, str]]:
+    return [(error.path, error.code) for error in errors]
+
+
+def sentences() -> list[str]:
+    return [sentence for sentence in graph.sentences() if sentence != "project has_document document"]
+
+
+def test_every_kind_is_made_with_its_fields(db: None) -> None:
+    outcome = create(
+        [
+            entity("g", "goal", target_date="2026-05", measurement_criteria="100", state_key="active", priority=2),
+            entity("m", "milestone", due_at="May 2026", state_key="pending"),
+            entity("p", "plan", plan="1. Do", start_date="2026-04-06", end_date="2026-04", type_key="plan.phase.beta"),
+            entity("t", "task", start_at="2026-04-06", due_at="2026-04-10", recurrence="weekly", priority=1),
+            entity("d", "document", content="# A\n\nB", type_key="document.note"),
+            entity("r", "risk", impact="high", probability=0.25, content="Ask early"),
+            entity("q", "requirement", priority=1, props={"source": "law"}),
+        ],
+        [pair("g", letter) for letter in "mptrqd"],
+    )
+
+    assert outcome.warnings == ()
+    assert outcome.result["counts"] == {
+        "goals": 1,
+        "milestones": 1,
+        "plans": 1,
+        "tasks": 1,
+        "documents": 2,
+        "risks": 1,
+        "requirements": 1,
+        "edges": 7,
+    }
+    goal, milestone, plan, task = (model.objects.get() for model in (Goal, Milestone, Plan, Task))
+    assert (str(goal.target_date), goal.measurement_criteria, goal.state_key, goal.priority) == (
+        "2026-05-31",
+        "100",
+        "active",
+        2,
+    )
+    assert milestone.due_at.isoformat() == "2026-05-31T23:59:59+00:00"
+    assert (str(plan.start_date), str(plan.end_date), plan.type_key) == ("2026-04-06", "2026-04-30", "plan.phase.beta")
+    assert (task.start_at.isoformat(), task.due_at.isoformat(), task.recurrence) == (
+        "2026-04-06T00:00:00+00:00",
+        "2026-04-10T23:59:59+00:00",
+        "weekly",
+    )
+    assert (Risk.objects.get().impact, Risk.objects.get().probability) == ("high", 0.25)
+    assert (Requirement.objects.get().text, Requirement.objects.get().props) == ("requirement q", {"source": "law"})
+    assert Document.objects.get(type_key="document.note").content == "# A\n\nB"
+
+
+@pytest.mark.parametrize(
+    ("related", "edges"),
+    [
+        # Whichever end is told first: the one that may hold the other does.
+        ([("p", "t"), ("m", "p"), ("g", "m")], ["goal has_milestone milestone", "milestone has_plan plan"]),
+        ([("t", "p"), ("p", "m"), ("m", "g")], ["goal has_milestone milestone", "milestone has_plan plan"]),
+        # Of several parents the most specific holds the row, and the others are what they most likely are to it.
+        ([("g", "t"), ("p", "t"), ("m", "t")], ["task supports_goal goal", "task targets_milestone milestone"]),
+        ([("t", "g"), ("t", "p"), ("g", "p")], ["goal has_plan plan", "task supports_goal goal"]),
+        # What nothing holds is linked as the kinds suggest.
+        ([("p", "t"), ("t2", "t"), ("t", "d")], ["document references task", "task depends_on task"]),
+    ],
+)
+def test_pairs_hang_rows_where_they_belong(db: None, related: list[tuple[str, str]], edges: list[str]) -> None:
+    outcome = create(ONE_OF_EACH, [pair(*each) for each in related])
+
+    assert sentences() == sorted([*edges, "plan has_task task"])
+    assert outcome.warnings == ()
+    for held in Edge.objects.filter(rel__in=HOLDS.values()):
+        assert held.props == {PRIMARY: True}
+    assert {edge.project_id for edge in Edge.objects.all()} == {Project.objects.get().pk}
+
+
+def test_objects_say_what_rows_are_to_each_other(db: None) -> None:
+    outcome = create(
+        ONE_OF_EACH,
+        [
+            pair("t", "r", rel="mitigates"),
+            pair("t2", "t", rel="blocked_by"),
+            pair("g", "t", intent="semantic"),
+            pair("t2", "p", intent="containment"),
+            pair("t", "q", rel="worries about"),
+        ],
+    )
+
+    assert sentences() == [
+        "plan has_task task",
+        "task blocks task",
+        "task mitigates risk",
+        "task references requirement",
+        "task supports_goal goal",
+    ]
+    assert Edge.objects.get(rel="references").props == {ORIGINAL: "worries about"}
+    assert outcome.warnings == (
+        "Read relationships/1/rel as task blocks task.",
+        "relationships/4/rel is no relation of the two kinds; stored task references requirement, and your word in "
+        "original_rel.",
+    )
+
+
+def test_a_parent_that_was_asked_for_and_is_not_kept_is_told(db: None) -> None:
+    outcome = create(ONE_OF_EACH, [pair("g", "t", rel="has_task"), pair("p", "t", intent="containment")])
+
+    assert sentences() == ["plan has_task task", "task supports_goal goal"]
+    assert outcome.warnings == (
+        "A task has one parent, here relationships/1; stored relationships/0 as task supports_goal goal.",
+    )
+
+
+def test_what_is_told_twice_or_from_both_ends_is_one_edge(db: None) -> None:
+    result = create(ONE_OF_EACH, [pair("p", "t"), pair("t", "p"), pair("p", "t", rel="has_task")]).result
+
+    assert sentences() == ["plan has_task task"]
+    assert result["counts"]["edges"] == 2  # and that of the overview
+
+
+def test_warnings_are_bounded(db: None) -> None:
+    tasks = [entity(str(number), "task") for number in range(30)]
+    related = [{"from": end("0", "task"), "to": end(str(number), "task"), "rel": "enables"} for number in range(1, 30)]
+
+    warnings = create(tasks, related).warnings
+
+    assert len(warnings) == 21
+    assert warnings[-1] == "9 more relationships were stored otherwise than they were sent."
+
+
+@pytest.mark.parametrize(
+    ("first", "related", "wrong"),
+    [
+        ([], [pair("p", "t")], [("/relationships", "no_entities")]),
+        (ONE_OF_EACH, [], [("/relationships", "required")]),
+        (ONE_OF_EACH, [pair("t", "t")], [("/relationships/0", "self_edge")]),
+        (ONE_OF_EACH, [pair("t", "t2", intent="containment")], [("/relationships/0/intent", "no_parent")]),
+        (ONE_OF_EACH, [pair("d", "t", intent="containment")], [("/relationships/0/intent", "no_parent")]),
+        (
+            ONE_OF_EACH,
+            [[end("p", "plan"), end("x", "task")], {"from": end("y", "task"), "to": end("z", "task"), "rel": "blocks"}],
+            [
+                ("/relationships/0/1/temp_id", "unknown_temp_id"),
+                ("/relationships/1/from/temp_id", "unknown_temp_id"),
+                ("/relationships/1/to/temp_id", "unknown_temp_id"),
+            ],
+        ),
+        (ONE_OF_EACH, [[end("p", "task"), end("t", "plan")]], [
+            ("/relationships/0/0/kind", "kind_mismatch"),
+            ("/relationships/0/1/kind", "kind_mismatch"),
+        ]),
+    ],
+)  # fmt: skip
+def test_wrong_relationships_are_refused_at_their_pointers(
+    db: None, first: list[Any], related: list[Any], wrong: list[Any]
+) -> None:
+    assert told(errors_of(first, related)) == wrong
+
+
+def test_one_entity_needs_no_relationship(db: None) -> None:
+    assert create([entity("t", "task")]).result["counts"]["tasks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "wrong"),
+    [
+        ({"temp_id": "g", "kind": "goal"}, [("name", "required")]),
+        ({"temp_id": "q", "kind": "requirement"}, [("text", "required")]),
+        (entity("g", "goal", name=" "), [("name", "blank")]),
+        (entity("g", "goal", due_at="2026"), [("due_at", "unknown_argument")]),
+        (entity("q", "requirement", state_key="done"), [("state_key", "unknown_argument")]),
+        (entity("q", "requirement", description="d"), [("description", "unknown_argument")]),
+        (entity("t", "task", name="N"), [("name", "unknown_argument")]),
+        (entity("t", "task", impact="high"), [("impact", "unknown_argument")]),
+        (entity("t", "task", state_key="mitigated"), [("state_key", "enum")]),
+        (entity("m", "milestone", type_key="task.execute"), [("type_key", "pattern")]),
+        (entity("t", "task", type_key="task.sing"), [("type_key", "pattern")]),
+        (entity("p", "plan", name="x" * 201), [("name", "maxLength")]),
+        (entity("r", "risk", content="x" * 20_001), [("content", "maxLength")]),
+        (entity("t", "task", due_at="soon"), [("due_at", "impossible_time")]),
+        (entity("t", "task", start_at="2026-02-30"), [("start_at", "impossible_time")]),
+        (entity("p", "plan", start_date="2026-05", end_date="2026-04"), [("end_date", "out_of_order")]),
+    ],
+)  # fmt: skip
+def test_an_entity_that_is_not_of_its_kind_is_refused(db: None, sent: dict[str, Any], wrong: list[Any]) -> None:
+    assert told(errors_of([sent])) == [(f"/entities/0/{name}", code) for name, code in wrong]
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored", "warnings"),
+    [
+        ({"kind": "goal", "title": "A"}, {"name": "A"}, ["Read title as name."]),
+        ({"kind": "task", "name": "A"}, {"title": "A"}, ["Read name as title."]),
+        ({"kind": "requirement", "title": "A"}, {"text": "A"}, ["Read title as text."]),
+        ({"kind": "task", "title": "A", "state_key": "completed"}, {"state_key": "done"}, ["Read state_key as done."]),
+        ({"kind": "goal", "name": "A", "state_key": "todo"}, {"state_key": "draft"}, ["Read state_key as draft."]),
+        ({"kind": "document"}, {"title": "Untitled Document"}, [
+            "The document has no title, so it is called Untitled Document."
+        ]),
+    ],
+)  # fmt: skip
+def test_what_was_read_otherwise_is_said(
+    db: None, sent: dict[str, Any], stored: dict[str, Any], warnings: list[str]
+) -> None:
+    outcome = create([{"temp_id": "x"} | sent])
+
+    row: Any = KINDS[sent["kind"]].model._default_manager.order_by("pk").exclude(type_key="document.context.project")[0]
+    assert {name: getattr(row, name) for name in stored} == stored
+    assert list(outcome.warnings) == [f"entities/0: {warning}" for warning in warnings]
+
+
+def test_all_that_is_wrong_is_told_at_once(db: None) -> None:
+    with pytest.raises(Invalid) as refused:
+        call(
+            "create_onto_project",
+            project=PROJECT | {"start_at": "one day"},
+            entities=[entity("t", "task", due_at="soon"), entity("t", "task"), entity("g", "goal", impact="low")],
+            relationships=[[end("t", "task"), end("x", "goal")], [end("t", "plan"), end("g", "goal")]],
+            context_document={"title": " ", "content": "x", "type_key": "document.x.y", "state_key": "ended"},
+        )
+
+    assert told(refused.value.field_errors) == [
+        ("/project/start_at", "impossible_time"),
+        ("/entities/0/due_at", "impossible_time"),
+        ("/entities/1/temp_id", "duplicate"),
+        ("/entities/2/impact", "unknown_argument"),
+        ("/relationships/0/1/temp_id", "unknown_temp_id"),
+        ("/relationships/1/0/kind", "kind_mismatch"),
+        ("/context_document/state_key", "enum"),
+    ]
+    assert not Project.objects.exists()
+
+
+def test_questions_make_nothing_and_are_answered(db: None) -> None:
+    questions = [{"key": "budget", "question": "How much may it cost?", "required": True}]
+
+    outcome = create([entity("t", "task")], clarifications=questions)
+
+    assert outcome.result == {
+        "project_id": None,
+        "counts": {},
+        "clarifications": questions,
+        "message": "Nothing was created: ask the user the question in clarifications, then send the whole call again "
+        "with what they answered and without clarifications.",
+    }
+    assert outcome.entity_id is None
+    assert not Project.objects.exists()
+    assert create([], clarifications=[]).result["counts"]["documents"] == 1
+
+
+def test_the_overview_is_composed_of_what_is_known(db: None) -> None:
+    call(
+        "create_onto_project",
+        project=PROJECT | {"executive_summary": "In short.", "description": "At length.", "context": "## Who\n\nInes"},
+        entities=[
+            entity("g", "goal", name="A hundred\nsign-ups", target_date="2026-05"),
+            entity("p", "plan"),
+            entity("t", "task", due_at="2026-04-10"),
+        ],
+        relationships=[pair("g", "p"), pair("p", "t")],
+    )
+
+    overview = Document.objects.get()
+    assert (overview.title, overview.type_key, overview.state_key) == (
+        "Launch: overview",
+        "document.context.project",
+        "draft",
+    )
+    assert overview.content == (
+        "In short.\n\nAt length.\n\n## Who\n\nInes\n\n## Goals\n\n- A hundred sign-ups (by 2026-05-31)\n\n"
+        "## Plans\n\n- plan p\n\n## Tasks\n\n- task t (by 2026-04-10)\n"
+    )
+    edge = Edge.objects.get(rel="has_document")
+    assert (edge.src_id, edge.dst_id) == (Project.objects.get().pk, overview.pk)
+
+
+@pytest.mark.parametrize("name", ["Launch", "x" * 200])
+def test_a_bare_project_has_an_overview_too(db: None, name: str) -> None:
+    call("create_onto_project", project=PROJECT | {"name": name})
+
+    assert Document.objects.get().content == "Nothing more is known of this project yet.\n"
+
+
+def test_the_longest_texts_make_an_overview_that_can_be_kept(db: None) -> None:
+    texts = {"executive_summary": "x" * 5_000, "description": "x" * 20_000, "context": "x" * 100_000}
+    tasks = [entity(str(number), "requirement", text="x" * 1_000) for number in range(200)]
+    related = [[end("0", "requirement"), end(str(number), "requirement")] for number in range(1, 200)]
+
+    call("create_onto_project", project=PROJECT | texts, entities=tasks, relationships=related)
+
+    assert len(Document.objects.get().content) == 200_000
+
+
+def test_the_overview_that_was_sent_is_kept(db: None) -> None:
+    create([], context_document={"title": "Brief", "content": r"# A\n\nB", "state_key": "ready", "props": {"a": 1}})
+
+    overview = Document.objects.get()
+    assert (overview.title, overview.content, overview.state_key) == ("Brief", "# A\n\nB", "ready")
+    assert (overview.type_key, overview.props) == ("document.context.project", {"a": 1})
+
+
+def test_create_costs_queries_by_kind_and_not_by_row(
+    db: None, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    first = [entity(f"{kind}{number}", kind) for kind in LABELS for number in range(28)]
+    related = [[end(f"task{number}", "task"), end(f"plan{number}", "plan")] for number in range(28)]
+
+    # The project, its membership, seven kinds, the overview, the places of both documents, edges, the project again.
+    with django_assert_max_num_queries(14):
+        create(first, related)
+
+
+pairs = st.lists(
+    st.tuples(st.sampled_from([*KIND_OF]), st.sampled_from([*KIND_OF])).flatmap(
+        lambda ends: st.one_of(
+            st.just(pair(*ends)),
+            st.sampled_from([*relations.Rel, *relations.OLD_NAMES, "else"]).map(lambda rel: pair(*ends, rel=rel)),
+            st.sampled_from(["containment", "semantic"]).map(lambda intent: pair(*ends, intent=intent)),
+        )
+    ),
+    max_size=12,
+)
+
+
+@given(pairs)
+def test_whatever_is_related_no_row_has_two_parents_and_every_edge_joins_what_it_may(related: list[Any]) -> None:
+    project = Project(**PROJECT)
+    first = entities.build(ONE_OF_EACH, project=project, by="s", at=graph.MADE_AT)
+
+    found = relationships.read(related, first.rows)
+    made = relationships.build(found, first.rows, by="s", at=graph.MADE_AT)
+
+    parents = [edge.dst_id for edge in made if edge.rel == HOLDS.get(EdgeKind(edge.dst_kind))]
+    assert len(parents) == len(set(parents))
+    kinds = {row.pk: str(row._meta.model_name) for row in first.rows.values()}
+    for edge in made:
+        assert (kinds[edge.src_id], kinds[edge.dst_id]) == (edge.src_kind, edge.dst_kind)
+        assert (edge.src_kind, edge.dst_kind) in relations.JOINS[relations.Rel(edge.rel)]
+        if edge.props.get(PRIMARY):
+            assert EdgeKind(edge.src_kind) in PARENTS[EdgeKind(edge.dst_kind)]
+    assert len({(edge.src_id, edge.rel, edge.dst_id) for edge in made}) == len(made)

@@ -1,0 +1,26 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from workspace.models import MilestoneState, is_missed
+
+AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)
+PAST, FUTURE = AT - timedelta(seconds=1), AT + timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "due_at", "missed"),
+    [
+        ("pending", PAST, True),
+        ("pending", AT, False),  # the last moment is in time
+        ("pending", FUTURE, False),
+        ("pending", None, False),  # without a time there is nothing to miss
+        ("in_progress", PAST, False),
+        ("completed", PAST, False),
+        ("missed", PAST, True),
+        ("missed", FUTURE, True),  # whoever said so knows why
+        ("missed", None, True),
+    ],
+)
+def test_a_milestone_is_missed_once_its_time_has_passed(state: str, due_at: datetime | None, missed: bool) -> None:
+    assert is_missed({"state_key": MilestoneState(state).value, "due_at": due_at}, AT) is missed

@@ -1,0 +1,52 @@
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from tests.factories import ProfileFactory
+from workspace.models import Profile
+
+
+@pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kathmandu"])
+def test_profile_takes_a_zone_of_the_iana_database(db: None, name: str) -> None:
+    profile = Profile(subject="s", time_zone=name)
+
+    profile.full_clean()
+
+    assert profile.zone.key == name
+
+
+@pytest.mark.parametrize("name", ["", "Europe", "europe/berlin", "Berlin", "+02:00", "../Europe/Berlin", "Mars/Base"])
+def test_profile_refuses_a_zone_that_is_none(db: None, name: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Profile(subject="s", time_zone=name).full_clean()
+
+    assert list(refused.value.message_dict) == ["time_zone"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("working_hours", None),
+        ("working_hours", {"monday": ["17:00-09:00"]}),
+        ("preferences", None),
+        ("preferences", []),
+    ],
+)
+def test_profile_refuses_what_could_not_be_read(db: None, field: str, value: Any) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Profile(**{"subject": "s", field: value}).full_clean()
+
+    assert list(refused.value.message_dict) == [field]
+
+
+def test_profile_of_a_subject_that_has_one_is_refused_in_a_sentence(db: None) -> None:
+    ProfileFactory(subject="s")
+
+    with pytest.raises(ValidationError, match="This subject has a profile already"):
+        Profile(subject="s").full_clean()
+
+
+@pytest.mark.parametrize(("name", "shown"), [("Mira", "Mira (s)"), ("", "s")])
+def test_profile_is_called_by_its_name(name: str, shown: str) -> None:
+    assert str(Profile(subject="s", name=name)) == shown

@@ -1,0 +1,55 @@
+"""The page about the workspace says of the models what the models say of themselves."""
+
+import pytest
+from django.apps import apps
+from django.db import models
+
+from workspace import diagrams
+from workspace.kinds import KINDS, Kind
+from workspace.models import Task
+from workspace.relations import HOLDS, JOINS, PARENTS, Rel
+
+SAID, EDGES = diagrams.entities(), diagrams.edges()
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_each_kind_is_told_with_its_states(kind: Kind) -> None:
+    (line,) = [line for line in SAID.splitlines() if line.startswith(f"| {kind.name} |")]
+    column = next((field for field in kind.model._meta.concrete_fields if field.name == "state_key"), None)
+
+    assert f"`{kind.label}`" in line
+    assert all(f"`{value}`" in line for value, _ in column.flatchoices) if column else "| none |" in line
+
+
+def test_each_foreign_key_is_drawn_once() -> None:
+    drawn = [line.split() for line in SAID.splitlines() if "--o{" in line]
+    there = [
+        (field.related_model._meta.model_name, model._meta.model_name)  # type: ignore[union-attr]
+        for model in apps.get_app_config("workspace").get_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, models.ForeignKey)
+    ]
+
+    assert sorted((line[0], line[2]) for line in drawn) == sorted(there)
+
+
+def test_a_row_that_may_point_at_none_is_drawn_so() -> None:
+    assert Task._meta.get_field("parent_task").null
+    assert "    task |o--o{ task : subtasks" in SAID
+    assert "    project ||--o{ task : tasks" in SAID
+
+
+def test_every_parent_of_a_kind_is_drawn() -> None:
+    for child, parents in PARENTS.items():
+        for parent in parents:
+            assert f"    {parent.value} ==>|{HOLDS[child]}| {child.value}\n" in EDGES
+
+
+@pytest.mark.parametrize("rel", Rel)
+def test_every_relation_is_in_the_table_and_in_the_picture_where_it_can_be_read(rel: Rel) -> None:
+    (line,) = [line for line in EDGES.splitlines() if line.startswith(f"| `{rel}` |")]
+    _, _, sources, destinations, _ = (part.strip() for part in line.split("|"))
+
+    for told, kinds in ((sources, {pair[0] for pair in JOINS[rel]}), (destinations, {pair[1] for pair in JOINS[rel]})):
+        assert told == ("any" if len(kinds) == len(KINDS) else ", ".join(sorted(kind.value for kind in kinds)))
+    assert (f"|{rel}|" in EDGES) == (len(JOINS[rel]) <= diagrams.DRAWN)

@@ -1,0 +1,33 @@
+"""What a migration does to the rows that it finds."""
+
+from importlib import import_module
+from typing import Any
+
+from django.apps import apps
+
+from tests.factories import MADE_AT, DocumentFactory, ProjectFactory
+from tests.unit.workspace.forest import dense
+from workspace.models import Document
+
+positions = import_module("workspace.migrations.0005_document_positions")
+
+
+def test_documents_from_before_the_tree_lie_at_the_root_oldest_first(db: None) -> None:
+    project, other = ProjectFactory(), ProjectFactory()
+    made: list[Any] = [
+        DocumentFactory(project=project, title=title, created_at=MADE_AT.replace(hour=hour))
+        for title, hour in (("C", 12), ("A", 10), ("B", 11))
+    ]
+    gone = DocumentFactory(project=project, deleted_at=MADE_AT)
+    DocumentFactory(project=other, title="X")
+    Document.objects.filter(pk__in=[each.pk for each in made]).update(position=None)
+    DocumentFactory(project=project, title="New")  # by the new release, while the migration was on its way
+
+    positions.place(apps, None)
+    before = list(Document.objects.order_by("pk").values())
+    positions.place(apps, None)
+
+    assert list(dense(project)) == ["New", "A", "B", "C"]
+    assert list(dense(other)) == ["X"]
+    assert Document.objects.get(pk=gone.pk).position is None
+    assert list(Document.objects.order_by("pk").values()) == before

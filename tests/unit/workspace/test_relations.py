@@ -1,0 +1,159 @@
+"""Relations: closed tables, and a normal form that is one whichever end an edge is told from."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspace import relations
+from workspace.kinds import KINDS
+from workspace.models import EdgeKind
+from workspace.relations import HOLDS, JOINS, OLD_NAMES, PARENTS, Rel, Relation, normalise
+
+kinds = st.sampled_from(EdgeKind)
+known = st.sampled_from([*Rel, *OLD_NAMES])
+names = known | st.text(max_size=60) | known.map(lambda name: name.replace("_", " ").title())
+
+
+def test_every_entity_can_be_joined_and_nothing_else() -> None:
+    assert set(EdgeKind.values) == set(KINDS)
+
+
+def test_tables_have_a_line_for_every_member() -> None:
+    assert set(JOINS) == set(Rel)
+    assert set(PARENTS) == set(EdgeKind)
+    assert set(HOLDS) == {kind for kind, parents in PARENTS.items() if parents}
+
+
+@pytest.mark.parametrize(
+    ("child", "parents"),
+    [
+        ("project", []),
+        ("document", []),  # documents have a tree
+        ("goal", ["project"]),
+        ("milestone", ["goal"]),
+        ("plan", ["milestone", "goal", "project"]),
+        ("task", ["plan", "milestone", "goal", "project"]),
+        ("risk", ["task", "plan", "milestone", "goal", "project"]),
+        ("requirement", ["milestone", "goal", "project"]),
+    ],
+)
+def test_allowed_parents_the_most_specific_first(child: str, parents: list[str]) -> None:
+    assert list(PARENTS[EdgeKind(child)]) == parents
+    for parent in EdgeKind:
+        held = relations.containment(EdgeKind(child), parent)
+        assert (held is not None) is (parent in parents)
+        assert held is None or (relations.is_containment(held) and held.src_kind is parent and held.swapped)
+
+
+def test_nothing_can_hold_itself_over_detours() -> None:
+    def above(kind: EdgeKind) -> set[EdgeKind]:
+        return set(PARENTS[kind]).union(*(above(parent) for parent in PARENTS[kind]))
+
+    assert not any(kind in above(kind) for kind in EdgeKind)
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("task depends_on task", "task depends_on task"),
+        ("plan has_task task", "plan has_task task"),
+        ("task has_task plan", "plan has_task task"),  # only a plan can have a task
+        ("task belongs_to_plan plan", "plan has_task task"),
+        ("plan belongs_to_plan task", "plan has_task task"),
+        ("task part_of goal", "goal contains task"),
+        ("document part_of document", "document contains document"),
+        ("goal referenced_by document", "document references goal"),
+        ("task blocked_by risk", "risk blocks task"),
+        ("risk mitigated_by task", "task mitigates risk"),
+        ("risk mitigates task", "task mitigates risk"),
+        ("goal achieved_by plan", "plan supports_goal goal"),
+        ("task supports goal", "task supports_goal goal"),
+        ("goal supports task", "task supports_goal goal"),
+        ("document builds_on document", "document depends_on document"),
+        ("task Depends-On task", "task depends_on task"),
+        ("task has_document document", "task task_has_document document"),
+        ("document has_document project", "project has_document document"),
+        ("task references document", "task references document"),  # both ways make sense, so it stays
+    ],
+)
+def test_known_names_are_stored_the_way_round_that_their_kinds_ask_for(sent: str, stored: str) -> None:
+    src, rel, dst = sent.split()
+
+    found = normalise(EdgeKind(src), rel, EdgeKind(dst))
+
+    assert (found.told, found.is_guess) == (stored, False)
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("task helps task", "task depends_on task"),
+        ("goal helps task", "task supports_goal goal"),
+        ("plan helps goal", "plan supports_goal goal"),
+        ("milestone helps plan", "plan targets_milestone milestone"),
+        ("task helps milestone", "task targets_milestone milestone"),
+        ("task helps plan", "plan has_task task"),
+        ("milestone helps goal", "goal has_milestone milestone"),
+        ("risk helps task", "task has_risk risk"),
+        ("project helps requirement", "project has_requirement requirement"),
+        ("goal helps document", "document references goal"),
+        ("document helps project", "project has_document document"),
+        ("plan helps plan", "plan references plan"),
+        ("risk helps requirement", "risk references requirement"),
+        ("task supports milestone", "task targets_milestone milestone"),  # no goal, so the kinds decide
+        ("goal has_task plan", "plan supports_goal goal"),
+        ("goal mitigates plan", "plan supports_goal goal"),
+    ],
+)
+def test_other_names_are_decided_by_the_kinds(sent: str, stored: str) -> None:
+    src, rel, dst = sent.split()
+
+    found = normalise(EdgeKind(src), rel, EdgeKind(dst))
+
+    assert (found.told, found.is_guess) == (stored, True)
+
+
+@given(src=kinds, rel=names, dst=kinds)
+def test_normalising_twice_is_normalising_once(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
+    once = normalise(src, rel, dst)
+
+    assert normalise(once.src_kind, once.rel, once.dst_kind) == Relation(once.src_kind, once.rel, once.dst_kind)
+
+
+@given(src=kinds, rel=names, dst=kinds)
+def test_what_is_stored_joins_the_kinds_that_were_sent(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
+    found = normalise(src, rel, dst)
+
+    ends = (found.src_kind, found.dst_kind)
+    assert ends in JOINS[found.rel]
+    assert ends == ((dst, src) if found.swapped else (src, dst))
+
+
+@given(src=kinds, rel=names, dst=kinds)
+def test_an_edge_is_the_same_from_either_end_unless_both_ways_make_sense(
+    src: EdgeKind, rel: str, dst: EdgeKind
+) -> None:
+    there, back = normalise(src, rel, dst), normalise(dst, rel, src)
+
+    assert there.rel is back.rel
+    if (there.dst_kind, there.src_kind) not in JOINS[there.rel]:
+        assert there.told == back.told
+
+
+@given(name=st.sampled_from([*OLD_NAMES]), src=kinds, dst=kinds)
+def test_old_names_mean_their_relation_told_from_its_other_end(name: str, src: EdgeKind, dst: EdgeKind) -> None:
+    rel, from_other_end = OLD_NAMES[name]
+
+    told = normalise(dst, rel, src) if from_other_end else normalise(src, rel, dst)
+    found = normalise(src, name, dst)
+
+    assert found.rel is told.rel
+    assert {(src, dst), (dst, src)} <= JOINS[found.rel] or found.told == told.told
+
+
+@given(src=kinds, dst=kinds)
+def test_semantic_relations_hold_nothing(src: EdgeKind, dst: EdgeKind) -> None:
+    found = relations.semantic(src, dst)
+
+    assert not relations.is_containment(found)
+    assert (found.src_kind, found.dst_kind) in JOINS[found.rel]

@@ -1,0 +1,81 @@
+"""The milestones of the demo workspace."""
+
+from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, due, row
+from workspace.models import MilestoneState
+
+ROWS = {
+    WEBSITE: (
+        row(
+            number=1,
+            touched=50,
+            title="The new site is live",
+            description="The DNS points to it, and the first order has come through.",
+            type_key="milestone.launch",
+            state_key=MilestoneState.PENDING,
+            due_at=due(17),
+        ),
+        row(
+            number=2,
+            touched=310,
+            title="Old milestone: beta for friends",
+            description="Dropped; staging is open to everybody who asks.",
+            state_key=MilestoneState.PENDING,
+        ),
+        row(
+            number=3,
+            touched=151,
+            title="Staging is up",
+            state_key=MilestoneState.COMPLETED,
+            due_at=due(-6),
+        ),
+        row(
+            number=4,
+            touched=24,
+            title="Legal has signed the pricing page off",
+            state_key=MilestoneState.MISSED,
+            due_at=due(-1),
+            description="Moves as long as the plan names do.",
+        ),
+        row(
+            number=5,
+            touched=11,
+            title="All texts are final",
+            state_key=MilestoneState.IN_PROGRESS,
+            due_at=due(12),
+        ),
+    ),
+    KITCHEN: (
+        row(
+            number=21,
+            touched=170,
+            title="The old kitchen is out",
+            state_key=MilestoneState.PENDING,
+            due_at=due(15),
+        ),
+        row(
+            number=22,
+            touched=345,
+            title="Cabinets are ordered",
+            state_key=MilestoneState.COMPLETED,
+            due_at=due(-14),
+        ),
+    ),
+    SURVEY: (
+        row(
+            number=51,
+            touched=1900,
+            title="500 answers",
+            state_key=MilestoneState.COMPLETED,
+            due_at=due(-78),
+        ),
+    ),
+    FAIR: (
+        row(
+            number=71,
+            touched=98,
+            title="The lorry leaves",
+            state_key=MilestoneState.PENDING,
+            due_at=due(33),
+        ),
+    ),
+}

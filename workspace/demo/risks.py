@@ -1,0 +1,86 @@
+"""The risks of the demo workspace."""
+
+from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, row
+from workspace.models import RiskImpact, RiskState
+
+ROWS = {
+    WEBSITE: (
+        row(
+            number=1,
+            touched=8,
+            title="Search engines drop the old addresses",
+            description="If redirects are missing on the day, the pages behind them are gone within a week.",
+            type_key="risk.technical",
+            state_key=RiskState.IDENTIFIED,
+            impact=RiskImpact.CRITICAL,
+            probability=0.3,
+            content="Redirects by number of visits, a crawl of all old addresses on staging, and a second crawl an "
+            "hour after launch.\n",
+        ),
+        row(
+            number=2,
+            touched=320,
+            title="The agency moves offices in the launch week",
+            description="They moved early; no longer a risk.",
+            state_key=RiskState.CLOSED,
+            impact=RiskImpact.LOW,
+            probability=0.0,
+        ),
+        row(
+            number=3,
+            touched=6,
+            title="The plan names come too late for legal",
+            state_key=RiskState.OCCURRED,
+            impact=RiskImpact.HIGH,
+            probability=1,
+            content="Launch without the pricing page if need be: *Ask us for a price* is ready on staging.\n",
+        ),
+        row(
+            number=4,
+            touched=148,
+            title="Staging is found by search engines",
+            state_key=RiskState.MITIGATED,
+            impact=RiskImpact.MEDIUM,
+            probability=0.1,
+            content="Behind a password since the first day.\n",
+        ),
+    ),
+    KITCHEN: (
+        row(
+            number=21,
+            touched=49,
+            title="The oak worktop does not come in time",
+            state_key=RiskState.IDENTIFIED,
+            impact=RiskImpact.HIGH,
+            probability=0.5,
+            content="Beech is in stock; decide a week before the fitter comes.\n",
+        ),
+        row(
+            number=22,
+            touched=610,
+            title="Something unexpected behind the tiles",
+            state_key=RiskState.IDENTIFIED,
+            impact=RiskImpact.MEDIUM,
+        ),
+    ),
+    SURVEY: (
+        row(
+            number=51,
+            touched=1850,
+            title="Too few people answer",
+            state_key=RiskState.CLOSED,
+            impact=RiskImpact.MEDIUM,
+            probability=0.4,
+        ),
+    ),
+    FAIR: (
+        row(
+            number=71,
+            touched=88,
+            title="No rooms within an hour of the fair",
+            state_key=RiskState.IDENTIFIED,
+            impact=RiskImpact.MEDIUM,
+            probability=0.7,
+        ),
+    ),
+}

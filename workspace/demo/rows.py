@@ -1,0 +1,80 @@
+"""How the demo workspace writes its rows down: plain data, with times that count from the moment of loading."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+# The numbers of the demo's projects.
+WEBSITE, KITCHEN, SURVEY, FAIR, PHOTO_BOOK = 1, 2, 3, 4, 9
+
+_IDS = {
+    "project": "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a{:02}",
+    "membership": "3c8e5d10-9a2b-4f6c-8d71-5b40e9ac1c{:02}",
+    "task": "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b{:02}",
+    "document": "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a{:02}",
+    "goal": "5a1c7e80-2b3d-4f60-8a91-c0de1a7b4c{:02}",
+    "plan": "6b2d8f91-3c4e-4a71-9ba2-d1ef2b8c5d{:02}",
+    "milestone": "7c3e9fa2-4d5f-4b82-8cb3-e2f03c9d6e{:02}",
+    "risk": "8d4fa0b3-5e6a-4c93-9dc4-f3a14dae7f{:02}",
+    "requirement": "9e5ab1c4-6f7b-4da4-8ed5-a4b25ebf8a{:02}",
+    "profile": "1b7c3d50-2e4f-4a61-8b72-9c83da94eb{:02}",
+    "event": "b07cd3e6-8b9d-4fc6-8af7-c6d47fdbac{:02}",
+    "calendar": "c18de4f7-9cae-4fd7-9b08-d7e58aecbd{:02}",
+    "edge": "af6bc2d5-7a8c-4eb5-9fe6-b5c36fca9b{:02}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """So many days from the day of loading."""
+
+    days: int
+
+    def at(self, loaded: datetime) -> date:
+        return (loaded + timedelta(days=self.days)).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """That hour (UTC), so many days from the day of loading."""
+
+    days: int
+    hour: int
+
+    def at(self, loaded: datetime) -> datetime:
+        return (loaded + timedelta(days=self.days)).replace(hour=self.hour, minute=0, second=0, microsecond=0)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRow:
+    """One row: `number` ends its fixed id and is never given to another; `touched` is hours before the loading."""
+
+    number: int
+    touched: int
+    columns: dict[str, Any]
+
+    def values(self, loaded: datetime) -> dict[str, Any]:
+        """Return the columns as they are on loading at that moment."""
+        return {
+            name: value.at(loaded) if isinstance(value, Clock | Day) else value for name, value in self.columns.items()
+        }
+
+
+def row(*, number: int, touched: int, **columns: Any) -> DemoRow:
+    """Write a row down by its columns."""
+    return DemoRow(number, touched, columns)
+
+
+def begins(days: int) -> Clock:
+    """Work starts at 9:00."""
+    return Clock(days, 9)
+
+
+def due(days: int) -> Clock:
+    """Work ends at 17:00."""
+    return Clock(days, 17)
+
+
+def id_of(kind: str, number: int) -> str:
+    """Return the fixed id of the kind's row with that number."""
+    return _IDS[kind].format(number)

@@ -1,0 +1,40 @@
+"""What only tasks do."""
+
+from dataclasses import replace
+from typing import Any
+
+from workspace.contract import Outcome, Request
+from workspace.handlers import reads
+from workspace.kinds import PROJECT, TASK
+from workspace.services import access, excerpts, pages, rows
+
+MOST_SUBTASKS = 50
+BY_PRIORITY = pages.Listing.of(TASK, {"sort_by": "priority"})
+
+# What of its project a task tells, where it is asked to.
+PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
+
+
+def get(request: Request) -> Outcome:
+    """Answer the complete task, with its first subtasks and its project's context where asked. Raises NotFound."""
+    outcome = reads.get_row(request, kind=TASK)
+    if request.args.get("field") is not None:
+        return outcome
+    task: dict[str, Any] = dict(outcome.result["task"])
+    message = outcome.result["message"]
+    if request.args.get("include_subtasks"):
+        below = TASK.rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
+        task["subtasks"] = pages.beginning(below, listing=BY_PRIORITY, limit=MOST_SUBTASKS, at=request.at)
+    if request.args.get("include_project_context"):
+        context = _context(task, request)
+        task["project_context"] = context.row
+        message += reads.cut(context, kind=PROJECT, place=" in project_context")
+    return replace(outcome, result={"task": task, "message": message})
+
+
+def _context(task: dict[str, Any], request: Request) -> excerpts.Excerpt:
+    """Return a task's project in short, its texts cut to what the task's own texts leave of the characters."""
+    project = access.visible_row(PROJECT, subject=request.subject, id=task["project_id"])
+    whole = rows.columns(project, kind=PROJECT)
+    left = reads.max_chars(request) - sum(len(task[name] or "") for name in TASK.long)
+    return excerpts.of_row({name: whole[name] for name in PROJECT_CONTEXT}, kind=PROJECT, max_chars=left)

@@ -1,0 +1,76 @@
+"""Plans: the phases of a project."""
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+
+from workspace.models import rules
+from workspace.models.entity import Entity, EntityQuerySet
+
+
+class PlanState(models.TextChoices):
+    """Where a plan stands."""
+
+    DRAFT = "draft", "draft"
+    ACTIVE = "active", "active"
+    COMPLETED = "completed", "completed"
+
+
+class Plan(Entity):
+    """A phase of a project: what is done in which order, and when."""
+
+    project = models.ForeignKey(
+        "workspace.Project",
+        on_delete=models.CASCADE,
+        related_name="plans",
+        db_index=False,  # the index below begins with it
+        help_text="The project that the plan belongs to.",
+    )
+    name = models.CharField(max_length=200, help_text="What the phase is called.")
+    type_key = models.CharField(
+        max_length=100,
+        default="plan.phase.project",
+        validators=[RegexValidator(r"^plan\.[a-z_]+(\.[a-z_]+)?$")],
+        help_text="The kind of plan: plan.<family> or plan.<family>.<variant>.",
+    )
+    state_key = models.CharField(
+        max_length=20,
+        choices=PlanState,
+        default=PlanState.DRAFT.value,
+        help_text="Where the plan stands; becoming completed stamps completed_at, leaving completed clears it.",
+    )
+    plan = models.TextField(
+        blank=True, default="", max_length=50_000, help_text="The steps themselves, in markdown; null clears them."
+    )
+    start_date = models.DateField(null=True, blank=True, help_text="The day it begins; null clears it.")
+    end_date = models.DateField(
+        null=True, blank=True, help_text="The day it ends, not before start_date; null clears it."
+    )
+    completed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    project_name: str  # set by with_context()
+
+    objects = EntityQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # onto.plan.list and .search, and has_phases of a project.
+            models.Index(
+                fields=["project", "-updated_at", "-id"], condition=Q(deleted_at=None), name="plan_page_in_project"
+            ),
+        ]
+        constraints = [
+            # A plan that cannot be named cannot be picked from a list.
+            rules.not_empty("name", name="plan_name_given"),
+            # Type keys of other kinds would be found by nobody who looks for plans.
+            rules.typed("plan.", name="plan_type_key_of_plan"),
+            # A state outside the enum would be in no filter.
+            rules.one_of("state_key", PlanState, name="plan_state_known"),
+            # A phase cannot end before it begins.
+            rules.in_order("start_date", "end_date", name="plan_end_not_before_start"),
+            # "Completed when?" has an answer for every plan that is completed, and for no other.
+            rules.stamped("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

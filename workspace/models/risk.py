@@ -1,0 +1,99 @@
+"""Risks."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+
+from workspace.models import rules
+from workspace.models.entity import Entity, EntityQuerySet
+
+
+class RiskState(models.TextChoices):
+    """Where a risk stands."""
+
+    IDENTIFIED = "identified", "identified"
+    MITIGATED = "mitigated", "mitigated"
+    OCCURRED = "occurred", "occurred"
+    CLOSED = "closed", "closed"
+
+
+class RiskImpact(models.TextChoices):
+    """How bad it is if it happens."""
+
+    LOW = "low", "low"
+    MEDIUM = "medium", "medium"
+    HIGH = "high", "high"
+    CRITICAL = "critical", "critical"
+
+
+class Risk(Entity):
+    """What may go wrong in a project."""
+
+    project = models.ForeignKey(
+        "workspace.Project",
+        on_delete=models.CASCADE,
+        related_name="risks",
+        db_index=False,  # the index below begins with it
+        help_text="The project that the risk belongs to.",
+    )
+    title = models.CharField(max_length=300, help_text="What may go wrong, in a few words.")
+    type_key = models.CharField(
+        max_length=100,
+        default="risk.default",
+        validators=[RegexValidator(r"^risk\.[a-z_]+(\.[a-z_]+)?$")],
+        help_text="The kind of risk: risk.<kind> or risk.<kind>.<variant>.",
+    )
+    state_key = models.CharField(
+        max_length=20,
+        choices=RiskState,
+        default=RiskState.IDENTIFIED.value,
+        help_text="Where the risk stands; becoming mitigated stamps mitigated_at, leaving mitigated clears it.",
+    )
+    impact = models.CharField(
+        max_length=10,
+        choices=RiskImpact,
+        default=RiskImpact.MEDIUM.value,
+        help_text="How bad it is if it happens, from low to critical.",
+    )
+    probability = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text="How likely it is, from 0 (never) to 1 (certain); null clears it.",
+    )
+    content = models.TextField(
+        blank=True, default="", max_length=20_000, help_text="What is done about it, in markdown; null clears it."
+    )
+    mitigated_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    project_name: str  # set by with_context()
+
+    objects = EntityQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # onto.risk.list and .search: the newest risks of a project, page by page.
+            models.Index(
+                fields=["project", "-updated_at", "-id"], condition=Q(deleted_at=None), name="risk_page_in_project"
+            ),
+        ]
+        constraints = [
+            # A risk that cannot be named cannot be picked from a list.
+            rules.not_empty("title", name="risk_title_given"),
+            # Type keys of other kinds would be found by nobody who looks for risks.
+            rules.typed("risk.", name="risk_type_key_of_risk"),
+            # A state or an impact outside the enum would be in no filter.
+            rules.one_of("state_key", RiskState, name="risk_state_known"),
+            rules.one_of("impact", RiskImpact, name="risk_impact_known"),
+            # Beyond 0 and 1 it is no probability.
+            models.CheckConstraint(
+                condition=Q(probability=None) | Q(probability__range=(0, 1)),
+                name="risk_probability_in_range",
+                violation_error_message="probability is 0 (never) to 1 (certain).",
+            ),
+            # "Mitigated when?" has an answer for every risk that is mitigated, and for no other.
+            rules.stamped("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title

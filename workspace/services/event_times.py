@@ -1,0 +1,113 @@
+"""When an event begins and ends, and until when it comes again, set as it was sent."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Any, cast
+
+from workspace.models import CalendarEvent, TaskEventKind
+from workspace.services import wallclock
+from workspace.services.agenda import LONGEST
+from workspace.services.task_events import ALONE
+from workspace.services.wallclock import Wallclock
+
+SHORTEST = timedelta(minutes=30)  # of an event that names no end
+DAY = timedelta(days=1)
+
+MIXED = "start_at and end_at must both be date-times or, for whole days, both be dates."
+ONE_DATE = "The event shows one date of its task and lasts 30 minutes; did not use {name}."
+
+
+def assign(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> None:
+    """Set the times that were sent. What is wrong with them is noted at the clock; nothing is saved.
+
+    A start alone moves the event, an end alone makes it longer or shorter; a new one without an end takes half an
+    hour, or the day.
+    """
+    start, end = clock.read(args, "start_at"), clock.read(args, "end_at")
+    if not clock.errors and (start is not None or end is not None):
+        _set(event, start, end, clock)
+    _set_until(event, args, clock)
+
+
+def _set(event: CalendarEvent, start: date | None, end: date | None, clock: Wallclock) -> None:
+    sent = [each for each in (start, end) if each is not None]
+    are_moments = {isinstance(each, datetime) for each in sent}
+    if start is None:  # the other time is the event's own
+        are_moments.add(not event.is_all_day)
+    if len(are_moments) > 1:
+        clock.refuse("end_at", "mixed", MIXED)
+    elif are_moments == {True}:
+        _set_moments(event, cast("datetime | None", start), cast("datetime | None", end), clock)
+    elif event.task_event_kind:
+        clock.refuse("start_at", "of_the_task", "The event shows times of its task; send date-times, not dates.")
+    else:
+        _set_days(event, start, end, clock)
+
+
+def _set_moments(event: CalendarEvent, start: datetime | None, end: datetime | None, clock: Wallclock) -> None:
+    if event.task_event_kind in (TaskEventKind.START, TaskEventKind.DUE):
+        begin, finish = _of_one_date(event, start, end, clock)
+    else:
+        length = event.end_at - event.start_at if event.start_at and event.end_at else SHORTEST
+        begin = start or cast("datetime", event.start_at)
+        finish = end or begin + length
+    if finish <= begin:
+        clock.refuse(
+            _culprit(end), "out_of_order", "end_at is not after start_at; send a later end_at or leave it out."
+        )
+    elif finish - begin > LONGEST:
+        clock.refuse(_culprit(end), "too_long", f"An event takes at most {LONGEST.days} days; send an earlier end_at.")
+    event.start_at, event.end_at, event.start_date, event.end_date = begin, finish, None, None
+
+
+def _set_days(event: CalendarEvent, start: date | None, end: date | None, clock: Wallclock) -> None:
+    length = event.end_date - event.start_date if event.end_date and event.start_date else timedelta()
+    first = start or cast("date", event.start_date)
+    last = end or first + length
+    if last < first:
+        message = "end_at is before start_at; for whole days it is the last day, so send the same one or a later."
+        clock.refuse(_culprit(end), "out_of_order", message)
+    elif last - first >= LONGEST:
+        clock.refuse(_culprit(end), "too_long", f"An event takes at most {LONGEST.days} days; send an earlier end_at.")
+    event.start_at, event.end_at, event.start_date, event.end_date = None, None, first, last
+
+
+def _of_one_date(
+    event: CalendarEvent, start: datetime | None, end: datetime | None, clock: Wallclock
+) -> tuple[datetime, datetime]:
+    """Return the half hour that begins with a task's start, or ends with its due date."""
+    begins = event.task_event_kind == TaskEventKind.START
+    if start and end and end - start != ALONE:
+        clock.warnings.append(ONE_DATE.format(name="end_at" if begins else "start_at"))
+    if begins:
+        begin = start or cast("datetime", end) - ALONE
+        return begin, begin + ALONE
+    finish = end or cast("datetime", start) + ALONE
+    return finish - ALONE, finish
+
+
+def _set_until(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> None:
+    until = clock.read(args, "recurrence_until")
+    if not event.recurrence:
+        event.recurrence_until = None
+        if until is not None:
+            message = "recurrence_until is for an event that comes again; send recurrence too, or leave it out."
+            clock.refuse("recurrence_until", "not_recurring", message)
+        return
+    if "recurrence_until" in args and not clock.errors:
+        event.recurrence_until = end_of(until, clock) if until is not None else None
+    first = event.start_at or (event.start_date and wallclock.beginning(event.start_date, clock.zone))
+    if event.recurrence_until and first and event.recurrence_until < first:
+        message = "recurrence_until is before the event begins; send a later one, or null for no end."
+        clock.refuse("recurrence_until", "out_of_order", message)
+
+
+def end_of(until: date, clock: Wallclock) -> datetime:
+    """Return the last moment that is meant: of a day, its last second."""
+    if isinstance(until, datetime):
+        return until
+    return wallclock.beginning(until + DAY, clock.zone) - timedelta(seconds=1)
+
+
+def _culprit(end: date | None) -> str:
+    return "start_at" if end is None else "end_at"

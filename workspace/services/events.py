@@ -1,0 +1,109 @@
+"""Events of calendars: the way to one, what one says, and what is not kept here."""
+
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from workspace.errors import Conflict, NotFound
+from workspace.kinds import EVENT
+from workspace.models import CalendarEvent, Task
+from workspace.services import access, rows, times
+from workspace.services.agenda import Time
+
+PRIMARY = "primary"  # the calendar_id of a subject's own calendar
+
+# How it stands with the copy of an event in a calendar elsewhere.
+NOT_CONNECTED = {
+    "state": "not_connected",
+    "message": "No external calendar is connected, so nothing was copied to one; what was asked for is done here.",
+}
+HOW_TO_CONNECT = (
+    "Ask the administrator to connect the external calendar. Until then leave calendar_id out, or send primary: events "
+    "are kept in the calendar here."
+)
+
+
+def visible(*, subject: str, id: str) -> CalendarEvent:
+    """Return the event with its context. Raises NotFound."""
+    event = CalendarEvent.objects.visible_to(subject).with_context().filter(pk=id).first()
+    if event is None:
+        raise not_found()
+    return event
+
+
+def changeable(*, subject: str, id: str) -> tuple[CalendarEvent, Task | None]:
+    """Return the event and the task that it follows, if any, locked until the transaction ends, the task first.
+
+    Changes of the task lock in that order, too: its row, then its events. Raises NotFound, Forbidden.
+    """
+    event = visible(subject=subject, id=id)
+    task = None
+    if event.task_event_kind and event.task_id:
+        task = Task.objects.with_context().select_for_update(of=("self",), no_key=True).get(pk=event.task_id)
+    locked = CalendarEvent.objects.select_for_update(of=("self",), no_key=True)
+    again = locked.visible_to(subject).with_context().filter(pk=id).first()
+    if again is None:  # deleted meanwhile, or hidden with its task or project
+        raise not_found()
+    access.allowed(again, kind=EVENT)
+    return again, task if again.task_event_kind else None
+
+
+def refuse_external(calendar_id: str | None) -> None:
+    """Raise Conflict for a calendar that is kept elsewhere: none is connected."""
+    if calendar_id not in (None, PRIMARY):
+        raise Conflict(
+            f"calendar_id names an external calendar, and none is connected; nothing was done. {HOW_TO_CONNECT}",
+            reason="connection_required",
+            details={"requires_user_action": True, "how_to_connect": HOW_TO_CONNECT},
+        )
+
+
+def whole(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
+    """Return the complete event as JSON values, its times in a zone. A field without a value is null."""
+    columns = rows.columns(event, kind=EVENT)
+    until = event.recurrence_until
+    return {
+        **{name: columns.pop(name) for name in ("id", "title")},
+        **_times(event, zone),
+        **columns,
+        "recurrence_until": until and times.write(until, zone=zone),
+        "linked_task_id": event.task_id and str(event.task_id),
+        "calendar_scope": "project" if event.project_id else "user",
+        **{name: times.write(getattr(event, name), zone=zone) for name in ("created_at", "updated_at")},
+    }
+
+
+def abbreviated(event: Any, at: Time, *, zone: ZoneInfo) -> dict[str, Any]:
+    """Return one time of an event (of agenda.rows) as lists show it, without its empty fields."""
+    names = ("location", "recurrence", "project_name", "task_event_kind")
+    told = {
+        "id": str(event.pk),
+        "title": event.title,
+        **_between(*(at.days or (at.start, at.end)), zone=zone),
+        "has_description": event.has_description,
+        "has_attendees": bool(event.attendees),
+        "linked_task_id": event.task_id and str(event.task_id),
+        "project_id": event.project_id and str(event.project_id),
+        **{name: getattr(event, name) for name in names},
+    }
+    return {name: value for name, value in told.items() if value not in (None, "")}
+
+
+def not_found() -> NotFound:
+    """Return the refusal of an event's id: the same words whether it is foreign, deleted, or never was."""
+    return NotFound("No event that you can see has this event_id; find its id with cal.event.list.")
+
+
+def _times(event: CalendarEvent, zone: ZoneInfo) -> dict[str, Any]:
+    if event.start_date is not None and event.end_date is not None:
+        return _between(event.start_date, event.end_date, zone=zone)
+    return _between(event.start_at, event.end_at, zone=zone)
+
+
+def _between(start: date | None, end: date | None, *, zone: ZoneInfo) -> dict[str, Any]:
+    told = [each and _told(each, zone) for each in (start, end)]
+    return {"start_at": told[0], "end_at": told[1], "is_all_day": not isinstance(start, datetime)}
+
+
+def _told(when: date, zone: ZoneInfo) -> str:
+    return times.write(when, zone=zone) if isinstance(when, datetime) else when.isoformat()

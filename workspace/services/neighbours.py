@@ -1,0 +1,66 @@
+"""The rows at the other ends of a row's edges."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Subquery, UUIDField, Value, When
+from django.db.models.expressions import OuterRef
+
+from workspace.kinds import KINDS, Kind
+from workspace.models import Edge
+from workspace.services.edges import INCOMING, OUTGOING
+
+MOST = 50  # rows of a kind
+
+
+def kinds(id: UUID) -> list[Kind]:
+    """Return the kinds of rows that may be linked to a row, in one query, in the order of the table of kinds."""
+    ends = Edge.objects.filter(_touching(id)).values_list("src_id", "src_kind", "dst_kind").distinct()
+    there = {dst_kind if src_id == id else src_kind for src_id, src_kind, dst_kind in ends}
+    return [kind for name, kind in KINDS.items() if name in there]
+
+
+def find(id: UUID, *, kind: Kind, subject: str, limit: int = MOST) -> tuple[list[dict[str, Any]], int]:
+    """Return what is linked to a row as one abbreviated row an edge, and how many there are in all.
+
+    Only rows of the kind that the subject sees; what is not over comes first, then the newest update. It takes one
+    query, and one more where not all are returned.
+    """
+    found = _linked(id, kind, subject)
+    over = Case(When(neighbour_state__in=kind.finished, then=1), default=0, output_field=IntegerField())
+    order = (over, "-neighbour_updated_at", "pk") if kind.finished else ("-neighbour_updated_at", "pk")
+    edges = list(found.order_by(*order)[: limit + 1])
+    total = len(edges) if len(edges) <= limit else found.count()
+    return [_told(edge, id, kind) for edge in edges[:limit]], total
+
+
+def _touching(id: UUID) -> Q:
+    return Q(deleted_at=None) & (Q(src_id=id) | Q(dst_id=id))
+
+
+def _linked(id: UUID, kind: Kind, subject: str) -> QuerySet[Any]:
+    other = Case(When(src_id=id, then=F("dst_id")), default=F("src_id"), output_field=UUIDField())
+    seen = kind.rows().visible_to(subject).filter(pk=OuterRef("neighbour_id"))
+    return (
+        Edge.objects.filter(_touching(id), Q(src_id=id, dst_kind=kind.name) | Q(dst_id=id, src_kind=kind.name))
+        .annotate(neighbour_id=other)
+        .annotate(
+            neighbour_label=Subquery(seen.values(kind.label)[:1]),
+            neighbour_state=Subquery(seen.values("state_key")[:1]) if kind.has_state else Value(""),
+            neighbour_updated_at=Subquery(seen.values("updated_at")[:1]),
+        )
+        .filter(neighbour_label__isnull=False)  # a row always has one, so here it is seen
+    )
+
+
+def _told(edge: Any, id: UUID, kind: Kind) -> dict[str, Any]:
+    row = {
+        "id": str(edge.neighbour_id),
+        "kind": kind.name,
+        kind.label: edge.neighbour_label,
+        "state_key": edge.neighbour_state or None,
+        "rel": edge.rel,
+        "direction": OUTGOING if edge.src_id == id else INCOMING,
+        "edge_id": str(edge.pk),
+    }
+    return {name: value for name, value in row.items() if value is not None}

@@ -1,0 +1,297 @@
+"""Where a row hangs: the edges that the arguments of a call ask for.
+
+`plan_id`, `goal_id` and their like each have a fixed meaning (TIES). `parent` and `parents` name what is to hold the
+row, `connections` anything that it is to be linked to, each by its id or its title. The most specific allowed parent
+holds the row; a row has one parent unless several are asked for, and what else was named is linked in the way that the
+two kinds suggest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from workspace import relations
+from workspace.errors import FieldError
+from workspace.kinds import Kind
+from workspace.models import Edge, EdgeKind, Entity
+from workspace.relations import PARENTS, Rel, Relation
+from workspace.services import access, edges, titles
+from workspace.services.access import Named
+from workspace.services.titles import Titled
+
+CONTAINMENT, SEMANTIC = "containment", "semantic"
+
+SEVERAL = "allow_multi_parent"  # the argument that asks for several parents
+KEEP_ALL = f" Send {SEVERAL}: true to keep all parents."
+
+# The arguments that name one row of a kind each: the kind, and the relation; None: it is a parent.
+TIES: dict[EdgeKind, dict[str, tuple[EdgeKind, Rel | None]]] = {
+    EdgeKind.TASK: {
+        "plan_id": (EdgeKind.PLAN, None),
+        "goal_id": (EdgeKind.GOAL, Rel.SUPPORTS_GOAL),
+        "supporting_milestone_id": (EdgeKind.MILESTONE, Rel.TARGETS_MILESTONE),
+    },
+    EdgeKind.PLAN: {
+        "goal_id": (EdgeKind.GOAL, None),
+        "milestone_id": (EdgeKind.MILESTONE, None),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A row that an argument names, the relation to it as seen from the row being placed, and what was sent for it."""
+
+    named: Named
+    relation: Relation
+    sent_rel: str | None = None
+    is_primary: bool = False  # the caller said that this parent is the one
+    is_explicit: bool = True  # the caller said what the two are to each other; else their kinds suggested it
+
+    @property
+    def is_parent(self) -> bool:
+        """Whether the named row is to hold the one being placed."""
+        return relations.is_containment(self.relation) and self.relation.swapped
+
+
+@dataclass(slots=True)
+class Placement:
+    """The wishes of a call as they can be met, what is wrong with it, and a sentence for each that was changed."""
+
+    wishes: list[Wish] = field(default_factory=list)
+    primary: Wish | None = None
+    errors: list[FieldError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def find(sent: Mapping[str, Any], *, kind: Kind, project_id: UUID, subject: str) -> Placement:
+    """Return where a call asks for a new row of the kind to be placed; what it names by title is looked for.
+
+    Costs a query for each kind that is named by title.
+    """
+    named = {argument: item for argument, item in _items(sent) if "id" not in item}
+    found = _by_title(named, project_id=project_id, subject=subject)
+    if errors := [each for each in found.values() if isinstance(each, FieldError)]:
+        return Placement(errors=errors)
+    place = read(sent, kind=kind, ids={argument: str(id) for argument, id in found.items()})
+    place.warnings += [
+        f"Ignored {argument}/title, for {argument}/id was sent too."
+        for argument, item in _items(sent)
+        if "title" in item and argument not in named
+    ]
+    return place
+
+
+def read(sent: Mapping[str, Any], *, kind: Kind, ids: Mapping[str, str] | None = None) -> Placement:
+    """Return where a call asks for a new row of the kind to be placed. Pure: no row is looked for.
+
+    `ids` has those of rows that are named by title, by the argument that names them.
+    """
+    child, place = EdgeKind(kind.name), Placement()
+    for name, (other, rel) in TIES.get(child, {}).items():
+        if sent.get(name) is not None:
+            intent = SEMANTIC if rel else CONTAINMENT
+            _wish(place, child, {"kind": other, "id": sent[name], "intent": intent}, argument=name, rel=rel)
+    for argument, item in _items(sent):
+        given = item | {"id": (ids or {}).get(argument) or item["id"]}
+        if not argument.startswith("connections"):
+            given["intent"] = CONTAINMENT
+        _wish(place, child, given, argument=argument, rel=item.get("rel"))
+    settle(place, child, several=bool(sent.get(SEVERAL)))
+    return place
+
+
+def joined(src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: str | None) -> Relation | None:
+    """Return what joins two rows, whichever of them is to hold the other.
+
+    The intent to contain says so, else the name that was sent does, else the kinds. None where one is to contain the
+    other and neither may.
+    """
+    if intent == CONTAINMENT:
+        return relations.holding(src_kind, dst_kind)
+    if rel is not None:
+        return relations.normalise(src_kind, rel, dst_kind)
+    held = None if intent == SEMANTIC else relations.holding(src_kind, dst_kind)
+    return held or relations.semantic(src_kind, dst_kind)
+
+
+def neither_holds(src: EdgeKind, dst: EdgeKind, argument: str) -> FieldError:
+    """Return the refusal of an intent to contain between kinds of which neither may hold the other."""
+    told = {kind: ", ".join(parent.value for parent in PARENTS[kind]) or "nothing" for kind in (src, dst)}
+    message = (
+        f"{argument}: neither of the two can hold the other (a {src.value} is held by {told[src]}; "
+        f"a {dst.value} by {told[dst]}); send intent semantic."
+    )
+    return FieldError(path=f"/{argument}/intent", code="no_parent", message=message, expected="semantic")
+
+
+def settle(place: Placement, child: EdgeKind, *, several: bool, mend: str = KEEP_ALL) -> None:
+    """Choose the parent: the one that was said to be primary, else the most specific, else the first.
+
+    The other parents are linked otherwise, unless several may stay. `mend` ends the warning about one that was asked
+    for: how to keep it.
+    """
+    parents = [wish for wish in place.wishes if wish.is_parent]
+    if not parents:
+        return
+    primary = place.primary = min(parents, key=lambda wish: (not wish.is_primary, _rank(child, wish)))
+    if several:
+        return
+    kept = []
+    for wish in place.wishes:
+        if not wish.is_parent or wish.named.id == primary.named.id:
+            kept.append(wish)
+        elif wish.named.kind != EdgeKind.PROJECT:  # in the project it is anyway
+            kept.append(demoted(wish, child))
+            if wish.is_explicit:
+                place.warnings.append(_one_parent(child, primary, kept[-1]) + mend)
+    place.wishes = kept
+
+
+def demoted(wish: Wish, child: EdgeKind) -> Wish:
+    """Return the wish for a parent that is not to be one: the two are linked as their kinds suggest."""
+    return Wish(wish.named, relations.semantic(child, EdgeKind(wish.named.kind)))
+
+
+def build(place: Placement, row: Entity, *, project_id: UUID, subject: str, at: datetime) -> list[Edge]:
+    """Return the edges of a new row, not yet saved. Raises NotFound, Forbidden for what the call names.
+
+    All that is named must be in the row's project.
+    """
+    if not place.wishes:
+        return []
+    others = access.named_rows([wish.named for wish in place.wishes], subject=subject, project_id=project_id)
+    return edges_of(place, row, others, by=subject, at=at)
+
+
+def edges_of(place: Placement, row: Entity, others: Sequence[Entity], *, by: str, at: datetime) -> list[Edge]:
+    """Return the edges of a row, not yet saved, to the rows that its wishes name, in their order."""
+    found: dict[edges.Ends, Edge] = {}
+    for wish, other in zip(place.wishes, others, strict=True):
+        edge = edges.build(wish.relation, row, other, by=by, at=at, props=_props(wish, place))
+        found.setdefault(edges.ends(edge), edge)  # what was named twice is linked once
+    return list(found.values())
+
+
+def _props(wish: Wish, place: Placement) -> dict[str, Any]:
+    """Return the props of the edge that a wish asks for."""
+    props: dict[str, Any] = {edges.PRIMARY: True} if wish is place.primary else {}
+    if wish.relation.is_guess and wish.sent_rel is not None:
+        props[edges.ORIGINAL] = wish.sent_rel
+    return props
+
+
+def change(
+    sent: Mapping[str, Any], row: Any, *, kind: Kind, subject: str, at: datetime
+) -> tuple[list[str], list[Edge]]:
+    """Make a stored row's ties those that were sent, null for none.
+
+    Returns the arguments that changed something, and the edges that those sent now stand for. The caller has locked
+    the row. Raises NotFound, Forbidden for what the call names.
+    """
+    child = EdgeKind(kind.name)
+    ties = {name: tie for name, tie in TIES.get(child, {}).items() if name in sent}
+    named = [Named(other, UUID(sent[name]), name) for name, (other, _) in ties.items() if sent[name] is not None]
+    rows = access.named_rows(named, subject=subject, project_id=row.project_id) if named else []
+    to = {each.argument: other for each, other in zip(named, rows, strict=True)}
+    changed, there = [], []
+    for name, (other, rel) in ties.items():
+        is_change, edge = _retie(row, _relation(child, other, rel), to.get(name), subject=subject, at=at)
+        changed += [name] if is_change else []
+        there += [edge] if edge else []
+    return changed, there
+
+
+def told(made: Sequence[Edge]) -> dict[str, Any]:
+    """Return what a result says of the edges that its arguments stand for; nothing where there are none."""
+    return {"edges": [edges.told(edge) for edge in made]} if made else {}
+
+
+def _retie(
+    row: Any, relation: Relation, other: Entity | None, *, subject: str, at: datetime
+) -> tuple[bool, Edge | None]:
+    """Leave the row with one edge of the relation, to the other row, or with none; say whether that was a change."""
+    there = _ties(row, relation)
+    if other is None:
+        return bool(edges.unlink(there, at=at)), None
+    far = "src_id" if relation.swapped else "dst_id"
+    gone = edges.unlink(there.exclude(**{far: other.pk}), at=at)
+    props = {edges.PRIMARY: True} if relations.is_containment(relation) else {}
+    edge, is_new = edges.link(edges.build(relation, row, other, by=subject, at=at, props=props))
+    return bool(gone) or is_new, edge
+
+
+def _ties(row: Any, relation: Relation) -> QuerySet[Edge]:
+    near, far_kind = ("dst_id", "src_kind") if relation.swapped else ("src_id", "dst_kind")
+    kind = relation.src_kind if relation.swapped else relation.dst_kind
+    return Edge.objects.filter(deleted_at=None, rel=relation.rel, **{near: row.pk, far_kind: kind})
+
+
+def _items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what `parent`, `parents` and `connections` name, each with its path in the args."""
+    if sent.get("parent"):
+        yield "parent", sent["parent"]
+    for name in ("parents", "connections"):
+        for index, item in enumerate(sent.get(name) or []):
+            yield f"{name}/{index}", item
+
+
+def _by_title(
+    items: Mapping[str, Mapping[str, Any]], *, project_id: UUID, subject: str
+) -> dict[str, UUID | FieldError]:
+    """Return, for what is named without an id, the id of the row with its title, or what is wrong with it."""
+    titled = [
+        Titled(item["kind"], item["title"], f"{argument}/title", f"{argument}/id")
+        for argument, item in items.items()
+        if "title" in item
+    ]
+    found = iter(titles.ids(titled, subject=subject, project_id=project_id))
+    return {argument: next(found) if "title" in item else _nameless(argument) for argument, item in items.items()}
+
+
+def _nameless(argument: str) -> FieldError:
+    message = f"{argument}/id is required: uuid. Where you know none, send the title of the row as {argument}/title."
+    return FieldError(path=f"/{argument}/id", code="required", message=message, expected="uuid, required")
+
+
+def _wish(place: Placement, child: EdgeKind, sent: dict[str, Any], *, argument: str, rel: str | None = None) -> None:
+    other, intent = EdgeKind(sent["kind"]), sent.get("intent")
+    if intent == CONTAINMENT and other not in PARENTS[child]:
+        place.errors.append(_no_parent(child, argument))
+        return
+    named = Named(other, UUID(sent["id"]), argument if argument.endswith("_id") else f"{argument}/id")
+    relation = relations.containment(child, other) if intent == CONTAINMENT else None
+    relation = relation or _relation(child, other, rel, is_semantic=intent == SEMANTIC)
+    place.wishes.append(Wish(named, relation, sent_rel=rel, is_primary=bool(sent.get("is_primary"))))
+    if rel is not None and argument.startswith("connections"):
+        place.warnings += edges.renamed(rel, relation, argument=f"{argument}/rel")
+
+
+def _relation(child: EdgeKind, other: EdgeKind, rel: str | None, *, is_semantic: bool = False) -> Relation:
+    """Return the relation to another row: the one that is named, else the parent's, else what the kinds suggest."""
+    if rel is not None:
+        return relations.normalise(child, rel, other)
+    return (None if is_semantic else relations.containment(child, other)) or relations.semantic(child, other)
+
+
+def _no_parent(child: EdgeKind, argument: str) -> FieldError:
+    allowed = [parent.value for parent in PARENTS[child]]
+    message = f"{argument} is of a kind that cannot hold a {child.value}; " + (
+        f"send one of {', '.join(allowed)}." if allowed else "leave it out."
+    )
+    return FieldError(path=f"/{argument}/kind", code="enum", message=message, expected="|".join(allowed) or None)
+
+
+def _rank(child: EdgeKind, wish: Wish) -> int:
+    return PARENTS[child].index(EdgeKind(wish.named.kind))
+
+
+def _one_parent(child: EdgeKind, primary: Wish, other: Wish) -> str:
+    return (
+        f"A {child.value} has one parent, here {primary.named.argument}; stored {other.named.argument} as "
+        f"{other.relation.told}."
+    )

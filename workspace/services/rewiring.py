@@ -1,0 +1,280 @@
+"""How the edges of some rows of a project are to change so that they hang as a caller asks: read, planned, applied.
+
+Reading and planning are pure. A plan is made while all rows that it names are locked, so that nobody links them
+meanwhile; an edge of it that somebody takes away all the same makes it stale. So does what a caller saw before it
+sent the call: the hash of a plan tells whether it is still the one.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from core import canonical
+from workspace import relations
+from workspace.errors import Conflict, FieldError
+from workspace.models import Edge, EdgeKind, Entity
+from workspace.relations import HOLDS, PARENTS, Rel
+from workspace.services import edges, placement
+from workspace.services.access import Named
+from workspace.services.edges import Ends
+from workspace.services.placement import Placement, Wish
+
+# The relations that kinds suggest: who links rows without a word makes these, and a new word may replace them.
+SUGGESTED = (Rel.SUPPORTS_GOAL, Rel.TARGETS_MILESTONE, Rel.REFERENCES, Rel.DEPENDS_ON)
+
+
+class Mode(StrEnum):
+    """What becomes of the parents that a node has."""
+
+    REPLACE = "replace"  # those that it is not given go
+    MERGE = "merge"  # all stay
+
+
+class SemanticMode(StrEnum):
+    """What becomes of the links that a node has besides its parents."""
+
+    REPLACE_AUTO = "replace_auto"  # those that kinds suggest go, where they are not given
+    MERGE = "merge"  # all stay, and what is given is added
+    PRESERVE = "preserve"  # all stay, and nothing is added
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A row that is to hang otherwise, and how. One that no node is about only gains a parent, if it has none."""
+
+    kind: EdgeKind
+    argument: str
+    is_listed: bool = False
+    mode: Mode = Mode.MERGE
+    semantic_mode: SemanticMode | None = None  # None: REPLACE_AUTO where it is given a link, else PRESERVE
+    may_lie_in_project: bool = True
+    several: bool = False
+    wishes: list[Wish] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Asked:
+    """The nodes of a call by the ids of their rows, all rows that it names, and what is wrong with it."""
+
+    nodes: dict[UUID, Node] = field(default_factory=dict)
+    named: list[Named] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    """The edges that are to be made, taken away, and given other props; what is wrong, and what is done otherwise."""
+
+    created: list[Edge] = field(default_factory=list)
+    deleted: list[Edge] = field(default_factory=list)
+    updated: list[Edge] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def hash(self) -> str:
+        """Return what two plans share that change the same edges in the same way."""
+        created = sorted([*map(str, edges.ends(edge)), canonical.dumps(edge.props).decode()] for edge in self.created)
+        deleted = sorted(str(edge.pk) for edge in self.deleted)
+        updated = sorted([str(edge.pk), canonical.dumps(edge.props).decode()] for edge in self.updated)
+        return hashlib.sha256(canonical.dumps([created, deleted, updated])).hexdigest()[:16]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all hangs already as it is to."""
+        return not (self.created or self.deleted or self.updated)
+
+
+def read(sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID) -> Asked:
+    """Return what a call asks for. Pure: no row is looked for."""
+    asked = Asked()
+    for index, each in enumerate(sent):
+        id, kind, argument = UUID(each["id"]), EdgeKind(each["kind"]), f"nodes/{index}"
+        if id in asked.nodes:
+            message = f"{argument}/id is the id of a node before it; list each row once, with all its connections."
+            asked.errors.append(FieldError(f"/{argument}/id", "duplicate", message))
+            continue
+        asked.nodes[id] = _node(kind, argument, dict(options) | dict(each))
+        asked.named.append(Named(kind, id, f"{argument}/id"))
+    for index, each in enumerate(sent):
+        for number, connection in enumerate(each["connections"]):
+            _connect(asked, UUID(each["id"]), connection, f"nodes/{index}/connections/{number}", project_id=project_id)
+    return asked
+
+
+def around(ids: Iterable[UUID], *, subject: str) -> list[Edge]:
+    """Return the edges of rows that a subject sees. The caller has locked the rows."""
+    ids = list(ids)
+    return list(edges.visible(subject).filter(Q(src_id__in=ids) | Q(dst_id__in=ids)).order_by("created_at", "pk"))
+
+
+def plan(asked: Asked, rows: Mapping[UUID, Entity], there: Iterable[Edge], *, by: str, at: datetime) -> Plan:
+    """Return what is to change so that rows hang as asked, given all edges that they have. Pure."""
+    found = Plan(warnings=list(asked.warnings))
+    by_ends = {edges.ends(edge): edge for edge in there}
+    wanted: dict[Ends, Edge] = {}
+    let_go: list[Edge] = []
+    for id, node in asked.nodes.items():
+        held = [edge for edge in by_ends.values() if edge.dst_id == id and edge.rel == HOLDS.get(node.kind)]
+        place = _placed(node, held)
+        kept = _kept(node, held, place)
+        let_go += [edge for edge in held if edge not in kept]
+        let_go += [edge for edge in by_ends.values() if _gives_way(edge, id, node)]
+        others = [rows[wish.named.id] for wish in place.wishes]
+        wanted |= {edges.ends(edge): edge for edge in placement.edges_of(place, rows[id], others, by=by, at=at)}
+        found.updated += _primaries(place, kept)
+        found.warnings += place.warnings
+        found.errors += [] if kept or place.primary or node.may_lie_in_project else [_without_parent(node)]
+    found.created = [edge for ends, edge in wanted.items() if ends not in by_ends]
+    found.deleted = [edge for edge in let_go if edges.ends(edge) not in wanted]
+    return found
+
+
+def apply(plan: Plan, *, at: datetime) -> None:
+    """Make the changes of a plan. Raises Conflict where an edge of it has been taken away since it was read."""
+    deleted, updated = [edge.pk for edge in plan.deleted], [edge.pk for edge in plan.updated]
+    there = Edge.objects.filter(pk__in=[*deleted, *updated], deleted_at=None).order_by("pk")
+    if len(there.select_for_update(no_key=True).values_list("pk")) != len(deleted) + len(updated):
+        raise stale()
+    edges.unlink(Edge.objects.filter(pk__in=deleted), at=at)
+    Edge.objects.bulk_update(plan.updated, ["props"])
+    Edge.objects.bulk_create(plan.created)
+
+
+def stale() -> Conflict:
+    """Return the refusal of a plan that is not the one any more that its caller saw."""
+    message = (
+        "The edges have changed since this was planned; read them with onto.project.graph.get, and dry-run the call "
+        "again for the plan as it is now."
+    )
+    return Conflict(message, reason="stale_plan")
+
+
+def _node(kind: EdgeKind, argument: str, given: Mapping[str, Any]) -> Node:
+    semantic = given.get("semantic_mode")
+    return Node(
+        kind=kind,
+        argument=argument,
+        is_listed=True,
+        mode=Mode(given.get("mode", Mode.REPLACE)),
+        semantic_mode=SemanticMode(semantic) if semantic else None,
+        may_lie_in_project=given.get("allow_project_fallback", True),
+        several=given.get(placement.SEVERAL, False),
+    )
+
+
+def _connect(asked: Asked, id: UUID, sent: Mapping[str, Any], argument: str, *, project_id: UUID) -> None:
+    """Note a connection with the row that it is about: the one that is to be held, else the node's."""
+    node, other, other_id = asked.nodes[id], EdgeKind(sent["kind"]), UUID(sent["id"])
+    rel, intent = sent.get("rel"), sent.get("intent")
+    relation = placement.joined(node.kind, other, rel=rel, intent=intent)
+    if relation is None:
+        asked.errors.append(placement.neither_holds(node.kind, other, argument))
+    elif error := _wrong_end(id, other, other_id, argument, project_id):
+        asked.errors.append(error)
+    else:
+        asked.named.append(Named(other, other_id, f"{argument}/id"))
+        if rel is not None:
+            asked.warnings += edges.renamed(rel, relation, argument=f"{argument}/rel")
+        child, named = node, asked.named[-1]
+        if relations.is_containment(relation) and not relation.swapped:  # the node's row is to hold the other
+            child = asked.nodes.setdefault(other_id, Node(other, argument, several=node.several))
+            named, relation = Named(node.kind, id, f"{argument}/id"), relations.from_other_end(relation)
+        child.wishes.append(Wish(named, relation, sent_rel=rel, is_explicit=bool(rel or intent)))
+
+
+def _wrong_end(id: UUID, other: EdgeKind, other_id: UUID, argument: str, project_id: UUID) -> FieldError | None:
+    if other is EdgeKind.PROJECT and other_id != project_id:
+        message = f"{argument}/id is not the id of this project; send project_id, or leave the connection out."
+        return FieldError(f"/{argument}/id", "other_project", message)
+    if other_id == id:
+        message = f"{argument}/id is the id of its own node; send that of another row."
+        return FieldError(f"/{argument}/id", "self_edge", message)
+    return None
+
+
+def _placed(node: Node, held: Sequence[Edge]) -> Placement:
+    """Return the wishes of a node as they can be met, beside the parents that it has."""
+    place = Placement(wishes=list(node.wishes))
+    placement.settle(place, node.kind, several=node.several)
+    if node.mode is Mode.MERGE:
+        _beside(place, node, held)
+    if node.semantic_mode is SemanticMode.PRESERVE and (left := [wish for wish in place.wishes if not wish.is_parent]):
+        place.wishes = [wish for wish in place.wishes if wish.is_parent]
+        place.warnings.append(f"Left out {left[0].named.argument}: with semantic_mode preserve no link is added.")
+    return place
+
+
+def _beside(place: Placement, node: Node, held: Sequence[Edge]) -> None:
+    """Leave a row that has a parent with that one, unless it may have several; the parent it has stays the primary."""
+    parents = [edge for edge in held if edge.src_kind != EdgeKind.PROJECT]  # in the project it is anyway
+    new = [wish for wish in place.wishes if wish.is_parent and wish.named.id not in {edge.src_id for edge in held}]
+    if not parents or not new:
+        return
+    if node.several:
+        place.primary = None if any(edge.props.get(edges.PRIMARY) for edge in parents) else place.primary
+        return
+    mend = "Send mode replace to move it" if node.is_listed else "List it among nodes to move it"
+    for wish in new:
+        place.wishes.remove(wish)
+        place.primary = None if wish is place.primary else place.primary
+        if wish.named.kind != EdgeKind.PROJECT:
+            other = placement.demoted(wish, node.kind)
+            place.wishes.append(other)
+            told = f"The {node.kind.value} has a parent already; stored {wish.named.argument} as {other.relation.told}."
+            place.warnings.append(f"{told} {mend}, or {placement.SEVERAL}: true to keep both.")
+
+
+def _kept(node: Node, held: Sequence[Edge], place: Placement) -> list[Edge]:
+    """Return the edges to its parents that a row keeps."""
+    if node.mode is Mode.MERGE:
+        return list(held)
+    wanted = {wish.named.id for wish in place.wishes if wish.is_parent}
+    if not wanted and node.may_lie_in_project:
+        return [edge for edge in held if edge.src_kind == EdgeKind.PROJECT]
+    return [edge for edge in held if edge.src_id in wanted]
+
+
+def _gives_way(edge: Edge, id: UUID, node: Node) -> bool:
+    """Whether an edge is a suggestion of the node's that its new ones replace.
+
+    A link is its source's, and that of a document, which is never a node, is the other row's.
+    """
+    linked = any(not wish.is_parent for wish in node.wishes)
+    mode = node.semantic_mode or (SemanticMode.REPLACE_AUTO if linked else SemanticMode.PRESERVE)
+    if not node.is_listed or mode is not SemanticMode.REPLACE_AUTO or edge.rel not in SUGGESTED:
+        return False
+    of_document = edge.src_kind == EdgeKind.DOCUMENT and edge.rel == Rel.REFERENCES
+    return edge.src_id == id or (edge.dst_id == id and of_document)
+
+
+def _primaries(place: Placement, kept: Iterable[Edge]) -> list[Edge]:
+    """Return those of the edges kept that are to be marked, or no longer to be, so that one parent is."""
+    if place.primary is None:
+        return []
+    changed = []
+    for edge in kept:
+        is_primary = edge.src_id == place.primary.named.id
+        if bool(edge.props.get(edges.PRIMARY)) is not is_primary:
+            marked = copy(edge)
+            marked.props = {name: value for name, value in edge.props.items() if name != edges.PRIMARY}
+            marked.props |= {edges.PRIMARY: True} if is_primary else {}
+            changed.append(marked)
+    return changed
+
+
+def _without_parent(node: Node) -> FieldError:
+    allowed = ", ".join(kind.value for kind in PARENTS[node.kind])
+    message = (
+        f"{node.argument} would lie in the project under nothing; name a parent ({allowed}) in its connections, or "
+        "leave allow_project_fallback out."
+    )
+    return FieldError(f"/{node.argument}", "no_parent", message)

@@ -1,0 +1,185 @@
+"""The dates of tasks as events: kept in step both ways, in one place.
+
+Which events a task has follows from its row alone, so keeping in step is making the rows say so. A start alone is a
+short event that begins with it, a due date alone one that ends with it; both are one event from start to due if they
+lie within ten hours, else the two short ones. A task that is done keeps the events that had begun by then.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task, TaskEventKind, TaskState
+from workspace.models.calendar_event import EARLIEST, LATEST, LONGEST_TITLE
+from workspace.services import profiles
+
+ALONE = timedelta(minutes=30)  # how long the event of a single date is
+ONE_RANGE = timedelta(hours=10)  # a start and a due date no further apart are one event
+
+START, DUE, RANGE = TaskEventKind.START, TaskEventKind.DUE, TaskEventKind.RANGE
+
+DATES = {START: ("start_at",), DUE: ("due_at",), RANGE: ("start_at", "due_at")}  # what of its task an event shows
+PREFIXES = {START: "Start: ", DUE: "Due: ", RANGE: ""}
+
+# The columns of a task that its events tell.
+TOLD = frozenset({"title", "state_key", "start_at", "due_at", "recurrence", "recurrence_until"})
+
+# The columns of an event that follow its task.
+FOLLOWING = (
+    *("project", "task_event_kind", "title", "start_at", "end_at", "recurrence", "recurrence_until", "props"),
+    "updated_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event that a task's dates ask for, by the columns that follow the task."""
+
+    kind: TaskEventKind
+    start_at: datetime
+    end_at: datetime
+
+
+def wanted(task: Task) -> list[Shown]:
+    """Return the events that a task is to have."""
+    shown = []
+    with suppress(OverflowError):  # half an hour before the year 1
+        shown = list(_shown(task.start_at, task.due_at))
+    ended = task.completed_at if task.state_key == TaskState.DONE else None
+    return [
+        each
+        for each in shown
+        if each.start_at >= EARLIEST and each.end_at <= LATEST and (ended is None or each.start_at <= ended)
+    ]
+
+
+def of(task: Task) -> CalendarEventQuerySet:
+    """Return the events that show dates of a task."""
+    return CalendarEvent.objects.filter(task=task, deleted_at=None).exclude(task_event_kind="")
+
+
+def follow(row: Entity, changed: Collection[str], *, by: str, at: datetime) -> None:
+    """Bring the events of a task in step where what changed of it is told by them; `by` is the subject who acts."""
+    if not TOLD.isdisjoint(changed):
+        sync([row], by=by, at=at)
+
+
+def add(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
+    """Give new tasks the events of their dates, in one insert; `by` is the subject who acts, whose zone they take."""
+    tasks = cast("Sequence[Task]", rows)
+    _save([_new(task, shown, by=by, at=at) for task in tasks for shown in wanted(task)], [], [], by=by, at=at)
+
+
+def sync(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
+    """Make, change and delete events so that they say what these tasks say, in a few queries however many there are.
+
+    They are locked by the caller, new ones are for `add`; `by` is the subject who acts, whose zone new events take.
+    """
+    tasks = cast("Sequence[Task]", rows)
+    kept: dict[UUID, dict[str, CalendarEvent]] = {task.pk: {} for task in tasks}
+    for event in CalendarEvent.objects.filter(task__in=list(kept), deleted_at=None).exclude(task_event_kind=""):
+        kept[cast("UUID", event.task_id)][event.task_event_kind] = event
+    new: list[CalendarEvent] = []
+    changed: list[CalendarEvent] = []
+    for task in tasks:
+        for shown, row in _paired(wanted(task), kept[task.pk]):
+            if row is None:
+                new.append(_new(task, shown, by=by, at=at))
+            elif not _says(row, task, shown):
+                changed.append(_said(row, task, shown, at=at))
+    gone = [event.pk for unneeded in kept.values() for event in unneeded.values()]
+    _save(new, changed, gone, by=by, at=at)
+
+
+def move(tasks: Iterable[UUID], *, project: UUID) -> None:
+    """Take the events of tasks along to another project, deleted ones too: they may come back."""
+    CalendarEvent.objects.filter(task__in=list(tasks)).update(project=project)
+
+
+def meant(event: CalendarEvent, start_at: datetime, end_at: datetime) -> dict[str, datetime]:
+    """Return what the dates of the event's task are, were the event from one moment to another."""
+    moments = {"start_at": start_at, "due_at": end_at}
+    return {name: moments[name] for name in DATES[TaskEventKind(event.task_event_kind)]}
+
+
+def _shown(start: datetime | None, due: datetime | None) -> Iterator[Shown]:
+    if start is not None and due is not None and due < start:
+        return
+    if start is not None and due is not None and start < due <= start + ONE_RANGE:
+        yield Shown(RANGE, start, due)
+        return
+    if start is not None and start != due:
+        yield Shown(START, start, start + ALONE)
+    if due is not None:
+        yield Shown(DUE, due - ALONE, due)
+
+
+def _paired(shown: Sequence[Shown], kept: dict[str, CalendarEvent]) -> list[tuple[Shown, CalendarEvent | None]]:
+    """Return each event that is to be with the row that it has, and take that out of `kept`.
+
+    A row that is not needed any more serves what is new, so that it stays what somebody has the id of.
+    """
+    own = {each.kind: kept.pop(each.kind, None) for each in shown}
+    return [(each, own[each.kind] or (kept.popitem()[1] if kept else None)) for each in shown]
+
+
+def _columns(task: Task, shown: Shown) -> dict[str, Any]:
+    prefix = PREFIXES[shown.kind]
+    return {
+        "project_id": task.project_id,
+        "task_event_kind": shown.kind.value,
+        "title": prefix + task.title[: LONGEST_TITLE - len(prefix)],
+        "start_at": shown.start_at,
+        "end_at": shown.end_at,
+        "recurrence": task.recurrence or "",
+        "recurrence_until": _until(task),
+    }
+
+
+def _until(task: Task) -> datetime | None:
+    """Return after which moment a task does not come again: the end it was given, or when it was done."""
+    return min(filter(None, (task.recurrence_until, task.completed_at)), default=None) if task.recurrence else None
+
+
+def _props(task: Task, shown: Shown) -> dict[str, str]:
+    """Return what an event says of its task to whoever holds a copy of it elsewhere."""
+    return {
+        "task_id": str(task.pk),
+        "task_title": task.title,
+        "task_link": f"workspace:/tasks/{task.pk}",
+        "task_event_kind": shown.kind.value,
+    }
+
+
+def _says(event: CalendarEvent, task: Task, shown: Shown) -> bool:
+    """Whether an event says already what it is to say."""
+    columns = all(getattr(event, name) == value for name, value in _columns(task, shown).items())
+    return columns and _props(task, shown).items() <= event.props.items()
+
+
+def _new(task: Task, shown: Shown, *, by: str, at: datetime) -> CalendarEvent:
+    return _said(CalendarEvent(task=task, created_by=by, created_at=at), task, shown, at=at)
+
+
+def _said(event: CalendarEvent, task: Task, shown: Shown, *, at: datetime) -> CalendarEvent:
+    """Return an event, saying what it is to say."""
+    for name, value in _columns(task, shown).items():
+        setattr(event, name, value)
+    event.props = event.props | _props(task, shown)
+    event.updated_at = at
+    return event
+
+
+def _save(new: list[CalendarEvent], changed: list[CalendarEvent], gone: list[UUID], *, by: str, at: datetime) -> None:
+    if gone:  # first: of a task's date there is but one event
+        CalendarEvent.objects.filter(pk__in=gone).update(deleted_at=at)
+    if changed:
+        CalendarEvent.objects.bulk_update(changed, FOLLOWING, batch_size=100)
+    if new:
+        zone = profiles.zone(by).key
+        for event in new:
+            event.time_zone = zone
+        CalendarEvent.objects.bulk_create(new, batch_size=500)

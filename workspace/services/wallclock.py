@@ -1,0 +1,85 @@
+"""Times as a person writes and reads them: wall time of one zone, or a day of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from workspace.contract import Request
+from workspace.errors import FieldError, invalid
+from workspace.models.calendar_event import EARLIEST, LATEST
+from workspace.models.profile import zones
+from workspace.services import profiles, times
+
+EXPECTED = "a date-time or a date of the years 1900 to 2199, such as 2026-03-01T09:00 or 2026-03-01"
+EXPECTED_ZONE = "the IANA name of a time zone, such as Europe/Berlin"
+
+
+@dataclass(slots=True)
+class Wallclock:
+    """Reads the times of one call in a zone, and gathers what is wrong with them and what is to be said of them."""
+
+    zone: ZoneInfo
+    errors: list[FieldError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def read(self, args: Mapping[str, Any], name: str) -> datetime | date | None:
+        """Return an argument as a moment in UTC or, where it is one, as a day; None where it is absent or wrong."""
+        text = args.get(name)
+        if text is None:
+            return None
+        try:
+            if len(text) == len("2026-03-01"):
+                return self._in_reach(name, date.fromisoformat(text))
+            moment = times.read(text, zone=self.zone)
+        except ValueError:
+            self.refuse(name, "impossible_time", f"{name} is no time that can be kept; send {EXPECTED}.")
+            return None
+        if self._in_reach(name, moment):
+            self._tell_changed_clocks(name, datetime.fromisoformat(text.upper()), moment)
+            return moment
+        return None
+
+    def refuse(self, name: str, code: str, message: str) -> None:
+        """Note what is wrong with an argument."""
+        self.errors.append(FieldError(path=f"/{name}", code=code, message=message))
+
+    def check(self) -> None:
+        """Raise Invalid where anything is wrong."""
+        if self.errors:
+            raise invalid(self.errors)
+
+    def _tell_changed_clocks(self, name: str, wall: datetime, moment: datetime) -> None:
+        """Say what was made of a wall time that its day does not have, or has twice; any other speaks for itself."""
+        if wall.tzinfo is not None:
+            return
+        told = times.write(moment, zone=self.zone)
+        first, second = (wall.replace(tzinfo=self.zone, fold=fold).utcoffset() for fold in (0, 1))
+        if moment.astimezone(self.zone).replace(tzinfo=None) != wall:
+            self.warnings.append(f"The clocks of {self.zone.key} skip {name} that day; read it as {told}.")
+        elif first != second:
+            self.warnings.append(f"The clocks of {self.zone.key} show {name} twice that day; took the first, {told}.")
+
+    def _in_reach(self, name: str, when: datetime | date) -> datetime | date | None:
+        day = when.date() if isinstance(when, datetime) else when
+        if EARLIEST.date() <= day < LATEST.date():
+            return when
+        self.refuse(name, "impossible_time", f"{name} is beyond all calendars; send {EXPECTED}.")
+        return None
+
+
+def of(request: Request) -> Wallclock:
+    """Return the clock that a call goes by: of the zone that it names, else of the subject's. Raises Invalid."""
+    name = request.args.get("time_zone")
+    if name is None:
+        return Wallclock(profiles.zone(request.subject))
+    if name not in zones():
+        message = f"time_zone is no time zone; send {EXPECTED_ZONE}, or leave it out for the user's own."
+        raise invalid([FieldError(path="/time_zone", code="unknown_zone", message=message, expected=EXPECTED_ZONE)])
+    return Wallclock(ZoneInfo(name))
+
+
+def beginning(day: date, zone: ZoneInfo) -> datetime:
+    """Return in UTC when a day begins in a zone."""
+    return times.at_wall(datetime(day.year, day.month, day.day), zone)  # noqa: DTZ001  # a wall time has no zone yet
