@@ -1,58 +1,38 @@
 """The draft and its releases in the Django admin."""
 
-import json
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
-from django.core.exceptions import ValidationError
-from django.db.models import CharField, JSONField, QuerySet
+from django.db.models import CharField, Exists, JSONField, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from core import strictjson
+from core.forms import STRICT_JSON, StrictJSONField
 from registry import releases
-from registry.models import Activation, Connection, Example, Group, Op, OpAlias, PolicyRule, Release
+from registry.models import (
+    Activation,
+    Connection,
+    Example,
+    Group,
+    Op,
+    OpAlias,
+    PolicyRule,
+    PromptSection,
+    Release,
+)
 
-LINE = AdminTextInputWidget(attrs={"size": 100})  # a sentence should be seen whole while it is edited
-
-
-class PrettyJSON(json.JSONEncoder):
-    """JSON as a person edits it."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "indent": 2, "ensure_ascii": False})
-
-
-class StrictJSON(json.JSONDecoder):
-    """JSON as the API takes it: what PostgreSQL or a release could not hold is not JSON here."""
-
-    def decode(self, s: str, *args: Any) -> Any:
-        try:
-            return strictjson.loads(s.encode("utf-8", "surrogatepass"))
-        except strictjson.NotStrictJSON as error:
-            raise json.JSONDecodeError(str(error), s[:50], 0) from None
-
-
-class StrictJSONField(forms.JSONField):
-    """A form's JSON, refused with the sentence that says why."""
-
-    def to_python(self, value: Any) -> Any:
-        if isinstance(value, str) and value.strip():
-            try:
-                strictjson.loads(value.encode("utf-8", "surrogatepass"))
-            except strictjson.NotStrictJSON as error:
-                raise ValidationError(str(error).replace("The body", "The JSON"), code="invalid") from None
-        return super().to_python(value)
+LINE = AdminTextInputWidget(attrs={"class": "vLargeTextField"})  # a sentence should be seen whole while it is edited
 
 
 class CopyAdmin(admin.ModelAdmin[Any]):
-    """What the admins of copy share: readable JSON, and no deleting of what is shipped."""
+    """What the admins of copy share: strict JSON, long lines, publishing, and no deleting of what is shipped."""
+
+    formfield_overrides = STRICT_JSON
+    actions = ["publish_draft"]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if isinstance(db_field, JSONField):
-            kwargs |= {"encoder": PrettyJSON, "decoder": StrictJSON, "form_class": StrictJSONField}
         if isinstance(db_field, CharField) and (db_field.max_length or 0) >= 200 and not db_field.choices:
             kwargs["widget"] = LINE
         return super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -60,6 +40,21 @@ class CopyAdmin(admin.ModelAdmin[Any]):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
+
+    @admin.action(description="Publish the whole draft", permissions=["publish"])
+    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        try:
+            release = releases.publish(note="Published in the admin", by=str(request.user), at=timezone.now())
+        except releases.NotPublishable as error:
+            for problem in error.problems[:10]:
+                self.message_user(request, str(problem), messages.ERROR)
+        except releases.AlreadyLive:
+            self.message_user(request, "Nothing to publish: the draft is what is live.", messages.WARNING)
+        else:
+            self.message_user(request, f"Release {release} is live with {release.op_count} ops.")
+
+    def has_publish_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("registry.add_release")
 
 
 class RuleInline(admin.TabularInline[PolicyRule, Op]):
@@ -71,15 +66,9 @@ class RuleInline(admin.TabularInline[PolicyRule, Op]):
 class ExampleInline(admin.StackedInline[Example, Op]):
     model = Example
     extra = 0
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if isinstance(db_field, JSONField):
-            kwargs |= {
-                "encoder": PrettyJSON,
-                "decoder": StrictJSON,
-                "widget": forms.Textarea(attrs={"rows": 6, "cols": 80}),
-            }
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
+    formfield_overrides = {
+        JSONField: {"form_class": StrictJSONField, "widget": forms.Textarea(attrs={"rows": 6, "cols": 80})}
+    }
 
 
 class AliasInline(admin.TabularInline[OpAlias, Op]):
@@ -99,31 +88,31 @@ class OpAdmin(CopyAdmin):
     list_filter = ["kind", "status", "entity", "connection"]
     search_fields = ["op", "tool_name", "summary", "aliases__name"]
     inlines = [RuleInline, ExampleInline, AliasInline]
-    actions = ["publish_draft"]
     fieldsets = [
         ("What the model reads", {"fields": ["op", "summary", "description", "notes", "parameters_schema"]}),
         ("How it is found", {"fields": ["keywords", "contexts", "category"]}),
         ("What it is", {"fields": ["tool_name", "kind", "entity", "action", "status", "successor"]}),
         (
             "How it runs",
-            {"fields": ["connection", "timeout_ms", "needs_subject", "confirm", "argument_aliases", "display_only"]},
+            {
+                "fields": [
+                    *("connection", "timeout_ms", "needs_subject", "confirm", "without_id"),
+                    *("argument_aliases", "display_only"),
+                ]
+            },
         ),
     ]
 
-    @admin.action(description="Publish the whole draft", permissions=["publish"])
-    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Op]) -> None:
-        try:
-            release = releases.publish(note="Published in the admin", by=str(request.user), at=timezone.now())
-        except releases.NotPublishable as error:
-            for problem in error.problems[:10]:
-                self.message_user(request, str(problem), messages.ERROR)
-        except releases.AlreadyLive:
-            self.message_user(request, "Nothing to publish: the draft is what is live.", messages.WARNING)
-        else:
-            self.message_user(request, f"Release {release} is live with {release.op_count} ops.")
 
-    def has_publish_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("registry.add_release")
+@admin.register(PromptSection)
+class PromptSectionAdmin(CopyAdmin):
+    list_display = ["title", "prompt", "name", "position", "status", "updated_at"]
+    list_filter = ["prompt", "status"]
+    search_fields = ["prompt", "name", "title", "text"]
+    fieldsets = [
+        ("What the model reads", {"fields": ["title", "text"]}),
+        ("Where it stands", {"fields": ["prompt", "position", "name", "status"]}),
+    ]
 
 
 class OfAnOp(CopyAdmin):
@@ -160,6 +149,7 @@ class OpAliasAdmin(OfAnOp):
 @admin.register(Connection)
 class ConnectionAdmin(admin.ModelAdmin[Connection]):
     list_display = ["name", "kind"]
+    ordering = ["name"]
     search_fields = ["name"]
 
 
@@ -178,12 +168,18 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
 
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin):
-    list_display = ["__str__", "op_count", "created_at", "created_by"]
+    list_display = ["__str__", "live", "op_count", "created_at", "created_by"]
+    fields = readonly_fields = ("version", "live", "op_count", "created_at", "created_by")
     search_fields = ["version", "created_by"]
     actions = ["make_live"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
-        return Release.objects.defer("content", "tokens")
+        live = Activation.objects.filter(release=OuterRef("pk"), is_live=True)
+        return Release.objects.defer("content", "tokens").annotate(live=Exists(live))
+
+    @admin.display(boolean=True)
+    def live(self, release: Any) -> bool:
+        return bool(release.live)
 
     @admin.action(description="Make the selected release live", permissions=["publish"])
     def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:

@@ -15,10 +15,8 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
-import jsonschema_rs
-
 from registry import schemas
-from registry.models import ROOT, Activation, Op, Release, parent_of
+from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +54,7 @@ class CatalogOp:
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
     confirm: bool = False
+    without_id: str = ""
     timeout_ms: int = 30_000
     status: str = Op.Status.ACTIVE
     successor: str = ""
@@ -78,8 +77,8 @@ class CatalogOp:
         return self.status == Op.Status.ACTIVE
 
     @cached_property
-    def validator(self) -> jsonschema_rs.Draft202012Validator:
-        return schemas.compiled(self.schema)
+    def validator(self) -> schemas.Validator:
+        return schemas.Validator(self.schema)
 
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
@@ -90,6 +89,15 @@ class CatalogOp:
     @cached_property
     def required(self) -> frozenset[str]:
         return frozenset(self.schema.get("required", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One passage of a prompt as released."""
+
+    name: str
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,7 @@ class Catalog:
     ops: dict[str, CatalogOp]
     groups: dict[str, str]  # path -> summary
     names: dict[str, str]  # every path, tool name and alias -> path
+    prompts: dict[str, tuple[Section, ...]] = field(default_factory=dict)  # name -> its sections in their order
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # help rendered so far, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
@@ -157,7 +166,8 @@ def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | 
     names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
-    return Catalog(version=version, ops=ops, groups=groups, names=names, tokens=tokens or {})
+    prompts = _prompts(content.get("sections", []))
+    return Catalog(version=version, ops=ops, groups=groups, names=names, prompts=prompts, tokens=tokens or {})
 
 
 def live() -> Catalog:
@@ -233,6 +243,15 @@ def _op(entry: dict[str, Any]) -> CatalogOp:
         said[name] = tuple(said.get(name, ()))
     said["examples"] = tuple(_example(example, said["schema"]) for example in said.get("examples", ()))
     return CatalogOp(**said)
+
+
+def _prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[Section, ...]]:
+    found: dict[str, tuple[Section, ...]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry["position"], entry["name"])):
+        if entry["status"] == PromptSection.Status.ACTIVE:
+            section = Section(name=entry["name"], title=entry["title"], text=entry["text"])
+            found[entry["prompt"]] = (*found.get(entry["prompt"], ()), section)
+    return found
 
 
 def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

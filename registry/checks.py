@@ -25,9 +25,22 @@ class Problem:
 def problems(content: dict[str, Any]) -> list[Problem]:
     """Return every problem of a snapshot (see registry.snapshot), in the order of its ops."""
     found = [*_name_problems(content)]
+    ops = {op["op"]: op for op in content["ops"]}
     for op in content["ops"]:
         found += _op_problems(op)
-    return found
+        found += _without_id_problems(op, ops)
+    return found + list(_section_problems(content.get("sections", [])))
+
+
+def _section_problems(sections: list[dict[str, Any]]) -> Iterator[Problem]:
+    """A section is asked for by its name, and what it says can be sent."""
+    named = Counter((section["prompt"], section["name"]) for section in sections)
+    for (prompt, name), times in named.items():
+        if times > 1:
+            yield Problem(prompt, name, f"{times} sections of this prompt have this name. Give each one of its own.")
+    for section in sections:
+        for message in _text_problems(section):
+            yield Problem(section["prompt"], section["name"], message)
 
 
 def _name_problems(content: dict[str, Any]) -> Iterator[Problem]:
@@ -66,8 +79,8 @@ def _op_problems(op: dict[str, Any]) -> list[Problem]:
     found = [Problem(path, "parameters_schema", message) for message in schemas.problems(schema)]
     if found:
         return found
-    if found := _text_problems(op):
-        return found
+    if unsendable := _text_problems(op):
+        return [Problem(path, "content", message) for message in unsendable]
     named = schema.get("properties", {})
     for index, example in enumerate(op.get("examples", [])):
         found += [
@@ -87,11 +100,32 @@ def _op_problems(op: dict[str, Any]) -> list[Problem]:
     return found
 
 
-def _text_problems(op: dict[str, Any]) -> list[Problem]:
+def _without_id_problems(op: dict[str, Any], ops: dict[str, dict[str, Any]]) -> Iterator[Problem]:
+    """What runs in place of a read must be a read, too, and must run without the argument that is missing."""
+    if not (name := op.get("without_id")):
+        return
+    instead = ops.get(name)
+    if instead is None:
+        yield Problem(op["op"], "without_id", f"{name} is no op. Name an op that exists.")
+    elif "write" in (op["kind"], instead["kind"]):
+        yield Problem(op["op"], "without_id", "Only a read has it, and only a read can stand in for one.")
+    elif _required(instead):
+        yield Problem(op["op"], "without_id", f"{name} has required arguments. Name an op that runs without any.")
+    if len(_required(op)) != 1 or not _required(op)[0].endswith("_id"):
+        yield Problem(op["op"], "without_id", "It is for an op whose one required argument is an id.")
+
+
+def _required(op: dict[str, Any]) -> list[str]:
+    schema = op["parameters_schema"]
+    required = schema.get("required", []) if isinstance(schema, dict) else []
+    return required if isinstance(required, list) else []
+
+
+def _text_problems(entry: dict[str, Any]) -> list[str]:
     try:
-        text = canonical.dumps(op).decode()
+        text = canonical.dumps(entry).decode()
     except ValueError as error:
-        return [Problem(op["op"], "content", f"{error}. Use text and numbers that JSON can carry.")]
+        return [f"{error}. Use text and numbers that JSON can carry."]
     if "\\u0000" in text.replace("\\\\", ""):  # the escape of a NUL, not text that shows one
-        return [Problem(op["op"], "content", "The text holds a NUL character. Delete it.")]
+        return ["The text holds a NUL character. Delete it."]
     return []

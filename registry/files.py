@@ -1,4 +1,4 @@
-"""Copy as files: YAML documents of groups and ops, held against a schema before anything is made of them."""
+"""Copy as files: YAML of groups, ops and prompt sections, held against a schema before anything is made of it."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ _OP: dict[str, Any] = {
     "type": "object",
     "properties": {
         **dict.fromkeys(("op", "tool_name", "summary"), _NAME),
-        **dict.fromkeys(("entity", "action", "category", "description", "notes", "successor", "connection"), _TEXT),
+        **dict.fromkeys(
+            ("entity", "action", "category", "description", "notes", "successor", "connection", "without_id"), _TEXT
+        ),
         **dict.fromkeys(("contexts", "keywords", "display_only", "aliases"), _TEXTS),
         "kind": {"enum": ["read", "write"]},
         "status": {"enum": ["active", "retired"]},
@@ -46,6 +48,19 @@ _OP: dict[str, Any] = {
     "required": ["op", "tool_name", "kind", "summary", "parameters_schema"],
     "additionalProperties": False,
 }
+_WORD: dict[str, Any] = {"type": "string", "pattern": "^[a-z][a-z0-9_]*$", "maxLength": 60}
+_SECTION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("prompt", "name"), _WORD),
+        "title": _NAME,
+        "text": {"type": "string", "minLength": 1, "maxLength": 8000},
+        "position": {"type": "integer", "minimum": 0, "maximum": 32_767},
+        "status": {"enum": ["active", "retired"]},
+    },
+    "required": ["prompt", "name", "position", "title", "text"],
+    "additionalProperties": False,
+}
 
 
 class BadCatalog(Exception):
@@ -60,21 +75,29 @@ def read(folder: Path) -> dict[str, Any]:
     """Return the YAML files of a folder as one snapshot (see registry.snapshot). Raises BadCatalog."""
     groups: list[dict[str, Any]] = []
     ops: list[dict[str, Any]] = []
+    sections: list[dict[str, Any]] = []
     problems: list[Problem] = []
     for path in sorted(folder.glob("*.yaml")):
         document = _document(path)
-        for key, schema, found in (("groups", _GROUP, groups), ("ops", _OP, ops)):
+        for key, schema, found in (("groups", _GROUP, groups), ("ops", _OP, ops), ("sections", _SECTION, sections)):
             for index, entry in enumerate(document.get(key, [])):
-                name = str(entry.get("op") or entry.get("path") or index) if isinstance(entry, dict) else str(index)
+                name = _named(entry) or str(index)
                 wrong = schemas.instance_problems(schema, entry)
                 problems += [Problem(name, path.name, message) for message in wrong]
                 found.append(entry)
     if problems:
         raise BadCatalog(problems)
     content = {"format": 1, "groups": groups, "ops": [_settled(op) for op in ops]}
+    if sections:
+        content["sections"] = [{"status": "active", **section} for section in sections]
     if problems := checks.problems(content):
         raise BadCatalog(problems)
     return content
+
+
+def _named(entry: Any) -> str:
+    named = (entry.get(key) for key in ("op", "path", "name")) if isinstance(entry, dict) else ()
+    return str(next(filter(None, named), ""))
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -82,8 +105,8 @@ def _document(path: Path) -> dict[str, Any]:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadCatalog([Problem(path.name, "YAML", " ".join(str(error).split()))]) from None
-    if not isinstance(document, dict) or set(document) - {"groups", "ops"}:
-        raise BadCatalog([Problem(path.name, "YAML", "A file holds a list of groups, of ops, or both.")])
+    if not isinstance(document, dict) or set(document) - {"groups", "ops", "sections"}:
+        raise BadCatalog([Problem(path.name, "YAML", "A file holds lists of groups, ops and sections, and no other.")])
     return document
 
 

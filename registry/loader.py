@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 
 from registry import files, snapshot
-from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
+from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, PromptSection
 
 CATALOG = Path(__file__).parent / "catalog"
 
@@ -57,6 +57,7 @@ def load(content: dict[str, Any]) -> Report:
         _merge_op(rows.get(shipped["op"]), shipped, connections, report)
     named = {entry["op"] for entry in content["ops"]}
     report.gone = sorted(path for path, row in rows.items() if row.shipped and path not in named)
+    _merge_sections(content.get("sections", []), report)
     return report
 
 
@@ -74,6 +75,25 @@ def _merge_groups(groups: list[dict[str, Any]], report: Report) -> None:
             row.summary = changes.get("summary", row.summary)
             row.shipped = shipped
             row.save()
+
+
+def _merge_sections(sections: list[dict[str, Any]], report: Report) -> None:
+    rows = {(section.prompt, section.name): section for section in PromptSection.objects.all()}
+    for shipped in sections:
+        row = rows.pop((shipped["prompt"], shipped["name"]), None)
+        named = f"{shipped['prompt']}, {shipped['name']}"
+        if row is None:
+            PromptSection.objects.create(**shipped, shipped=shipped)
+            report.added.append(named)
+            continue
+        changes = _three_way(named, row.shipped, snapshot.section_entry(row), shipped, report)
+        _note(named, changes, report)
+        if changes or row.shipped != shipped:
+            for name, value in changes.items():
+                setattr(row, name, value)
+            row.shipped = shipped
+            row.save()
+    report.gone += sorted(str(row) for row in rows.values() if row.shipped)
 
 
 def _merge_op(row: Op | None, shipped: dict[str, Any], connections: dict[str, Connection], report: Report) -> None:

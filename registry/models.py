@@ -23,6 +23,7 @@ path_validator = RegexValidator(
 name_validator = RegexValidator(
     r"\A[A-Za-z0-9_.-]{1,128}\Z", "A name has letters, digits, dots, dashes and underscores; at most 128."
 )
+word_validator = RegexValidator(r"\A[a-z][a-z0-9_]*\Z", "Lower-case letters, digits and underscores, such as overview.")
 
 
 def parent_of(path: str) -> str:
@@ -108,6 +109,9 @@ class Op(models.Model):
     )
     needs_subject = models.BooleanField(default=True, help_text="Touches user data, so a call must name its subject.")
     confirm = models.BooleanField(default=False, help_text="Runs only once the end user has agreed to the call.")
+    without_id = models.CharField(
+        max_length=200, blank=True, help_text="Of a get: the op that runs instead when the id is left out."
+    )
     timeout_ms = models.PositiveIntegerField(
         default=30_000, validators=[MinValueValidator(100), MaxValueValidator(120_000)], help_text="Milliseconds."
     )
@@ -217,6 +221,42 @@ class OpAlias(models.Model):
             raise ValidationError({"name": "An op has this path or tool name already; choose another alias."})
         if Group.objects.filter(path=self.name).exists():
             raise ValidationError({"name": "A group has this path already; choose another alias."})
+
+
+class PromptSection(models.Model):
+    """A passage of a prompt: of what a model reads that belongs to no op. A prompt is its sections in their order."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", "active"
+        RETIRED = "retired", "retired"
+
+    prompt = models.CharField(
+        max_length=60, validators=[word_validator], help_text="The prompt it is part of, such as overview."
+    )
+    name = models.CharField(
+        max_length=60, validators=[word_validator], help_text="What it is asked for by; no other of its prompt has it."
+    )
+    position = models.PositiveSmallIntegerField(default=0, help_text="Sections are read from the lowest up.")
+    title = models.CharField(max_length=200, help_text="A line above the text.")
+    text = models.TextField(max_length=8000, help_text="What the model reads, in plain words or markdown.")
+    status = models.CharField(
+        max_length=10, choices=Status, default=Status.ACTIVE, help_text="A retired section is left out."
+    )
+    shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["prompt", "position", "name"]
+        constraints = [
+            # A section is asked for by its name.
+            models.UniqueConstraint(fields=["prompt", "name"], name="section_name_unique_in_prompt"),
+            # A heading over nothing, and text under none, tell a model nothing.
+            models.CheckConstraint(condition=Q(title__length__gt=0, text__length__gt=0), name="section_not_empty"),
+            models.CheckConstraint(condition=Q(status__in=["active", "retired"]), name="section_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prompt}, {self.name}"
 
 
 class Release(models.Model):

@@ -4,32 +4,36 @@ Schemas are input like any other: one can be remote, endless or exponential. Not
 first, and nothing is published that was not compiled.
 """
 
+import re
 from collections.abc import Collection, Iterator
+from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from typing import Any, NoReturn
-from urllib.parse import unquote
 
 import jsonschema_rs
+
+from registry import effort, keywords
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAX_DEPTH = 16
 MAX_SUBSCHEMAS = 2_000
 MAX_ENUM = 500
 MAX_PATTERN = 500
-MAX_APPLICATIONS = 5_000  # of subschemas along one path into an instance of MAX_INSTANCE_DEPTH levels
-MAX_INSTANCE_DEPTH = 32
+PLAIN = 100  # a schema of so little effort, without patterns, checks any instance in time
 
 _UNSENDABLE = "holds text or a number that JSON cannot carry. Delete it."
 
-VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for what models like to spell in words
-
-# Applicators by where they apply: to the same instance, to one named member of it, or to any of its members.
-_IN_PLACE = ("not", "if", "then", "else")
-_IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
-_ANY_MEMBER = (
-    *("items", "contains", "additionalProperties", "propertyNames", "contentSchema"),
-    *("unevaluatedItems", "unevaluatedProperties"),
+LOCAL_DATE_TIME = "iso-date-time"  # a date-time that may lack its offset; the name that JSON Schema tools know it by
+_LOCAL_DATE_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )
+
+DAY_OR_TIME = "iso-date-or-date-time"  # such a date-time or, for whole days, a date
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for what models like to spell in words
+VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}, for what models expect here, and is not: what to do
 
 
 class RemoteReference(Exception):
@@ -42,16 +46,75 @@ def no_arguments() -> dict[str, Any]:
 
 
 def compiled(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
-    """Return a validator: formats asserted, linear-time patterns, no reference followed out of the schema.
+    """Return a schema compiled: formats asserted, linear-time patterns, no reference followed out of it.
 
     Raises jsonschema_rs.ValidationError or RemoteReference for a schema in which `problems` finds some.
     """
     return jsonschema_rs.Draft202012Validator(
         schema,
         validate_formats=True,
+        formats={LOCAL_DATE_TIME: _is_local_date_time, DAY_OR_TIME: _is_day_or_time},
         retriever=_refuse,
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=1_000_000),
+        pattern_options=jsonschema_rs.RegexOptions(
+            size_limit=effort.MAX_PATTERN_BYTES, dfa_size_limit=effort.MAX_PATTERN_BYTES
+        ),
     )
+
+
+def _is_local_date_time(text: str) -> bool:
+    """Whether a text is a date-time of RFC 3339 whose seconds and offset may be left out."""
+    return bool(_LOCAL_DATE_TIME.fullmatch(text)) and _is_there(text)
+
+
+def _is_day_or_time(text: str) -> bool:
+    """Whether a text is a date, or a date-time whose seconds and offset may be left out."""
+    return _is_local_date_time(text) or (bool(_DAY.fullmatch(text)) and _is_there(text))
+
+
+def _is_there(text: str) -> bool:
+    """Whether the calendar has such a day, and the clock such a time."""
+    try:
+        datetime.fromisoformat(text.upper())
+    except ValueError:
+        return False
+    return True
+
+
+class TooMuchWork(Exception):
+    """An instance is too large for its schema to be checked, or explained, in time. Its text says what to send."""
+
+
+class Validator:
+    """A compiled schema that answers in time, whatever it is held against."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        """Raise as `compiled` does."""
+        self._schema = schema
+        self._compiled = compiled(schema)
+
+    def is_valid(self, instance: object) -> bool:
+        """Return whether an instance satisfies the schema. Raises TooMuchWork where that takes too long to tell."""
+        if not self._is_plain and self._meter.effort(instance).checking > effort.CHECKING_NS:
+            raise TooMuchWork("It is too large for what its schema asks of each part. Send less at a time.")
+        return self._compiled.is_valid(instance)
+
+    def errors(self, instance: object) -> Iterator[jsonschema_rs.ValidationError]:
+        """Return all errors of an instance. Raises TooMuchWork where they take too long to tell."""
+        if self.is_valid(instance):
+            return iter(())
+        # The compiled validator finds all errors before it hands out the first.
+        if self._meter.effort(instance).telling > effort.TELLING_NS:
+            raise TooMuchWork("It does not match its schema, and is too large to say where. Send less at a time.")
+        return self._compiled.iter_errors(instance)
+
+    @cached_property
+    def _meter(self) -> effort.Meter:
+        return effort.Meter(self._schema)
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        patterned = any("pattern" in each or "patternProperties" in each for each, _ in _subschemas(self._schema))
+        return not patterned and effort.bound(self._schema) <= PLAIN
 
 
 def problems(schema: object) -> list[str]:
@@ -78,7 +141,9 @@ def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Col
     if isinstance(instance, dict):
         instance = {name: value for name, value in instance.items() if name not in ignoring}
     try:
-        errors = list(islice(compiled(schema).iter_errors(instance), 20))
+        errors = list(islice(Validator(schema).errors(instance), 20))
+    except TooMuchWork as problem:
+        return [f"/: {problem}"]
     except ValueError:  # half a surrogate pair
         return [f"/: The value {_UNSENDABLE}"]
     return ["/" + "/".join(map(str, error.instance_path)) + f": {_first_line(error)}." for error in errors]
@@ -92,36 +157,40 @@ def _first_line(error: jsonschema_rs.ValidationError) -> str:
     return error.message.splitlines()[0][:200].rstrip(".")
 
 
-def _shape_problems(root: dict[str, Any]) -> list[str]:
-    """Visit every subschema once, without recursion: depth, number, and keywords that we do not take."""
-    found: list[str] = []
-    places: set[int] = set()
-    references: list[str] = []
+def _subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield every subschema that is an object once, without recursion, and how deep it stands."""
     stack: list[tuple[object, int]] = [(root, 1)]
-    visited = 0
     while stack:
         schema, depth = stack.pop()
         if not isinstance(schema, dict):
             continue  # true and false are schemas; anything else the compiler names
-        visited += 1
+        yield schema, depth
+        children = [*keywords.in_place(schema), *keywords.any_member(schema), *keywords.named_members(schema)]
+        children += keywords.values(schema, "$defs") + keywords.values(schema, "definitions")
+        stack += [(child, depth + 1) for child in children]
+
+
+def _shape_problems(root: dict[str, Any]) -> list[str]:
+    """Return what is wrong with depth, number, and keywords that we do not take."""
+    found: list[str] = []
+    places: set[int] = set()
+    references: list[str] = []
+    for schema, depth in _subschemas(root):
+        places.add(id(schema))
         if depth > MAX_DEPTH:
             return [f"The schema is nested more than {MAX_DEPTH} levels deep. Make it flatter."]
-        if visited > MAX_SUBSCHEMAS:
+        if len(places) > MAX_SUBSCHEMAS:
             return [f"The schema has more than {MAX_SUBSCHEMAS} subschemas. Make it smaller."]
         found += _keyword_problems(schema)
-        places.add(id(schema))
         if isinstance(ref := schema.get("$ref"), str):
             references.append(ref)
-        children = [*_in_place(schema), *_any_member(schema), *_named_members(schema)]
-        children += _values(schema, "$defs") + _values(schema, "definitions")
-        stack += [(child, depth + 1) for child in children]
     return found + [problem for ref in references for problem in _reference_problems(ref, root, places)]
 
 
 def _reference_problems(ref: str, root: dict[str, Any], places: set[int]) -> list[str]:
     if not ref.startswith("#"):
         return ["A $ref leads outside the schema. Copy what it refers to under $defs."]
-    target = resolve(root, ref)
+    target = keywords.resolve(root, ref)
     # What was not visited was not checked, so a reference may only lead to a subschema that was.
     if target is None or (isinstance(target, dict) and id(target) not in places):
         return [f"The reference {ref[:80]} leads nowhere. Define it under $defs."]
@@ -143,75 +212,9 @@ def _keyword_problems(schema: dict[str, Any]) -> list[str]:
 
 
 def _cost_problems(root: dict[str, Any]) -> list[str]:
-    """Bound how many subschemas a validator applies along one path into the deepest instance we take.
-
-    A chain of definitions that each refer to the next one twice doubles at every link, and a recursive schema with
-    two branches doubles at every level of the instance: short to write, endless to check.
-    """
-    known: dict[tuple[int, int], int] = {}
-    open_here: set[tuple[int, int]] = set()
-
-    def cost(schema: object, levels: int) -> int:
-        if not isinstance(schema, dict) or levels == 0:
-            return 1
-        key = (id(schema), levels)
-        if key in known:
-            return known[key]
-        if key in open_here:
-            raise RecursionError  # back at itself without having gone one level down
-        open_here.add(key)
-        # To tell what its neighbours left unevaluated, an unevaluated… applies all of them again, twice.
-        again = 3 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
-        total = 1 + again * sum(cost(child, levels) for child in _in_place(schema, root))
-        total += sum(cost(child, levels - 1) for child in _any_member(schema))
-        total += max((cost(child, levels - 1) for child in _named_members(schema)), default=0)
-        open_here.remove(key)
-        known[key] = min(total, MAX_APPLICATIONS + 1)
-        return known[key]
-
     try:
-        if cost(root, MAX_INSTANCE_DEPTH) > MAX_APPLICATIONS:
+        if effort.bound(root) > effort.MAX_APPLICATIONS:
             return ["The schema's references multiply beyond what can be checked in time. Refer to each part once."]
-    except RecursionError:
+    except effort.Endless:
         return ["A reference leads back to itself, or through too many others. Refer to a schema that says something."]
     return []
-
-
-def _in_place(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Iterator[object]:
-    yield from (schema[keyword] for keyword in _IN_PLACE if keyword in schema)
-    for keyword in _IN_PLACE_LISTS:
-        if isinstance(many := schema.get(keyword), list):
-            yield from many
-    yield from _values(schema, "dependentSchemas")
-    yield from _values(schema, "dependencies")  # of drafts before 2019-09, but the compiler still applies it
-    if root is not None and isinstance(ref := schema.get("$ref"), str):
-        yield resolve(root, ref)
-
-
-def _any_member(schema: dict[str, Any]) -> Iterator[object]:
-    yield from (schema[keyword] for keyword in _ANY_MEMBER if keyword in schema)
-    yield from _values(schema, "patternProperties")
-
-
-def _named_members(schema: dict[str, Any]) -> list[object]:
-    return _values(schema, "properties") + (items if isinstance(items := schema.get("prefixItems"), list) else [])
-
-
-def _values(schema: dict[str, Any], keyword: str) -> list[object]:
-    named = schema.get(keyword)
-    return list(named.values()) if isinstance(named, dict) else []
-
-
-def resolve(root: dict[str, Any], ref: str) -> object:
-    """Return what a local reference such as #/$defs/name refers to in a schema, or None."""
-    start, *parts = unquote(ref.removeprefix("#")).split("/")
-    target: object = root if not start else None  # else an anchor
-    for part in parts:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(target, dict) and key in target:
-            target = target[key]
-        elif isinstance(target, list) and key.isascii() and key.isdigit() and int(key) < len(target):
-            target = target[int(key)]
-        else:
-            return None
-    return target

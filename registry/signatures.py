@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from registry import schemas
+from registry import keywords, schemas
 
 MAX_ENUM_SHOWN = 20
 FOLDED = {"object": "object", "array": "list"}
@@ -51,7 +51,7 @@ def signature(argument: dict[str, Any], root: dict[str, Any], required: bool, fo
     """Return one argument's signature: its type, default, bounds, and `required` where it is."""
     text = _type(argument, root, fold, ())
     if "default" in argument and argument["default"] not in (None, [], {}):
-        text += f" = {_literal(argument['default'])}"
+        text += f" = {literal(argument['default'])}"
     parts = [text, *_bounds(argument)]
     return ", ".join([*parts, "required"] if required else parts)
 
@@ -78,7 +78,9 @@ def usage(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, A
 def without_annotations(schema: Any, *, prose: bool = True) -> Any:
     """Return a schema without our annotations and comments, which are not for models; with prose=False also without
     titles, descriptions and examples."""
-    hidden = {schemas.VALUE_ALIASES, "$comment"} | (set() if prose else {"title", "description", "examples"})
+    hidden = {schemas.VALUE_ALIASES, schemas.VALUE_REFUSALS, "$comment"} | (
+        set() if prose else {"title", "description", "examples"}
+    )
     return _stripped(schema, hidden, names=False)
 
 
@@ -114,11 +116,11 @@ def _type(schema: Any, root: dict[str, Any], fold: bool, trail: tuple[str, ...])
     if isinstance(ref, str):
         if ref in trail:
             return "object"  # a recursive part: its own arguments are shown once
-        return _type(schemas.resolve(root, ref), root, fold, (*trail, ref))
+        return _type(keywords.resolve(root, ref), root, fold, (*trail, ref))
     if enum := schema.get("enum"):
         return _enum(enum)
     if "const" in schema:
-        return _literal(schema["const"])
+        return literal(schema["const"])
     for union in ("anyOf", "oneOf"):
         if isinstance(schema.get(union), list):
             return "|".join(dict.fromkeys(_type(part, root, fold, trail) for part in schema[union]))
@@ -144,11 +146,12 @@ def _one_type(kind: str, schema: dict[str, Any], root: dict[str, Any], fold: boo
 
 
 def _enum(values: list[Any]) -> str:
-    shown = "|".join(_literal(value) for value in values[:MAX_ENUM_SHOWN])
+    shown = "|".join(literal(value) for value in values[:MAX_ENUM_SHOWN])
     return shown if len(values) <= MAX_ENUM_SHOWN else f"{shown}|… {len(values)} values"
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """Return a value of an enum as JSON writes it, a string without its quotes."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -167,7 +170,7 @@ def _bounds(argument: dict[str, Any]) -> list[str]:
 
 def _placeholder(name: str, argument: dict[str, Any], root: dict[str, Any]) -> Any:
     if isinstance(ref := argument.get("$ref"), str):
-        target = schemas.resolve(root, ref)
+        target = keywords.resolve(root, ref)
         return _placeholder(name, target, {}) if isinstance(target, dict) else "<any>"
     for keyword in ("default", "const"):
         if keyword in argument:

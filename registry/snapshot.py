@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from registry.models import Group, Op, PolicyRule
+from registry.models import Group, Op, PolicyRule, PromptSection
 
 POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_CASE)
 POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
@@ -18,22 +18,28 @@ OP_FIELDS = (
         "display_only",
         "needs_subject",
         "confirm",
+        "without_id",
         "timeout_ms",
         "status",
     ),
     "successor",
 )
 
+SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
+
 
 def draft() -> dict[str, Any]:
-    """Return the draft as {format, groups, ops}, sorted by path; values that say nothing are left out. Six queries."""
+    """Return the draft as {format, groups, ops, sections}, sorted; what says nothing is left out. Seven queries."""
     groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
     ops = Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases")
-    return {
+    sections = sorted(map(section_entry, PromptSection.objects.all()), key=lambda each: (each["prompt"], each["name"]))
+    content: dict[str, Any] = {
         "format": 1,
         "groups": sorted(groups, key=lambda group: group["path"]),
         "ops": sorted((entry(op) for op in ops), key=lambda op: str(op["op"])),
     }
+    # Left out where there are none, so that a draft of before there were any keeps its version.
+    return content | ({"sections": sections} if sections else {})
 
 
 def entry(op: Op) -> dict[str, Any]:
@@ -50,6 +56,11 @@ def entry(op: Op) -> dict[str, Any]:
     ]
     found["aliases"] = sorted(alias.name for alias in op.aliases.all())
     return _said(found, keep=("needs_subject", "parameters_schema"))
+
+
+def section_entry(section: PromptSection) -> dict[str, Any]:
+    """Return one prompt section as it stands in a release and, in YAML, in the shipped catalog."""
+    return {field: getattr(section, field) for field in SECTION_FIELDS}
 
 
 def _said(found: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:

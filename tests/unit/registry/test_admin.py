@@ -1,5 +1,6 @@
 """The draft in the admin: pages answer, publishing says what it did, what services own is read-only."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,18 +13,19 @@ from django.test import Client
 from django.urls import reverse
 
 from registry import releases
-from registry.models import Activation, Connection, Group, Op, OpAlias, Release
+from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
 from tests.unit.registry.rows import make_op
 
 pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-MODELS = [Group, Op, Connection, Release, Activation]
+MODELS = [Group, Op, PromptSection, Connection, Release, Activation]
 
 
 @pytest.fixture
 def published() -> Release:
     make_op()
+    PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
     return releases.publish(note="Test", by="tests", at=AT)
 
 
@@ -110,6 +112,30 @@ def test_an_older_release_is_made_live_again(admin_client: Client, published: Re
     assert again[-1] == f"Release {published} is live already."
     assert both[-1] == "Choose one release."
     assert releases.live() == published
+
+
+def test_releases_say_which_is_live_and_what_they_are(admin_client: Client, published: Release) -> None:
+    Op.objects.update(summary="Other")
+    newer = releases.publish(note="Test", by="tests", at=AT)
+
+    listed = admin_client.get(url(Release, "changelist")).content.decode()
+    shown = admin_client.get(url(Release, "change", published.pk)).content.decode()
+
+    rows = [line for line in listed.split("<tr>") if "field-live" in line]
+    assert {
+        str(release): "icon-yes" in row for row in rows for release in (newer, published) if str(release) in row
+    } == {
+        str(newer): True,
+        str(published): False,
+    }
+    assert published.version in shown
+    assert all(f"field-{name}" in shown for name in ("live", "op_count", "created_at", "created_by"))
+
+
+def test_sentences_are_edited_in_lines_as_long_as_they(admin_client: Client) -> None:
+    content = admin_client.get(url(Op, "change", make_op().pk)).content.decode()
+
+    assert re.search(r'name="summary"[^>]*class="vLargeTextField"', content)
 
 
 def test_staff_without_the_permission_cannot_publish(client: Client, django_user_model: Any) -> None:

@@ -9,6 +9,9 @@ from tests.unit.registry.entries import content, op, schema
 
 A = schema(("a",), a={"type": "integer"})
 
+GET = op("a.get", without_id="a.list", parameters_schema=schema(("a_id",), a_id={"type": "string"}))
+BOTH_READS = "Only a read has it, and only a read can stand in for one."
+
 
 def said(snapshot: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in checks.problems(snapshot)]
@@ -53,6 +56,25 @@ def said(snapshot: dict[str, Any]) -> list[str]:
             [op("a.b", status="retired", successor="a.z")],
             None,
             "a.b, successor: a.z is no op. Name an op that exists.",
+        ),
+        # what runs where an id is left out
+        ([GET], None, "a.get, without_id: a.list is no op. Name an op that exists."),
+        ([GET | {"kind": "write"}, op("a.list")], None, f"a.get, without_id: {BOTH_READS}"),
+        ([GET, op("a.list", kind="write")], None, f"a.get, without_id: {BOTH_READS}"),
+        (
+            [GET, op("a.list", parameters_schema=A)],
+            None,
+            "a.get, without_id: a.list has required arguments. Name an op that runs without any.",
+        ),
+        (
+            [GET | {"parameters_schema": A}, op("a.list")],
+            None,
+            "a.get, without_id: It is for an op whose one required argument is an id.",
+        ),
+        (
+            [GET | {"parameters_schema": schema(("b_id", "c_id"), b_id={}, c_id={})}, op("a.list")],
+            None,
+            "a.get, without_id: It is for an op whose one required argument is an id.",
         ),
         # schemas and what is held against them
         (
@@ -139,3 +161,7 @@ def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
         ("a.b", "display_only"),
         ("a.c", "parameters_schema"),
     ]
+
+
+def test_an_op_that_another_stands_in_for_is_no_problem() -> None:
+    assert said(content(GET, op("a.list"))) == []

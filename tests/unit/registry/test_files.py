@@ -26,8 +26,8 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("ops: [", "copy.yaml, YAML"),  # not YAML
-        ("- 1", "A file holds a list of groups"),  # a list at the top
-        ("opps: []", "A file holds a list of groups"),  # a misspelt key at the top
+        ("- 1", "A file holds lists of groups"),  # a list at the top
+        ("opps: []", "A file holds lists of groups"),  # a misspelt key at the top
         (GROUPS + OP.replace("op: onto.get, ", ""), '"op" is a required property'),
         (GROUPS + OP.replace("kind: read", "kind: reed"), "reed"),  # not a kind
         (GROUPS + OP.replace("summary: Get", "sumary: Get"), "sumary"),  # a misspelt key of an op

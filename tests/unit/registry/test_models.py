@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from registry.models import Activation, Example, Group, Op, OpAlias, PolicyRule, Release, parent_of
+from registry.models import Activation, Example, Group, Op, OpAlias, PolicyRule, PromptSection, Release, parent_of
 from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
@@ -23,8 +23,22 @@ VIOLATIONS: dict[str, Any] = {
     "op_successor_when_retired": lambda: make_op(successor="onto.task.other"),
     "rule_kind_known": lambda: PolicyRule.objects.create(op=make_op(), kind="maybe", text="x"),
     "rule_text_not_empty": lambda: PolicyRule.objects.create(op=make_op(), kind="do", text=""),
+    "section_name_unique_in_prompt": lambda: [section(), section(title="Other")],
+    "section_not_empty": lambda: section(text=""),
+    "section_status_known": lambda: section(status="draft"),
     "activation_one_live": lambda: [activation("a"), activation("b")],
 }
+
+
+# What SQLite calls a unique index: its columns.
+COLUMNS = {
+    "activation_one_live": "registry_activation.is_live",
+    "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
+}
+
+
+def section(**fields: Any) -> PromptSection:
+    return PromptSection.objects.create(**{"prompt": "guide", "name": "ids", "title": "Ids", "text": "Whole."} | fields)
 
 
 def activation(version: str, *, is_live: bool = True) -> Activation:
@@ -51,8 +65,7 @@ def test_constraint_holds(name: str) -> None:
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
         VIOLATIONS[name]()
 
-    # SQLite names a unique index by its column
-    known_as = "registry_activation.is_live" if "one_live" in name and connection.vendor == "sqlite" else name
+    known_as = COLUMNS.get(name, name) if connection.vendor == "sqlite" else name
     assert known_as in str(refused.value)
 
 

@@ -2,10 +2,12 @@
 
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 from analytics import events
 from analytics.models import OperationEvent
@@ -13,10 +15,13 @@ from core import tokens
 from registry import checks, help, loader, schemas, search, snapshot
 from registry.catalogs import EVERYTHING, Catalog, build
 from registry.help import HelpQuery
-from tests.conftest import Api
-from workspace.handlers import HANDLERS
+from tests.conftest import EXAMPLE, Api
+from workspace.kinds import CALENDAR, EVENT, KINDS
+from workspace.models.tags import LONGEST, MOST, TagsField
+from workspace.relations import Rel
 
 SHIPPED = loader.read()
+ROWS = KINDS | {kind.name: kind for kind in (EVENT, CALENDAR)}
 OPS = {op["op"]: op for op in SHIPPED["ops"]}
 GROUPS = {group["path"]: group for group in SHIPPED["groups"]}
 EXAMPLES = [
@@ -24,8 +29,31 @@ EXAMPLES = [
     for path, op in OPS.items()
     for number, example in enumerate(op["examples"])
 ]
-# Words with an underscore that a result holds, beside the names of arguments.
-RESULT_FIELDS = {"next_cursor", "has_more", "completed_at", "project_id", "work_mode"}
+# Words with an underscore that results hold beside the columns of rows, and one for a part of a type key.
+RESULT_FIELDS = {
+    "address_refused",
+    "not_configured",
+    "next_cursor",
+    "has_more",
+    "work_mode",
+    "next_offset",
+    "brain_dump",
+    "is_missed",
+    "local_time",
+    "original_rel",
+    "scratch_pad",
+    "time_range",
+    "linked_task_id",
+    "recurrence_until",
+    "connection_required",
+    "how_to_connect",
+    "not_connected",
+    "has_children",
+    "child_count",
+    "replace_auto",
+    *Rel,
+}.union(*({*kind.list_row, *kind.full_row, *(f"{text}_preview" for text in kind.texts)} for kind in ROWS.values()))
+CREATES = [path for path, op in OPS.items() if op["action"] == "create" and op["connection"] == "workspace"]
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +93,37 @@ def _descriptions(schema: Any) -> Iterator[str]:
         yield from _descriptions(argument.get("items", {}))
 
 
+def defaults(schema: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield each argument that has a default, at every level, and the default."""
+    for argument in schema.get("properties", {}).values():
+        if "default" in argument:
+            yield argument, argument["default"]
+        yield from defaults(argument)
+        yield from defaults(argument.get("items", {}))
+
+
 def test_it_has_no_problems() -> None:
     assert checks.problems(SHIPPED) == []
 
 
-def test_every_op_has_a_handler_and_every_handler_an_op() -> None:
-    named = [op["tool_name"] for op in OPS.values() if op["connection"] == "workspace"]
+@pytest.mark.parametrize("connection", settings.GATEWAY_EMBEDDED)
+def test_every_op_has_a_handler_and_every_handler_an_op(connection: str) -> None:
+    named = [op["tool_name"] for op in OPS.values() if op["connection"] == connection]
 
-    assert sorted(named) == sorted(HANDLERS)
+    assert sorted(named) == sorted(import_string(settings.GATEWAY_EMBEDDED[connection]))
+
+
+@pytest.mark.parametrize("section", SHIPPED["sections"], ids=lambda section: f"{section['prompt']}-{section['name']}")
+def test_a_prompt_names_ops_that_exist(section: dict[str, Any]) -> None:
+    assert set(re.findall(r"\b(?:onto|util|cal)(?:\.[a-z_]+)+", section["text"])) <= set(OPS) | set(GROUPS)
+
+
+def test_prompts_are_short() -> None:
+    texts: dict[str, str] = {}
+    for section in SHIPPED["sections"]:
+        texts[section["prompt"]] = texts.get(section["prompt"], "") + section["text"]
+
+    assert max(tokens.count(text) for text in texts.values()) <= 450
 
 
 def test_every_group_holds_an_op() -> None:
@@ -124,6 +175,40 @@ def test_names_in_the_copy_exist(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", OPS)
+def test_a_default_fits_its_argument(path: str) -> None:
+    for argument, default in defaults(OPS[path]["parameters_schema"]):
+        assert schemas.instance_problems({"type": "object", "properties": {"v": argument}}, {"v": default}) == []
+
+
+@pytest.mark.parametrize("path", OPS)
+def test_a_default_in_the_copy_is_one_of_a_schema(path: str) -> None:
+    said = re.findall(r"(\w+) \(default\)|(\w+) the default\b", " ".join(sentences(OPS[path])))
+    known = {str(default) for op in OPS.values() for _, default in defaults(op["parameters_schema"])}
+
+    assert {word for words in said for word in words if word} <= known | {str(each).split(".")[-1] for each in known}
+
+
+@pytest.mark.parametrize("path", CREATES)
+def test_a_create_agrees_with_the_rows_that_it_makes(path: str) -> None:
+    kind = ROWS[OPS[path]["entity"]]
+    named = OPS[path]["parameters_schema"]["properties"]
+    arguments = named.get(kind.name, {}).get("properties", named)  # a project's stand in an object of their own
+
+    for name, argument in arguments.items():
+        if name not in kind.fields or name == "props":
+            continue
+        field: Any = kind.model._meta.get_field(name)
+        column = field.clean(argument["default"], None) if "default" in argument else None
+        assert column == (field.get_default() if "default" in argument else None), name
+        assert argument.get("enum", []) == ([value for value, _ in field.flatchoices] if "enum" in argument else [])
+        assert bool(field.choices) == ("enum" in argument), name
+        if isinstance(field, TagsField):
+            assert (argument["maxItems"], argument["items"]["maxLength"]) == (MOST, LONGEST), name
+        elif not field.choices and field.max_length and "format" not in argument:
+            assert argument["maxLength"] == field.max_length, name
+
+
+@pytest.mark.parametrize("path", OPS)
 def test_every_argument_is_described_and_alternative_names_lead_somewhere(path: str) -> None:
     schema = OPS[path]["parameters_schema"]
 
@@ -159,8 +244,12 @@ def test_it_loads_and_comes_back_whole(live_catalog: Catalog) -> None:
     assert [group["path"] for group in draft["groups"]] == sorted(GROUPS)
 
 
+@pytest.mark.usefixtures("whole_world")
 @pytest.mark.parametrize(("path", "args"), EXAMPLES)
-def test_an_example_runs_as_it_stands(api: Api, path: str, args: dict[str, Any]) -> None:
+def test_an_example_runs_as_it_stands(
+    api: Api, path: str, args: dict[str, Any], record_property: Callable[[str, object], None]
+) -> None:
+    record_property(EXAMPLE, path)  # the run ends with a count of them
     answer = api.exec(path, args)
 
     assert answer["ok"] is True, answer
@@ -174,10 +263,14 @@ def test_an_example_runs_as_it_stands(api: Api, path: str, args: dict[str, Any])
         OPS[path]["action"],
         OPS[path]["kind"],
     )
+    operation = answer["meta"].get("operation", {})
+    assert operation.get("entity", "") == OPS[path].get("entity", "")
+    assert operation.get("action", OPS[path]["action"]) == OPS[path]["action"]
     if OPS[path]["kind"] == "write":
-        assert event.entity_id
+        assert event.entity_id == operation["entity_id"]
 
 
+@pytest.mark.usefixtures("whole_world")
 @pytest.mark.parametrize(("path", "args"), EXAMPLES)
 def test_an_example_runs_without_a_warning_but_for_what_is_unchanged(api: Api, path: str, args: Any) -> None:
     assert set(api.exec(path, args)["meta"]["warnings"]) <= {"unchanged"}
@@ -191,6 +284,8 @@ def test_usage_can_be_sent_once_its_placeholders_are_filled(found: Catalog, path
     def filled(value: Any, sample: Any) -> Any:
         if isinstance(value, dict):
             return {name: filled(item, sample[name]) for name, item in value.items()}
+        if isinstance(value, list):
+            return [filled(item, each) for item, each in zip(value, sample, strict=False)]
         return sample if isinstance(value, str) and value.startswith("<") else value
 
     args = filled(usage["args"], example)

@@ -115,6 +115,7 @@ def test_full_lists_what_is_said_and_leaves_out_the_rest() -> None:
 
 def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
     state = {"type": "string", "enum": ["todo"], "maxLength": 9, "pattern": "^t", "x-aliases": {"open": "todo"}}
+    state["x-refused"] = {"gone": "Delete it instead."}
     whole = schema(("state",), state=state, task=TASK | {"$comment": "ours"})
 
     assert signatures.one(whole, "state") == {

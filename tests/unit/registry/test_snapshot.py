@@ -57,7 +57,7 @@ def test_draft_costs_as_many_queries_however_many_ops(
     for number in range(count):
         make_op(f"onto.task.op{number}")
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         snapshot.draft()
 
 

@@ -1,0 +1,69 @@
+"""What JSON Schema's keywords apply where: to the same value, to one named member of it, or to any of its members."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+_IN_PLACE = ("not", "if", "then", "else")
+_IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+_ANY_MEMBER = (
+    *("items", "contains", "additionalProperties", "propertyNames", "contentSchema"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+
+
+def in_place(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Iterator[object]:
+    """Yield the subschemas that apply to the same value; with `root` also what a $ref leads to in it."""
+    yield from (schema[keyword] for keyword in _IN_PLACE if keyword in schema)
+    for keyword in _IN_PLACE_LISTS:
+        if isinstance(many := schema.get(keyword), list):
+            yield from many
+    yield from values(schema, "dependentSchemas")
+    yield from values(schema, "dependencies")  # of drafts before 2019-09, but the compiler still applies it
+    if root is not None and isinstance(ref := schema.get("$ref"), str):
+        yield resolve(root, ref)
+
+
+def any_member(schema: dict[str, Any]) -> Iterator[object]:
+    """Yield the subschemas that may apply to any member or member name of a value."""
+    yield from (schema[keyword] for keyword in _ANY_MEMBER if keyword in schema)
+    yield from values(schema, "patternProperties")
+
+
+def named_members(schema: dict[str, Any]) -> list[object]:
+    """Return the subschemas that apply to one member each: by its name, or by its place in a list."""
+    return values(schema, "properties") + prefix(schema)
+
+
+def prefix(schema: dict[str, Any]) -> list[object]:
+    """Return the subschemas of the first items of a list."""
+    return items if isinstance(items := schema.get("prefixItems"), list) else []
+
+
+def values(schema: dict[str, Any], keyword: str) -> list[object]:
+    """Return the subschemas that a keyword holds by name."""
+    named = schema.get(keyword)
+    return list(named.values()) if isinstance(named, dict) else []
+
+
+def again(schema: dict[str, Any]) -> int:
+    """Return how often what applies in place is applied.
+
+    To tell what its neighbours left unevaluated, an unevaluated… applies all of them again, twice.
+    """
+    return 3 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
+
+
+def resolve(root: dict[str, Any], ref: str) -> object:
+    """Return what a local reference such as #/$defs/name refers to in a schema, or None."""
+    start, *parts = unquote(ref.removeprefix("#")).split("/")
+    target: object = root if not start else None  # else an anchor
+    for part in parts:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(target, dict) and key in target:
+            target = target[key]
+        elif isinstance(target, list) and key.isascii() and key.isdigit() and int(key) < len(target):
+            target = target[int(key)]
+        else:
+            return None
+    return target

@@ -1,0 +1,93 @@
+"""What a check costs is known before it is made: ordinary instances are told all, bombs one sentence."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry import effort, schemas
+from registry.effort import Meter
+from tests.unit.registry.entries import schema
+
+ITEMS = schema(tasks={"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}})
+CHOICES = schema(a={"type": "array", "items": {"anyOf": [{"const": number} for number in range(100)]}})
+PATTERN = schema(a={"type": "string", "pattern": "a[ab]{20}c"})
+
+
+@pytest.mark.parametrize(
+    ("made", "instance"),
+    [
+        (ITEMS, {"tasks": [{"title": number} for number in range(1_000)]}),
+        (CHOICES, {"a": [-1] * 50}),
+        (PATTERN, {"a": "ab" * 1_000}),
+    ],
+)
+def test_validator_tells_every_error_of_an_ordinary_instance(made: dict[str, Any], instance: Any) -> None:
+    (sent,) = instance.values()
+    errors = list(schemas.Validator(made).errors(instance))
+
+    assert len(errors) == (len(sent) if isinstance(sent, list) else 1)
+
+
+@pytest.mark.parametrize(
+    ("made", "instance", "sentence"),
+    [
+        (CHOICES, {"a": [-1] * 200}, "does not match its schema, and is too large to say where"),
+        (PATTERN, {"a": "ab" * 400_000}, "too large for what its schema asks"),
+        (schema() | {"patternProperties": {"a[ab]{20}c": {}}}, {"ab" * 400_000: 1}, "too large for what"),
+        (schema() | {"propertyNames": {"allOf": [{"pattern": "a[ab]{20}c"}]}}, {"ab" * 400_000: 1}, "too large for"),
+    ],
+)
+def test_validator_refuses_in_a_sentence_what_would_take_too_long(
+    made: dict[str, Any], instance: Any, sentence: str
+) -> None:
+    with pytest.raises(schemas.TooMuchWork, match=sentence):
+        schemas.Validator(made).errors(instance)
+
+
+def test_validator_takes_a_valid_instance_of_any_size_that_its_schema_is_simple_for() -> None:
+    assert list(schemas.Validator(ITEMS).errors({"tasks": [{"title": "x" * 90}] * 9_000})) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "smaller"),
+    [("^a[ab]{200}c$", "^a[ab]{20}c$"), ("^\\p{L}{1,20}$", "^[a-z]{1,20}$")],
+)
+def test_character_costs_more_the_more_states_a_pattern_has(pattern: str, smaller: str) -> None:
+    assert effort.character_ns(pattern) > effort.character_ns(smaller) > 0
+
+
+def test_character_costs_the_most_where_a_pattern_cannot_be_compiled() -> None:
+    assert effort.character_ns("(") == effort.character_ns("a{1000}{1000}") > 0
+
+
+@pytest.mark.parametrize(
+    "applicator",
+    [
+        {"properties": {"b": {"const": 1}}},
+        {"additionalProperties": {"const": 1}},
+        {"patternProperties": {"b": {"const": 1}}},
+        {"propertyNames": {"const": 1}},
+        {"allOf": [{"const": 1}]},
+        {"not": {"const": 1}},
+        {"if": {"const": 1}, "then": {"const": 2}},
+        {"$ref": "#/$defs/d"},
+        {"unevaluatedProperties": {"const": 1}},
+        {"dependentSchemas": {"b": {"const": 1}}},
+    ],
+)
+def test_every_applicator_counts(applicator: dict[str, Any]) -> None:
+    defs = {"$defs": {"d": {"const": 1}}}
+
+    assert Meter(applicator | defs).effort({"b": "x"}).checking > Meter(defs).effort({"b": "x"}).checking
+
+
+@given(st.integers(min_value=1, max_value=50), st.integers(min_value=1, max_value=200))
+def test_effort_grows_with_branches_and_items(branches: int, items: int) -> None:
+    meter = Meter(schema(a={"items": {"anyOf": [{"const": number} for number in range(branches)]}}))
+    wider = Meter(schema(a={"items": {"anyOf": [{"const": number} for number in range(branches + 1)]}}))
+    effort_here = meter.effort({"a": [0] * items})
+
+    assert effort_here.checking < meter.effort({"a": [0] * (items + 1)}).checking
+    assert effort_here.telling < wider.effort({"a": [0] * items}).telling
