@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from core.forms import STRICT_JSON
 from gateway import keys
 from gateway.models import ApiKey, Client, IdempotencyRecord, PeriodicJob
 
@@ -16,12 +17,14 @@ OVERLAP = timedelta(hours=24)
 
 @admin.register(Client)
 class ClientAdmin(admin.ModelAdmin[Client]):
+    formfield_overrides = STRICT_JSON
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
+    formfield_overrides = STRICT_JSON
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]
@@ -45,17 +48,25 @@ class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
         obj.pk, obj.prefix = made.pk, made.prefix
         self._show(request, plaintext)
 
-    @admin.action(description="Rotate: make successors, the old keys work for 24 more hours")
+    @admin.action(description="Rotate: make successors, the old keys work for 24 more hours", permissions=["rotate"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None).select_related("client"):
-            _, plaintext = keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=OVERLAP)
-            self._show(request, plaintext)
+            try:
+                _, plaintext = keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=OVERLAP)
+            except keys.SubjectNotAllowed as error:
+                self.message_user(request, f"{key} is bound to {key.subject}: {error}", messages.ERROR)
+            else:
+                self._show(request, plaintext)
 
-    @admin.action(description="Revoke: refused everywhere within two seconds")
+    @admin.action(description="Revoke: refused everywhere within two seconds", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None):
             keys.revoke(key, at=timezone.now())
             self.message_user(request, f"Revoked {key}.")
+
+    def has_rotate_permission(self, request: HttpRequest) -> bool:
+        """Whoever rotates reads the successor, as whoever adds a key does, and shortens the life of the old one."""
+        return self.has_add_permission(request) and self.has_change_permission(request)
 
     def _show(self, request: HttpRequest, plaintext: str) -> None:
         self.message_user(request, f"Copy the new key now; it is not shown again: {plaintext}", messages.WARNING)

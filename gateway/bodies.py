@@ -3,7 +3,6 @@
 from functools import cache
 from typing import Any, cast
 
-import jsonschema_rs
 from django.conf import settings
 from django.http import HttpRequest
 
@@ -45,21 +44,21 @@ EXEC: dict[str, Any] = {
 
 
 @cache
-def help_validator() -> jsonschema_rs.Draft202012Validator:
+def help_validator() -> schemas.Validator:
     """Return the compiled validator of a help body."""
-    return schemas.compiled(HELP)
+    return schemas.Validator(HELP)
 
 
 @cache
-def exec_validator() -> jsonschema_rs.Draft202012Validator:
+def exec_validator() -> schemas.Validator:
     """Return the compiled validator of an exec body."""
-    return schemas.compiled(EXEC)
+    return schemas.Validator(EXEC)
 
 
 @cache
-def key_pattern() -> jsonschema_rs.Draft202012Validator:
+def key_pattern() -> schemas.Validator:
     """Return the validator of an idempotency key by itself, as a header holds it."""
-    return schemas.compiled(EXEC["properties"]["idempotency_key"])
+    return schemas.Validator(EXEC["properties"]["idempotency_key"])
 
 
 def check_size(request: HttpRequest) -> None:

@@ -61,9 +61,10 @@ def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
         [*call.warnings, *outcome.warnings],
         dry_run=call.dry_run,
         applied_defaults=call.applied_defaults,
+        executed_op=work.op.op if work.op.op != call.path else None,
         operation=_operation(work, outcome),
     )
-    return Answer(200, envelopes.success(work.op.op, outcome.result, meta))
+    return Answer(200, envelopes.success(call.path, outcome.result, meta))
 
 
 def failed(call: Call, error: GatewayError) -> Answer:

@@ -4,6 +4,8 @@ The first call is answered with what would happen and a token; the chat service 
 a model cannot write. A token holds for one op with one set of args, one client and one subject, and for five minutes.
 """
 
+from typing import Any
+
 from django.core import signing
 
 from core import canonical
@@ -31,15 +33,25 @@ def is_given(caller: Caller, work: Work) -> bool:
     return confirmed == _digest(caller, work)
 
 
-def required(caller: Caller, work: Work, would: dict[str, object]) -> Conflict:
-    """Return the answer to a call that the end user has not agreed to yet; `would` is the result of a dry run."""
+def required(caller: Caller, work: Work, rehearsal: dict[str, Any]) -> Conflict:
+    """Return the answer to a call that the end user has not agreed to yet; `rehearsal` is a dry run's envelope."""
+    operation = rehearsal["meta"].get("operation", {})
+    about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
+    what = f" It would {work.op.action} the {about}." if about else ""
     again = "The token sent is for another call or too old. " if caller.confirmation else ""
     return Conflict(
-        f"{again}{work.op.op} needs the end user's agreement; nothing was done. Ask them, then repeat the call with "
-        "the token in Gateway-Confirm.",
+        f"{again}{work.op.op} needs the end user's agreement; nothing was done.{what} Ask them, then repeat the call "
+        "with the token in Gateway-Confirm.",
         reason="confirmation_required",
         help_path=work.op.op,
-        details={"confirmation": {"token": token(caller, work), "expires_in": MAX_AGE, "would": would}},
+        details={
+            "confirmation": {
+                "token": token(caller, work),
+                "expires_in": MAX_AGE,
+                "operation": operation,
+                "would": rehearsal["result"],
+            }
+        },
     )
 
 

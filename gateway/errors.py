@@ -26,10 +26,10 @@ class FieldError:
     path: str  # JSON pointer
     code: str
     message: str
-    expected: str | None = None
+    expected: Any = None  # mostly a signature; of a row that could be several, these
     got: str | None = None
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """Return it as the envelope holds it."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 

@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError
 from analytics import events
 from core import faults, logs, strictjson
 from core.deadlines import Deadline, DeadlineExceeded
-from gateway import bodies, calls, confirmation, database, idempotency, normalise, policies, repair, writes
+from gateway import bodies, calls, confirmation, database, idempotency, normalise, policies, repair, standins, writes
 from gateway.callers import Caller
 from gateway.calls import Call
 from gateway.envelopes import Answer, Trace
@@ -128,11 +128,13 @@ def _replayed(call: Call) -> Answer | None:
 
 
 def _run(call: Call) -> Answer:
-    op = _resolved(call)
-    _authorise(call, op)
+    asked = _resolved(call)
+    _authorise(call, asked)
+    op, args = _validated(call, asked)
     work = Work(
         op=op,
-        args=_validated(call, op),
+        catalog=call.catalog,
+        args=args,
         subject=call.caller.subject,
         at=call.trace.at,
         deadline=Deadline.after(milliseconds=op.timeout_ms),
@@ -141,8 +143,9 @@ def _run(call: Call) -> Answer:
     if op.is_write:
         _require_confirmation(call, work, executor)
         return writes.run(call, work, executor)
+    prepared = executor.prepare(work)
     with database.read_within(work.deadline, timeout_ms=op.timeout_ms):
-        outcome = writes.timed(call.trace, executor, work, executor.prepare(work))
+        outcome = writes.timed(call.trace, executor, work, prepared)
     answer = calls.succeeded(call, work, outcome)
     events.later(calls.event(call, answer))
     return answer
@@ -154,7 +157,7 @@ def _require_confirmation(call: Call, work: Work, executor: Executor) -> None:
     if asks and not confirmation.is_given(call.caller, work):
         rehearsal = writes.rehearse(call, work, executor)
         if rehearsal.envelope["ok"]:  # what would be refused needs nobody's agreement
-            raise confirmation.required(call.caller, work, rehearsal.envelope["result"])
+            raise confirmation.required(call.caller, work, rehearsal.envelope)
 
 
 def _resolved(call: Call) -> CatalogOp:
@@ -181,9 +184,13 @@ def _authorise(call: Call, op: CatalogOp) -> None:
         raise Denied(decision.message, reason=decision.reason)
 
 
-def _validated(call: Call, op: CatalogOp) -> dict[str, Any]:
-    """Return the args in canonical form. Raises Invalid with all field errors at once."""
+def _validated(call: Call, op: CatalogOp) -> tuple[CatalogOp, dict[str, Any]]:
+    """Return the op to run, which is another one for a get without its id, and its args in canonical form.
+
+    Raises Invalid with all field errors at once.
+    """
     found = normalise.normalise(op, call.args, call.caller.context)
+    op, found = standins.stand_in(op, found, catalog=call.catalog, caller=call.caller) or (op, found)
     call.warnings += found.warnings
     call.applied_defaults = found.applied_defaults
     errors = field_errors(op.validator, op.schema, found.args, id_sources=_id_sources(call.catalog, op))
@@ -191,7 +198,7 @@ def _validated(call: Call, op: CatalogOp) -> dict[str, Any]:
         errors.append(_no_change(op))
     if errors:
         raise _invalid(call, op, found.without_defaults, errors)
-    return found.args
+    return op, found.args
 
 
 def _no_change(op: CatalogOp) -> FieldError:

@@ -2,12 +2,11 @@
 
 import hmac
 import logging
-import re
 import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from hashlib import blake2b, sha256
 from threading import Lock
@@ -23,13 +22,12 @@ from registry.models import Op
 
 log = logging.getLogger(__name__)
 
-_NAMEABLE = re.compile(r"[\x21-\x7e]{1,200}")
-
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100
 MISSES_PER_SECOND = 50  # look-ups of unknown keys: what guessing may cost the database
 FORGET_MISS_AFTER = 1.0  # seconds; a key made this moment elsewhere works after that
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)  # some people write "never" as the year 9999
 USE_WRITTEN_EVERY = timedelta(minutes=1)
 
 
@@ -78,10 +76,8 @@ def create(
 
     Raises SubjectNotAllowed for a subject that the client may not speak for, or that no header could name.
     """
-    if subject and not (_NAMEABLE.fullmatch(subject) and fnmatchcase(subject, client.subject_pattern)):
-        raise SubjectNotAllowed(
-            f"A key of {client} can be bound to 1 to 200 visible ASCII characters that match {client.subject_pattern}."
-        )
+    if subject and (refusal := client.refusal_of(subject)):
+        raise SubjectNotAllowed(refusal)
     prefix = PREFIX + secrets.token_hex(4)
     plaintext = f"{prefix}_{secrets.token_urlsafe(32)}"
     key = ApiKey.objects.create(
@@ -101,6 +97,7 @@ def create(
 
 def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[ApiKey, str]:
     """Make a successor with the same rights and the same length of life; the old key works on for `overlap`."""
+    life = key.expires_at - key.created_at if key.expires_at else None
     made = create(
         client=key.client,
         by=by,
@@ -108,7 +105,7 @@ def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[A
         subject=key.subject,
         scopes=key.scopes,
         rate=key.rate,
-        expires_at=at + (key.expires_at - key.created_at) if key.expires_at else None,
+        expires_at=None if life is None else at + min(life, END_OF_TIME - at),
         rotated_from=key,
     )
     ends = at + overlap

@@ -1,11 +1,14 @@
 """Who may call, and what was answered under an idempotency key."""
 
+import re
 from fnmatch import fnmatchcase
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
+
+_NAMEABLE = re.compile(r"[\x21-\x7e]{1,200}")  # what the header Gateway-Subject can carry
 
 
 class Scope(models.TextChoices):
@@ -32,7 +35,7 @@ def every_op() -> list[str]:
 
 
 def _known_scopes(value: object) -> None:
-    if not isinstance(value, list) or not value or set(value) - set(Scope.values):
+    if not isinstance(value, list) or not value or any(item not in Scope.values for item in value):
         raise ValidationError(f"Send a list of one or more of {', '.join(Scope.values)}.")
 
 
@@ -63,6 +66,12 @@ class Client(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def refusal_of(self, subject: str) -> str:
+        """Return why no key of this client can be bound to a subject, empty where one can."""
+        if _NAMEABLE.fullmatch(subject) and fnmatchcase(subject, self.subject_pattern):
+            return ""
+        return f"A key of {self} can be bound to 1 to 200 visible ASCII characters that match {self.subject_pattern}."
 
 
 class ApiKey(models.Model):
@@ -99,9 +108,9 @@ class ApiKey(models.Model):
         return f"{self.prefix}…"
 
     def clean(self) -> None:
-        """Refuse a subject that the client may not speak for."""
-        if self.subject and self.client_id and not fnmatchcase(self.subject, self.client.subject_pattern):
-            raise ValidationError({"subject": f"The client may speak for {self.client.subject_pattern} only."})
+        """Refuse a subject that keys.create would refuse."""
+        if self.subject and self.client_id and (refusal := self.client.refusal_of(self.subject)):
+            raise ValidationError({"subject": refusal})
 
 
 class IdempotencyRecord(models.Model):

@@ -1,7 +1,9 @@
 """Args as the executor gets them: what models habitually get wrong is put right, and said; nothing is invented."""
 
 import copy
+import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from core import nearest, strictjson
@@ -14,6 +16,8 @@ from registry.schemas import VALUE_ALIASES
 STRATEGY = frozenset({"update_strategy", "merge_instructions"})
 
 MAX_NAME = 100  # characters; nothing longer is taken for another spelling of an argument
+
+_DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
 
 
 @dataclass
@@ -30,8 +34,8 @@ def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalis
     """Return the args of a call in canonical form, with context and schema defaults. `sent` is left as it is.
 
     In this order: objects that dotted aliases name taken apart, blank optional strings dropped, names (aliases,
-    camelCase), display-only names, ids trimmed, values spelt in words, `project_id` from the context where it is absent
-    or blank, defaults of the schema.
+    camelCase), display-only names, single values of lists, ids trimmed, values spelt in words, dates sent with a time
+    of day, `project_id` from the context where it is absent or blank, defaults of the schema.
     """
     found = Normalised(args=copy.deepcopy(sent))
     found.warnings += nested.take_apart(op, found.args)
@@ -39,6 +43,7 @@ def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalis
     _rename(op, found)
     for name in op.display_only:
         found.args.pop(name, None)
+    _wrap_single_values(op.schema, found.args)
     _trim_ids(op.schema, found.args)
     _translate(op.schema, found.args, found)
     found.args = whole_numbers(op.schema, found.args)
@@ -103,6 +108,20 @@ def _meant_name(op: CatalogOp, name: str) -> str:
     return meant if meant in op.arguments else name
 
 
+def _wrap_single_values(schema: dict[str, Any], args: dict[str, Any]) -> None:
+    """Read a single value as the list of it where the schema asks for a list of such: it says the same."""
+    for name, argument in schema.get("properties", {}).items():
+        value = args.get(name)
+        single = isinstance(value, int | float) or (isinstance(value, str) and not value.lstrip().startswith("["))
+        if single and isinstance(argument, dict) and _lists_choices(argument):
+            args[name] = [value]
+
+
+def _lists_choices(argument: dict[str, Any]) -> bool:
+    items = argument.get("items")
+    return argument.get("type") == "array" and isinstance(items, dict) and "enum" in items
+
+
 def _trim_ids(schema: dict[str, Any], value: Any) -> None:
     """Trim ids that the schema names; what lies in a free object such as props is the caller's own."""
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
@@ -129,26 +148,47 @@ def _drop_blanks(op: CatalogOp, found: Normalised) -> None:
                 found.warnings.append(f"Ignored the blank {name}.")
 
 
-def _translate(schema: dict[str, Any], value: Any, found: Normalised) -> None:
-    """Read values that models spell in words, as the schema's x-aliases say, at every level: completed is done."""
+def _translate(schema: dict[str, Any], value: Any, found: Normalised, within: str = "") -> None:
+    """Read values that models spell otherwise, at every level: completed is done, and a day's date-time its date."""
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
-        for item in value:
-            _translate(items, item, found)
+        for index in range(len(value)):
+            _translate_one(items, value, index, within, found)
     if not isinstance(value, dict):
         return
     for name, argument in schema.get("properties", {}).items():
-        if name not in value or not isinstance(argument, dict):
-            continue
-        meant = _meant(argument, value[name])
-        if meant is not None:
-            value[name] = meant
-            found.warnings.append(f"Read {name} as {meant}.")
-        _translate(argument, value[name], found)
+        if name in value and isinstance(argument, dict):
+            _translate_one(argument, value, name, name, found)
+
+
+def _translate_one(argument: dict[str, Any], holder: Any, key: Any, name: str, found: Normalised) -> None:
+    """Translate what an object or a list holds at a key; `name` is the argument's, for the warning."""
+    meant = _meant(argument, holder[key])
+    if meant is not None:
+        holder[key] = meant
+        found.warnings.append(f"Read {name} as {meant}.")
+    _translate(argument, holder[key], found, within=name)
 
 
 def _meant(argument: dict[str, Any], value: Any) -> Any:
+    if not isinstance(value, str):
+        return None
+    return _meant_date(value) if argument.get("format") == "date" else _meant_option(argument, value)
+
+
+def _meant_date(value: str) -> str | None:
+    """Return the date of a date-time as it is written: its offset says where the day was meant, so none is applied."""
+    if not _DATE_TIME.fullmatch(value):
+        return None
+    try:
+        return datetime.fromisoformat(value.upper()).date().isoformat()
+    except ValueError:
+        return None
+
+
+def _meant_option(argument: dict[str, Any], value: str) -> Any:
+    """Return what the schema's x-aliases say for a value, or the option that it spells otherwise."""
     aliases = argument.get(VALUE_ALIASES)
-    if not isinstance(aliases, dict) or not isinstance(value, str):
+    if not isinstance(aliases, dict):
         return None
     folded = nearest.snake_case(value[:100])
     options = [option for option in argument.get("enum", []) if isinstance(option, str)]

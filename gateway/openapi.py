@@ -98,6 +98,7 @@ COMPONENTS: dict[str, Any] = {
                 "replayed": {"type": "boolean"},
                 "original_trace_id": TEXT,
                 "applied_defaults": OBJECT,
+                "executed_op": TEXT,
                 "operation": _object({"entity": TEXT, "action": TEXT}, {"entity_id": TEXT, "entity_name": TEXT}),
             },
         ),
@@ -105,7 +106,7 @@ COMPONENTS: dict[str, Any] = {
     },
     "FieldError": _object(
         {"path": TEXT, "code": TEXT, "message": TEXT},
-        {"expected": TEXT, "got": TEXT},
+        {"expected": {}, "got": TEXT},
         description="What is wrong with one value: where (JSON Pointer), which rule, and what to send instead.",
     ),
     "Success": _object({"op": TEXT, "ok": {"const": True}, "result": OBJECT, "meta": _ref("Meta")}),

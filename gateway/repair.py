@@ -5,11 +5,14 @@ import json
 from typing import Any
 
 from core import nearest, strictjson
+from gateway import normalise
 from gateway.callers import Context, is_uuid
 from gateway.errors import FieldError
 from gateway.validation import field_errors, schema_at
 from registry.catalogs import CatalogOp
 
+# How alike two spellings are before the one is taken for the other: position is no description.
+SURE_NAME, SURE_VALUE = 0.78, 0.85
 MAX_CHARACTERS = 4_000  # of a retry_with: beyond that the echo costs more than the repair saves
 
 
@@ -19,14 +22,15 @@ _TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": boo
 def corrected(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: Context) -> dict[str, Any] | None:
     """Return `{op, args}` that passes validation where each error has one sure mend, else None.
 
-    Sure are: a misspelt argument name, an enum value in other letters, a number or boolean in quotes, a single value
-    where a list of such is wanted, and a malformed project_id while the context names the project.
+    Sure are: a misspelt argument name, an enum value in other letters, a number or boolean in quotes (also as values of
+    a list), a single value where a list of such is wanted, and a malformed project_id while the context names the
+    project.
     """
     mended = copy.deepcopy(args)
     for error in errors:
         if not _mend(op, mended, error, context):
             return None
-    if field_errors(op.validator, op.schema, mended):
+    if field_errors(op.validator, op.schema, mended) or normalise.changes_nothing(op, mended):
         return None
     return fitting({"op": op.op, "args": mended})
 
@@ -37,11 +41,17 @@ def fitting(call: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Context) -> bool:
-    name = error.path.removeprefix("/")
-    if "/" in name or name not in args:
-        return False  # only what stands at the top: deeper down a guess is no longer sure
+    name, _, place = error.path.removeprefix("/").partition("/")
+    if name not in args:
+        return False
+    if place:
+        return _mend_item(schema_at(op.schema, [name]), args[name], place, error)
     if error.code == "unknown_argument":
-        if error.expected is None or error.expected in args:
+        if (
+            error.expected is None
+            or error.expected in args
+            or not nearest.close(name, [error.expected], cutoff=SURE_NAME)
+        ):
             return False
         args[error.expected] = args.pop(name)
         return True
@@ -58,9 +68,21 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
     return True
 
 
+def _mend_item(argument: dict[str, Any], items: Any, place: str, error: FieldError) -> bool:
+    """Mend one value of a list of such; deeper down a guess is no longer sure."""
+    schema = argument.get("items")
+    if not (isinstance(items, list) and isinstance(schema, dict) and place.isdecimal()):
+        return False
+    mend = _value(schema, items[int(place)], error.code)
+    if mend is None or isinstance(mend, list):
+        return False
+    items[int(place)] = mend
+    return True
+
+
 def _value(argument: dict[str, Any], value: Any, code: str) -> Any:
     if code == "enum" and isinstance(value, str):
-        close = nearest.close(value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=0.85)
+        close = nearest.close(value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=SURE_VALUE)
         return close[0] if close else None
     if code != "type":
         return None

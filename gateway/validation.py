@@ -8,13 +8,16 @@ import jsonschema_rs
 
 from core import nearest
 from gateway.errors import FieldError
-from registry import schemas, signatures
+from registry import keywords, schemas, signatures
 
 MAX_ERRORS = 50
+ALIKE = 0.75  # how alike an unknown name and a known one must be to be asked after
 
 _HINTS = {
     "uuid": "a UUID",
     "date-time": "an RFC 3339 date-time with an offset, such as 2026-03-01T17:00:00Z",
+    "iso-date-time": "a date-time such as 2026-03-01T17:00 in the user's time zone, or with an offset",
+    "iso-date-or-date-time": "a date-time such as 2026-03-01T17:00 or, for whole days, a date such as 2026-03-01",
     "date": "a date such as 2026-03-01",
     "time": "an RFC 3339 time such as 17:00:00Z",
     "email": "an email address",
@@ -26,7 +29,7 @@ _PLACEHOLDER = re.compile(r"\W*|.*[<>{}\[\]].*|(your|my|the|some|example)?[_\- ]
 
 
 def field_errors(
-    validator: jsonschema_rs.Draft202012Validator,
+    validator: schemas.Validator,
     schema: dict[str, Any],
     instance: Any,
     *,
@@ -37,11 +40,16 @@ def field_errors(
     `id_sources` says, for an id argument, which op answers such ids; it goes into the message.
     """
     found: list[FieldError] = []
-    for error in validator.iter_errors(instance):
+    try:
+        errors = validator.errors(instance)
+    except schemas.TooMuchWork as problem:
+        return [FieldError("", "too_large", str(problem))]
+    for error in errors:
         found += _field_errors(error, schema, instance, id_sources or {})
         if len(found) >= MAX_ERRORS:
             break
-    return found[:MAX_ERRORS]
+    mistyped = {error.path for error in found if error.code == "type"}  # its message lists the values already
+    return [error for error in found if error.code != "enum" or error.path not in mistyped][:MAX_ERRORS]
 
 
 def kind_of(value: Any) -> str:
@@ -69,10 +77,16 @@ def _field_errors(
         return [_unknown(path, name, schema) for name in kind.unexpected[:MAX_ERRORS]]
     value = _value_at(instance, path)
     argument = schema_at(schema, path)
-    name = str(path[-1]) if path else "The value"
+    name = _named(path)
     expected = signatures.expected(argument, schema)
     message = _message(kind, name, value, argument, expected, id_sources)
     return [FieldError(pointer(path), kind.name, message, expected=expected, got=kind_of(value))]
+
+
+def _named(path: list[str | int]) -> str:
+    """Return what a message calls a place: its name, and of an item of a list the list's: types/0."""
+    start = next((at for at in range(len(path) - 1, -1, -1) if isinstance(path[at], str)), 0)
+    return "/".join(map(str, path[start:])) or "The value"
 
 
 def _required(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
@@ -82,7 +96,7 @@ def _required(path: list[str | int], name: str, schema: dict[str, Any]) -> Field
 
 def _unknown(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
     known = list(schema_at(schema, path).get("properties", {}))
-    close = nearest.close(name, known, limit=1)
+    close = nearest.close(name, known, limit=1, cutoff=ALIKE)
     mend = f"Did you mean {close[0]}?" if close else f"Send only {', '.join(known)}." if known else "Send none."
     shown = name if len(name) <= 60 else name[:60] + "…"
     return FieldError(
@@ -101,6 +115,9 @@ def _message(
     if kind.name == "format":
         return f"{name} must be {_HINTS.get(kind.format, f'a valid {kind.format}')}."
     if kind.name == "enum" and isinstance(value, str):
+        refusals = argument.get(schemas.VALUE_REFUSALS)
+        if isinstance(refusals, dict) and value in refusals:
+            return f"{name}: {refusals[value]}"
         close = nearest.close(
             value, [option for option in kind.options if isinstance(option, str)], limit=1, cutoff=0.7
         )
@@ -114,6 +131,8 @@ def _message(
     if kind.name in ("minItems", "maxItems", "minProperties", "maxProperties"):
         end = "at least" if kind.name.startswith("min") else "at most"
         return f"{name} must have {end} {kind.limit} {'items' if kind.name.endswith('Items') else 'members'}."
+    if kind.name == "uniqueItems":
+        return f"{name} must name no item twice."
     if kind.name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
         return f"{name} must be {words.get(kind.name, 'less than')} {kind.limit}."
@@ -134,7 +153,7 @@ def _id_message(name: str, value: str, id_sources: dict[str, str]) -> str:
 
 
 def _listed(options: list[Any]) -> str:
-    shown = ", ".join(str(option) for option in options[:20])
+    shown = ", ".join(signatures.literal(option) for option in options[:20])
     return shown if len(options) <= 20 else f"{shown} … ({len(options)} in all)"
 
 
@@ -156,5 +175,5 @@ def schema_at(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
 
 def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     ref = schema.get("$ref")
-    target = schemas.resolve(root, ref) if isinstance(ref, str) else schema
+    target = keywords.resolve(root, ref) if isinstance(ref, str) else schema
     return target if isinstance(target, dict) else {}

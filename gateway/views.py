@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
@@ -170,6 +170,11 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     return _bare(request, Invalid("The request is malformed, or for a host that is not ours."))
 
 
+def insecure(request: HttpRequest) -> HttpResponse:
+    """Answer an API call over plain http: a redirect would lose its body, and have its key sent in the clear again."""
+    return _bare(request, Invalid("The API is served over https only. Send the call there.", reason="https_required"))
+
+
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Answer what Django forbids before any view."""
     return _bare(request, Denied("The request is not allowed."))
@@ -209,6 +214,9 @@ def _meaning(exc: Exception, view: GatewayView) -> GatewayError:
         )
     if isinstance(exc, RequestDataTooBig):
         return too_large(settings.GATEWAY_BODY_MAX_BYTES)
+    if isinstance(exc, TooManyFieldsSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        return Invalid(f"The query has more than {most} parameters. Send only those of help.", reason="malformed_call")
     if isinstance(exc, catalogs.NothingLive):
         return Failed(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
     if isinstance(exc, OperationalError | InterfaceError):

@@ -1,18 +1,22 @@
 """What every executor has: the code that reaches a kind of connection."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from core.deadlines import Deadline
-from registry.catalogs import CatalogOp
+from registry.catalogs import Catalog, CatalogOp
+
+Prepared = TypeVar("Prepared")
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One valid call, ready to run: args validated, subject vouched for."""
+    """One valid call, ready to run: args validated, subject vouched for, under one release."""
 
     op: CatalogOp
+    catalog: Catalog
     args: dict[str, Any]
     subject: str
     at: datetime
@@ -27,6 +31,18 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     entity_id: str | None = None
     entity_name: str | None = None
+
+
+def _nothing(work: Work) -> Any:
+    """Prepare nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(Generic[Prepared]):
+    """An op that the gateway runs itself, in the two steps of an executor. Refusals are raised as GatewayError."""
+
+    apply: Callable[[Work, Prepared], Outcome]
+    prepare: Callable[[Work], Prepared] = _nothing
 
 
 class Executor(Protocol):

@@ -1,6 +1,7 @@
 """The embedded upstreams: handlers in this process, on this database."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
 
@@ -8,9 +9,8 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from gateway.errors import Conflict, Denied, Failed, FieldError, GatewayError, Invalid, Missing
-from gateway.executors.base import Outcome, Work
-from workspace import errors
-from workspace.contract import Handler, Request
+from gateway.executors.base import Handler, Outcome, Work
+from workspace import contract, errors
 
 # What each refusal of the workspace is in the envelope.
 REFUSALS: dict[type[errors.Refusal], type[GatewayError]] = {
@@ -27,30 +27,42 @@ class Embedded:
     transactional = True
 
     def prepare(self, work: Work) -> Any:
-        prepare = _handler(work).prepare
-        if prepare is None:
+        return _handler(work).prepare(work)
+
+    def apply(self, work: Work, prepared: Any) -> Outcome:
+        return _handler(work).apply(work, prepared)
+
+
+@dataclass(frozen=True, slots=True)
+class ByContract:
+    """A handler of an upstream that has never heard of gateways: its request made of our work, its refusals errors."""
+
+    handler: contract.Handler
+
+    def prepare(self, work: Work) -> Any:
+        if self.handler.prepare is None:
             return None
         try:
-            return prepare(_request(work, None))
+            return self.handler.prepare(_request(work, None))
         except errors.Refusal as refusal:
             _raise(refusal, work)
 
     def apply(self, work: Work, prepared: Any) -> Outcome:
         try:
-            outcome = _handler(work).apply(_request(work, prepared))
+            outcome = self.handler.apply(_request(work, prepared))
         except errors.Refusal as refusal:
             _raise(refusal, work)
         return Outcome(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
 
 
 @cache
-def _handlers(connection: str) -> Mapping[str, Handler]:
+def _handlers(connection: str) -> Mapping[str, contract.Handler | Handler[Any]]:
     path = settings.GATEWAY_EMBEDDED.get(connection)
-    handlers: Mapping[str, Handler] = import_string(path) if path else {}
+    handlers: Mapping[str, contract.Handler | Handler[Any]] = import_string(path) if path else {}
     return handlers
 
 
-def _handler(work: Work) -> Handler:
+def _handler(work: Work) -> ByContract | Handler[Any]:
     handler = _handlers(work.op.connection).get(work.op.tool_name)
     if handler is None:
         raise Failed(
@@ -58,11 +70,11 @@ def _handler(work: Work) -> Handler:
             status=503,
             reason="not_connected",
         )
-    return handler
+    return ByContract(handler) if isinstance(handler, contract.Handler) else handler
 
 
-def _request(work: Work, prepared: Any) -> Request:
-    return Request(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
+def _request(work: Work, prepared: Any) -> contract.Request:
+    return contract.Request(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
 
 
 def _raise(refusal: errors.Refusal, work: Work) -> NoReturn:
@@ -73,5 +85,6 @@ def _raise(refusal: errors.Refusal, work: Work) -> NoReturn:
             FieldError(error.path, error.code, error.message, error.expected, error.got)
             for error in refusal.field_errors
         ],
+        details=refusal.details,
         help_path=work.op.op,
     ) from refusal

@@ -10,15 +10,15 @@ from django.db import models
 
 from analytics.models import OperationEvent
 from gateway import errors
+from workspace import diagrams
 
 MADE = "<!-- Made by manage.py docs from {source}. -->"
 # What makes an error without being one: the reason and the sentence are its last two arguments.
 DECIDED = {"Decision": ("PERMISSION_DENIED", "403"), "NotStrictJSON": ("VALIDATION_ERROR", "400")}
-BEGIN, END = "<!-- settings -->", "<!-- /settings -->"
 
 
 class Command(BaseCommand):
-    help = "Write the reference pages that are made from the code, and the README's table of settings."
+    help = "Write the reference pages that are made from the code, and the parts of others that are."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="change nothing; fail where a page is out of date")
@@ -37,14 +37,22 @@ class Command(BaseCommand):
 
 
 def _pages(root: Path) -> dict[Path, str]:
-    readme = root / "README.md"
-    before, _, rest = readme.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
+    readme, workspace = root / "README.md", root / "docs/workspace.md"
     return {
-        readme: f"{before}{BEGIN}\n{_settings(root)}\n{END}{after}",
+        readme: _filled(readme.read_text(), settings=_settings(root)),
+        workspace: _filled(workspace.read_text(), entities=diagrams.entities(), edges=diagrams.edges()),
         root / "docs/reference/errors.md": _errors(root),
         root / "docs/reference/events.md": _events(),
     }
+
+
+def _filled(page: str, **made: str) -> str:
+    """Return a page with what stands between <!-- name --> and <!-- /name --> made anew, for each name."""
+    for name, text in made.items():
+        before, _, rest = page.partition(f"<!-- {name} -->")
+        _, _, after = rest.partition(f"<!-- /{name} -->")
+        page = f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}"
+    return page
 
 
 def _settings(root: Path) -> str:

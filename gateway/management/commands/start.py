@@ -1,6 +1,8 @@
+import fcntl
 import os
 import secrets
 import shutil
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -25,7 +27,11 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             raise CommandError("start is for local mode. In production run migrate, load_catalog and granian.")
         port = _port()
+        # Ctrl-C ends it here and now: Python's own handler raises, which some library's bare except may swallow.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
+        _be_alone(port)
+        _probe(port)
         call_command("migrate", verbosity=0)
         call_command("load_catalog", "--publish", stdout=self.stdout)
         call_command("load_demo", stdout=self.stdout)
@@ -33,7 +39,8 @@ class Command(BaseCommand):
         self._say(known)
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # the numbers of the server before
-        os.execv(sys.executable, [sys.executable, "-m", "granian", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # held back until the server is there to take it
+        os.execv(sys.executable, [sys.executable, "-m", "config.serve", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
 
     def _say(self, known: dict[str, str]) -> None:
         url = known["GATEWAY_URL"]
@@ -56,13 +63,31 @@ def _port() -> int:
     text = os.environ.get("PORT", "8000")
     if not text.isdecimal() or not 0 < int(text) < 65536:
         raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65535.")
+    return int(text)
+
+
+def _be_alone(port: int) -> None:
+    """Hold a lock until this process ends, the server that takes its place included: var/ is of one server."""
+    lock = os.open(settings.VAR_DIR / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        other = os.read(lock, 5).decode()
+        raise CommandError(
+            f"The gateway of this checkout already runs, on port {other}. Use it, or stop it with Ctrl-C where it runs."
+        ) from None
+    os.truncate(lock, 0)
+    os.write(lock, str(port).encode())
+    os.set_inheritable(lock, True)
+
+
+def _probe(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", int(text)))
+            probe.bind(("127.0.0.1", port))
         except OSError:
-            raise CommandError(f"Port {text} is taken. Choose another: PORT=8001 make run") from None
-    return int(text)
+            raise CommandError(f"Port {port} is taken. Choose another: PORT=8001 make run") from None
 
 
 def _dev_env(url: str) -> dict[str, str]:

@@ -18,7 +18,15 @@ ARGUMENTS: dict[str, Any] = {
     "urgent": {"type": "boolean"},
     "limit": {"type": "integer", "default": 20},
     "due_at": {"type": "string", "format": "date-time"},
+    "starts": {"type": "string", "format": "iso-date-time"},
+    "when": {"type": "string", "format": "iso-date-or-date-time"},
+    "day": {"type": ["string", "null"], "format": "date"},
     "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3, "uniqueItems": True},
+    "states": {
+        "type": "array",
+        "items": {"type": "string", "enum": ["todo", "in_progress", "done"], "x-aliases": {"completed": "done"}},
+    },
+    "levels": {"type": "array", "items": {"type": "integer", "enum": [1, 2, 3], "x-aliases": {"high": 1}}},
     "props": {"type": "object"},
     "size": {"$ref": "#/$defs/size"},
     "place": {
@@ -51,7 +59,13 @@ def op(*required: str, **fields: Any) -> CatalogOp:
         "additionalProperties": False,
         "properties": ARGUMENTS,
         "required": list(required),
-        "$defs": {"size": {"type": "string", "enum": ["small", "large"]}},
+        "$defs": {
+            "size": {
+                "type": "string",
+                "enum": ["small", "large"],
+                "x-refused": {"medium": "There is no middle; send small or large."},
+            }
+        },
     }
     said: dict[str, Any] = {
         "op": "onto.task.update",

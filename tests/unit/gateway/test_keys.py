@@ -153,6 +153,15 @@ def test_rotate_never_lengthens_the_life_of_the_old_key(client: Client) -> None:
     assert old.expires_at == AT + timedelta(minutes=5)
 
 
+def test_rotate_of_a_key_that_lives_as_long_as_a_date_can(client: Client) -> None:
+    old, _ = made(client, expires_at=datetime(9999, 12, 31, tzinfo=UTC))
+
+    new, _ = keys.rotate(old, by="admin", at=AT, overlap=timedelta(hours=1))
+
+    assert new.expires_at is not None
+    assert new.expires_at.year == 9999
+
+
 def test_revoke_is_at_once_and_for_good(client: Client) -> None:
     key, plaintext = made(client)
     verified(plaintext)

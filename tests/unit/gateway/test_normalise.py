@@ -48,6 +48,30 @@ IN_PROJECT = Context(type="project", project_id=PROJECT_ID)
             {"steps": [{"state_key": "done", "hours": 1}, {"hours": 2}]},
             ["Read state_key as done."],
         ),
+        # one value of a list of choices, and values in it
+        ({"states": "todo"}, {"states": ["todo"]}, []),
+        ({"states": "completed"}, {"states": ["done"]}, ["Read states as done."]),
+        ({"states": ["todo", "In Progress"]}, {"states": ["todo", "in_progress"]}, ["Read states as in_progress."]),
+        ({"levels": 2.0}, {"levels": [2]}, []),
+        ({"levels": ["HIGH", 3]}, {"levels": [1, 3]}, ["Read levels as 1."]),
+        ({"states": '["todo"]'}, {"states": '["todo"]'}, []),  # refused, with the mend in retry_with
+        ({"states": []}, {"states": []}, []),
+        ({"states": None}, {"states": None}, []),
+        ({"states": {"a": 1}}, {"states": {"a": 1}}, []),
+        ({"states": [["todo"], None]}, {"states": [["todo"], None]}, []),
+        ({"tags": "web"}, {"tags": "web"}, []),  # free text may be one value or several
+        # dates: the day as it was written, wherever the offset would move it to
+        ({"day": "2026-03-01T23:30:00-05:00"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
+        ({"day": "2026-03-01t00:00:00.5z"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
+        ({"day": "2026-03-01 09:00"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
+        ({"day": "2026-03-01"}, {"day": "2026-03-01"}, []),
+        ({"day": "2026-02-30T00:00:00Z"}, {"day": "2026-02-30T00:00:00Z"}, []),
+        ({"day": "2026-03-01T25:00:00Z"}, {"day": "2026-03-01T25:00:00Z"}, []),
+        ({"day": "2026-03-01T" + "0" * 90}, {"day": "2026-03-01T" + "0" * 90}, []),
+        ({"day": "20260301"}, {"day": "20260301"}, []),
+        ({"day": None}, {"day": None}, []),
+        ({"due_at": "2026-03-01T00:00:00Z"}, {"due_at": "2026-03-01T00:00:00Z"}, []),
+        ({"props": {"day": "2026-03-01T00:00:00Z"}}, {"props": {"day": "2026-03-01T00:00:00Z"}}, []),
         # numbers
         ({"priority": 2.0}, {"priority": 2}, []),
         ({"priority": 2.5}, {"priority": 2.5}, []),
@@ -181,3 +205,17 @@ def test_whole_numbers_are_integers_where_the_schema_asks_for_them(value: Any, w
     assert repr(whole_numbers({"type": "integer"}, value)) == whole
     assert repr(whole_numbers({"type": ["null", "integer"]}, value)) == whole
     assert whole_numbers({"type": "number"}, value) is value
+
+
+def test_words_in_a_list_are_read_one_by_one() -> None:
+    urgency = {"type": "integer", "x-aliases": {"low": 5, "medium": 3, "high": 1}}
+    schema = {"type": "object", "properties": {"priority": {"type": ["integer", "array"], "items": urgency} | urgency}}
+
+    many = normalise(op(schema=schema), {"priority": ["High", 2, "low", "soon"]}, NOWHERE)
+    one = normalise(op(schema=schema), {"priority": "medium"}, NOWHERE)
+
+    assert (many.args, many.warnings) == (
+        {"priority": [1, 2, 5, "soon"]},
+        ["Read priority as 1.", "Read priority as 5."],
+    )
+    assert (one.args, one.warnings) == ({"priority": 3}, ["Read priority as 3."])

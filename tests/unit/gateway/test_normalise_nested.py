@@ -83,8 +83,8 @@ def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
         ({"content": None, "document": {"markdown": "m"}}, {"content": "m"}, ["Read document.markdown as content."]),
         ({"title": "", "document": {"name": "A"}}, {"title": "A"}, ["Read document.name as title."]),
         # nothing but blanks: an optional one is dropped, a required one is the handler's
-        ({"document": {"title": "", "content": "\n"}}, {"title": ""}, None),
-        ({"title": " "}, {"title": " "}, []),
+        ({"document": {"title": "", "content": "\n"}}, {}, None),
+        ({"title": " "}, {}, ["Ignored the blank title."]),
         # what nobody knows is lifted as it is, for validation to name
         ({"document": {"tags": ["a"]}}, {"tags": ["a"]}, []),
         ({"tags": 1, "document": {"tags": 2, "title": "A"}}, {"tags": 1, "document": {"tags": 2}, "title": "A"}, None),

@@ -34,6 +34,10 @@ def repaired(args: dict[str, Any], context: Context = NOWHERE) -> dict[str, Any]
         ({"props": '{"a": 1}'}, {"props": {"a": 1}}),
         ({"tags": '["a"]'}, {"tags": ["a"]}),
         ({"tags": "a"}, {"tags": ["a"]}),  # one where a list of such is wanted
+        ({"states": '["todo"]'}, {"states": ["todo"]}),
+        ({"states": ["Todo", "done"]}, {"states": ["todo", "done"]}),
+        ({"levels": ["2", 1]}, {"levels": [2, 1]}),
+        ({"title": "A", "state_key": None}, {"title": "A"}),  # null for what strict tool modes leave out
         ({"titel": "A", "priority": "2", "state_key": "DONE"}, {"title": "A", "priority": 2, "state_key": "done"}),
     ],
 )
@@ -46,6 +50,8 @@ def test_corrected_mends_what_is_sure(sent: dict[str, Any], mended: dict[str, An
     [
         {"task_id": "7e3b9f20"},  # an id is never guessed
         {"task_id": TASK_ID, "nothing_like_it": 1},
+        {"task_id": TASK_ID, "title": "A", "propose": "top"},  # no misspelt props
+        {"task_id": TASK_ID, "urgent": None},  # without it nothing would be left to change
         {"task_id": TASK_ID, "titel": "A", "title": "B"},  # which of them?
         {"task_id": TASK_ID, "state_key": "finished"},
         {"task_id": TASK_ID, "priority": 9},
@@ -59,6 +65,8 @@ def test_corrected_mends_what_is_sure(sent: dict[str, Any], mended: dict[str, An
         {"task_id": TASK_ID, "tags": {"a": 1}},
         {"task_id": TASK_ID, "tags": []},
         {"task_id": TASK_ID, "place": {"rom": "B12"}},  # deeper down a guess is no longer sure
+        {"task_id": TASK_ID, "states": ["finished"]},
+        {"task_id": TASK_ID, "levels": ["9"]},
         {"task_id": TASK_ID, "": {}},
         {"task_id": TASK_ID, "a/b": 1},
         {"task_id": TASK_ID, "due_at": "tomorrow"},

@@ -38,13 +38,18 @@ KEYWORDS: list[tuple[dict[str, Any], str, str, str, str | None, str | None]] = [
         "string of 1 character",
     ),
     ({"size": "huge"}, "/size", "enum", "small, large", "small|large", "string of 4 characters"),
+    ({"size": "medium"}, "/size", "enum", "size: There is no middle; send", "small|large", "string of 6 characters"),
     ({"tags": []}, "/tags", "minItems", "at least 1 item", "[string], max 3", "list"),
     ({"tags": ["a", "b", "c", "d"]}, "/tags", "maxItems", "at most 3 items", "[string], max 3", "list"),
-    ({"tags": ["a", "a"]}, "/tags", "uniqueItems", "tags", "[string], max 3", "list"),
+    ({"tags": ["a", "a"]}, "/tags", "uniqueItems", "tags must name no item twice", "[string], max 3", "list"),
+    ({"state_key": None}, "/state_key", "type", "todo|in_progress|done", "todo|in_progress|done", "null"),
+    ({"levels": ["2"]}, "/levels/0", "type", "1|2|3", "1|2|3", "string of 1 character"),
     ({"tags": [1]}, "/tags/0", "type", "string", "string", "integer"),
     ({"due_at": "soon"}, "/due_at", "format", "RFC 3339", "date-time", "string of 4 characters"),
     ({"due_at": "2026-03-01"}, "/due_at", "format", "2026-03-01T17:00:00Z", "date-time", "string of 10 characters"),
     ({"due_at": "2026-03-01T17:00:00"}, "/due_at", "format", "offset", "date-time", "string of 19 characters"),
+    ({"when": "soon"}, "/when", "format", "for whole days", "iso-date-or-date-time", "string of 4 characters"),
+    ({"starts": "soon"}, "/starts", "format", "2026-03-01T17:00", "iso-date-time", "string of 4 characters"),
     ({"place": {"room": "b"}}, "/place/room", "pattern", "A letter and a number", "string", "string of 1 character"),
     ({"place": {}}, "/place/room", "required", "room is required: string", "string", None),
     ({"place": {"room": "B1", "flor": 1}}, "/place/flor", "unknown_argument", "Did you mean floor?", "floor", None),
@@ -152,11 +157,19 @@ def test_field_errors_never_tell_the_value() -> None:
 def test_field_error_of_any_keyword_is_a_sentence(schema: Any, value: Any, code: str) -> None:
     root = {"type": "object", "properties": {"x": schema}}
 
-    errors = field_errors(schemas.compiled(root), root, {"x": value})
+    errors = field_errors(schemas.Validator(root), root, {"x": value})
 
     assert len(errors) >= 1
     assert errors[0].path.startswith("/x")
     assert errors[0].message.endswith((".", "?"))
+
+
+def test_field_error_of_an_enum_lists_values_as_json_writes_them() -> None:
+    root = {"type": "object", "properties": {"x": {"enum": ["daily", 1, True, None]}}}
+
+    (error,) = field_errors(schemas.Validator(root), root, {"x": "hourly"})
+
+    assert error.message == "x must be one of daily, 1, true, null."
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 from core.deadlines import Deadline
 from gateway.errors import Code, Failed, GatewayError
 from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import Work
 from gateway.executors.embedded import REFUSALS, Embedded
-from registry import connections, loader
+from registry import catalogs, connections, loader
 from registry.models import Connection
 from tests.unit.gateway.ops import op
 from workspace import errors
@@ -21,7 +23,14 @@ AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 def work(**fields: Any) -> Work:
     found = op(**({"connection": "workspace"} | fields))
-    return Work(op=found, args={"a": 1}, subject="me", at=AT, deadline=Deadline.after(milliseconds=1000))
+    return Work(
+        op=found,
+        catalog=catalogs.build("v" * 64, {"groups": [], "ops": []}),
+        args={"a": 1},
+        subject="me",
+        at=AT,
+        deadline=Deadline.after(milliseconds=1000),
+    )
 
 
 def test_every_refusal_of_the_workspace_has_its_error() -> None:
@@ -35,7 +44,8 @@ def test_every_refusal_of_the_workspace_has_its_error() -> None:
 @pytest.mark.parametrize("step", ["prepare", "apply"])
 def test_refusal_is_passed_on_whole(monkeypatch: pytest.MonkeyPatch, refusal: type[errors.Refusal], step: str) -> None:
     def refuses(request: Request) -> Outcome:
-        raise refusal("No.", reason="because", field_errors=[errors.FieldError("/a", "bad", "Send b.", ["b"], None)])
+        wrong = [errors.FieldError("/a", "bad", "Send b.", ["b"], None)]
+        raise refusal("No.", reason="because", field_errors=wrong, details={"requires_user_action": True})
 
     monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(apply=refuses, prepare=refuses))
 
@@ -45,6 +55,7 @@ def test_refusal_is_passed_on_whole(monkeypatch: pytest.MonkeyPatch, refusal: ty
     assert type(error.value) is REFUSALS[refusal]
     assert (str(error.value), error.value.reason, error.value.help_path) == ("No.", "because", "onto.task.update")
     assert [(each.path, each.code, each.message) for each in error.value.field_errors] == [("/a", "bad", "Send b.")]
+    assert error.value.as_dict()["details"]["requires_user_action"] is True
 
 
 def test_handler_is_given_the_call_and_what_it_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +108,6 @@ def test_op_without_a_connection_is_not_connected(connection: str, monkeypatch: 
 
 def test_every_shipped_op_has_its_handler_and_every_handler_its_op(live_catalog: Any) -> None:
     assert loader.read()
-    assert {each.tool_name for each in live_catalog.ops.values()} == set(HANDLERS)
+    for connection, path in settings.GATEWAY_EMBEDDED.items():
+        ops = [each for each in live_catalog.ops.values() if each.connection == connection]
+        assert {each.tool_name for each in ops} == set(import_string(path))
