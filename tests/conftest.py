@@ -8,16 +8,28 @@ import pytest
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client as HttpClient
-from django.utils import timezone
 
 from analytics import events
 from core import follower
 from gateway import keys
 from gateway.models import Client
-from registry import catalogs, loader, releases
+from registry import catalogs
+from tests import shipped
 from workspace.demo import DEMO_SUBJECT
 
+pytest_plugins = ["tests.outside"]
+
+EXAMPLE = "example of"  # the property of a test that ran an example of the shipped catalog: its op
+
 _numbers = count(1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many examples of how many ops ran, and did what their op says."""
+    passed = terminalreporter.getreports("passed")
+    ran = [value for report in passed for name, value in report.user_properties if name == EXAMPLE]
+    if ran:
+        terminalreporter.write_line(f"{len(ran)} examples of {len(set(ran))} ops ran against the demo workspace.")
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +48,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def live_catalog(db: None) -> catalogs.Catalog:
     """The shipped catalog, published and followed, beside the demo workspace."""
-    loader.load(loader.read())
-    releases.publish(note="Shipped catalog", by="tests", at=timezone.now())
+    shipped.publish()
     call_command("load_demo", verbosity=0)
     follower.poll()
     return catalogs.live()

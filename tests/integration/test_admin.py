@@ -25,6 +25,7 @@ from workspace.demo import DEMO_PROJECT_ID
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 # Rows that services own: the admin shows them and changes nothing.
 READ_ONLY = {
+    "workspace.Edge",
     *("analytics.OperationEvent", "gateway.IdempotencyRecord", "gateway.PeriodicJob"),
     *("registry.Release", "registry.Activation"),
 }

@@ -22,7 +22,7 @@ OURS = [
 ]
 
 # What only services write: nobody makes, changes or deletes these by hand.
-OWNED_BY_SERVICES = ["Release", "Activation", "IdempotencyRecord", "OperationEvent"]
+OWNED_BY_SERVICES = ["Release", "Activation", "IdempotencyRecord", "OperationEvent", "Edge"]
 
 
 def name_of(model: type[Model]) -> str:

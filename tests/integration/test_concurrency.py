@@ -15,9 +15,9 @@ from registry import catalogs
 from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.contract import Handler, Outcome, Request
-from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS
-from workspace.models import Task
+from workspace.models import CalendarEvent, ProjectCalendar, Task
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,6 +74,34 @@ def test_twenty_updates_of_one_row_all_succeed(api: Api) -> None:
     assert {answer.status_code for answer in answers} == {200}
     kept = Task.objects.get(pk=DEMO_TASK_ID).props
     assert {f"n{number}" for number in range(20)} <= set(kept)  # none overwrote another's
+
+
+def test_a_task_and_its_event_changed_at_once_stay_in_step(api: Api) -> None:
+    event = CalendarEvent.objects.get(task=DEMO_TASK_ID, task_event_kind="due")
+    calls = []
+    for day in range(1, 11):
+        moved = {"event_id": str(event.pk), "end_at": f"2027-03-{day:02}T17:00:00Z"}
+        due = {"task_id": DEMO_TASK_ID, "due_at": f"2027-04-{day:02}T17:00:00Z", "title": f"Title {day}"}
+        calls += [
+            lambda args=moved: api.post("exec", {"op": "cal.event.update", "args": args}),
+            lambda args=due: api.post("exec", {"op": "onto.task.update", "args": args}),
+        ]
+
+    answers = at_once(calls)
+
+    assert {answer.status_code for answer in answers} == {200}
+    task = Task.objects.get(pk=DEMO_TASK_ID)
+    [shown] = task.events.filter(deleted_at=None)
+    assert (shown.pk, shown.end_at, shown.title) == (event.pk, task.due_at, f"Due: {task.title}")
+
+
+def test_ten_first_calendars_of_a_project_are_one(api: Api) -> None:
+    args = {"project_id": DEMO_OTHER_PROJECT_ID}
+
+    answers = at_once([lambda: api.post("exec", {"op": "cal.project.set", "args": args})] * 10)
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert ProjectCalendar.objects.filter(project=DEMO_OTHER_PROJECT_ID).count() == 1
 
 
 def slow(monkeypatch: pytest.MonkeyPatch, began: threading.Event, go_on: threading.Event) -> None:

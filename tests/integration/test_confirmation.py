@@ -38,6 +38,8 @@ def is_there(task_id: str = DEMO_TASK_TO_DELETE_ID) -> bool:
 def test_delete_runs_once_the_end_user_agreed(asking: Api) -> None:
     confirmation = asked(asking)
     assert confirmation["would"]["task"] == {"id": DEMO_TASK_TO_DELETE_ID}
+    assert confirmation["operation"]["entity_id"] == DEMO_TASK_TO_DELETE_ID
+    assert confirmation["operation"]["entity_name"] == Task.objects.get(pk=DEMO_TASK_TO_DELETE_ID).title
     assert confirmation["expires_in"] == 300
     assert is_there()
 

@@ -129,7 +129,7 @@ def test_event_of_a_dry_run_says_so(api: Api, told: Told) -> None:
     ("body", "type", "op", "count"),
     [
         ({"path": "root"}, "help", "root", 2),
-        ({"path": "onto.task"}, "help", "onto.task", 6),
+        ({"path": "onto.goal"}, "help", "onto.goal", 6),
         ({"path": "get_task"}, "help", "onto.task.get", None),
         ({"path": "onto.task.list", "arg": "limit"}, "help", "onto.task.list", None),
         ({"query": "zzzzzz"}, "search", "", 0),

@@ -46,7 +46,7 @@ def test_op_is_canonical_whatever_name_was_sent(api: Api, name: str) -> None:
 def test_args_may_be_absent(api: Api) -> None:
     response = api.post("exec", {"op": "onto.task.list"})
 
-    assert response.json()["result"]["total"] == 20
+    assert response.json()["result"]["total"] == Task.objects.count()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_id_that_is_none_never_reaches_the_workspace(api: Api, op: str, subtests
 
 @pytest.mark.parametrize("id", ["", "   ", "\t"])
 def test_id_that_is_blank_is_missing(api: Api, id: str) -> None:
-    error = refused(api.post("exec", {"op": "onto.task.get", "args": {"task_id": id}}), 400, "invalid_args")
+    error = refused(api.post("exec", {"op": "onto.task.delete", "args": {"task_id": id}}), 400, "invalid_args")
 
     assert field_errors(error) == {"/task_id": "required"}
 
@@ -260,7 +260,7 @@ def test_update_clears_with_null(api: Api) -> None:
 MENDED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("onto.task.list", {"limt": 5}, {"limit": 5}),
     ("onto.task.list", {"limit": "5"}, {"limit": 5}),
-    ("onto.task.list", {"state_key": "dones"}, {"state_key": "done"}),
+    ("onto.task.list", {"state_key": "dones"}, {"state_key": ["done"]}),
     ("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "2"}, {"task_id": DEMO_TASK_ID, "priority": 2}),
     ("onto.task.update", {"task_id": DEMO_TASK_ID, "props": '{"a": 1}'}, {"task_id": DEMO_TASK_ID, "props": {"a": 1}}),
     ("onto.task.update", {"task_id": DEMO_TASK_ID, "titel": "New"}, {"task_id": DEMO_TASK_ID, "title": "New"}),
@@ -544,7 +544,7 @@ def test_dry_run_of_what_the_domain_refuses_is_refused(api: Api) -> None:
 
 
 def test_dry_run_of_a_read_is_the_read(api: Api) -> None:
-    assert api.exec("onto.task.list", dry_run=True)["result"]["total"] == 20
+    assert api.exec("onto.task.list", dry_run=True)["result"]["total"] == Task.objects.count()
 
 
 def test_retry_with_is_small(api: Api) -> None:

@@ -171,10 +171,10 @@ def test_help_asked_before_costs_no_query(api: Api, django_assert_num_queries: A
 
 
 def test_body_of_a_group(api: Api) -> None:
-    body = api.help("onto.task")
+    body = api.help("onto.goal")
 
     assert set(body) == {"path", "type", "summary", "items"}
-    assert (body["path"], body["type"]) == ("onto.task", "group")
+    assert (body["path"], body["type"]) == ("onto.goal", "group")
     assert all(set(item) == {"path", "summary", "kind"} for item in body["items"])
     groups = [item for item in api.help("onto")["items"] if item["path"] != "onto.search"]  # an op right below onto
     assert all(set(item) == {"path", "summary"} for item in groups)
@@ -217,7 +217,7 @@ def test_pages_of_a_group_hold_each_child_once(api: Api) -> None:
 def test_key_that_may_only_read_is_shown_only_reads(another: Callable[..., Api], live_catalog: Any) -> None:
     api = another(scopes=["help", "exec:read"])
 
-    assert {item["kind"] for item in api.help("onto.task")["items"]} == {"read"}
+    assert {item["kind"] for item in api.help("onto.goal")["items"]} == {"read"}
     refused(api.post("help", {"path": "onto.task.update"}), 404, "unknown_path")
     found = [item["path"] for item in api.help(query="create update delete task")["items"]]
     assert not {"onto.task.create", "onto.task.update", "onto.task.delete"} & set(found)
@@ -226,7 +226,7 @@ def test_key_that_may_only_read_is_shown_only_reads(another: Callable[..., Api],
 def test_key_that_may_run_nothing_is_shown_everything(another: Callable[..., Api], live_catalog: Any) -> None:
     api = another(scopes=["help"])
 
-    assert {item["kind"] for item in api.help("onto.task")["items"]} == {"read", "write"}
+    assert {item["kind"] for item in api.help("onto.goal")["items"]} == {"read", "write"}
 
 
 def test_client_is_shown_only_its_ops(another: Callable[..., Api], live_catalog: Any) -> None:
@@ -291,3 +291,9 @@ def test_refusal_names_the_release_that_decided_it(api: Api) -> None:
 
     assert response.status_code == 404
     assert response.headers["Gateway-Release"] == catalogs.live().version
+
+
+def test_get_with_a_thousand_parameters_is_refused(api: Api) -> None:
+    response = api.get("help?" + "&".join(f"a{number}=1" for number in range(1_001)))
+
+    refused(response, 400, "malformed_call")

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import random
 import statistics
 import time
 from pathlib import Path
@@ -85,6 +86,19 @@ def nested(depth: int) -> dict[str, Any]:
     return schema
 
 
+def consts(number: int) -> list[dict[str, Any]]:
+    return [{"const": value} for value in range(number)]
+
+
+def patterns(number: int) -> list[dict[str, Any]]:
+    """Return patterns of which each position of MIXED begins a match that ends only much later."""
+    return [{"pattern": f"a[ab]{{{20 + least}}}c"} for least in range(number)]
+
+
+def tree(levels: int) -> dict[str, Any]:
+    return {"a": tree(levels - 1), "b": tree(levels - 1)} if levels else {"a": -1}
+
+
 REFUSED = {
     "a file": of({"$ref": "file:///etc/passwd"}),
     "a host": of({"$ref": "http://169.254.169.254/latest"}),
@@ -115,6 +129,7 @@ def test_schema_that_could_harm_is_refused_in_time(bomb: str) -> None:
 
 
 TEXT = "a" * 990_000
+MIXED = "".join(random.Random(1).choices("ab", k=990_000))
 MANY = 9_900  # values of a body, of which parsing takes 10,000
 
 # Schemas that are taken although they look dangerous, and the worst that a body can bring them.
@@ -128,6 +143,26 @@ TAKEN: dict[str, tuple[dict[str, Any], Any]] = {
     "unique texts": (of({"type": "array", "uniqueItems": True}), {"a": [f"{'a' * 80}{n}" for n in range(MANY)]}),
     "a format on much text": (of({"type": "string", "format": "uuid"}), {"a": TEXT}),
     "unknown arguments": (of({}, additionalProperties=False), {f"x{number}": 1 for number in range(MANY)}),
+    "many alternatives for many": (of({"items": {"anyOf": consts(100)}}), {"a": [-1] * MANY}),
+    "many demands on many": (of({"items": {"allOf": consts(20)}}), {"a": [-1] * MANY}),
+    "many demands on much": (of({}, allOf=consts(500)), {"a": [-1] * MANY}),
+    "many alternatives for much": (of({}, anyOf=consts(500)), {"a": [-1] * MANY}),
+    "many demands on a long text": (of({"allOf": consts(500)}), {"a": TEXT}),
+    "a wrong type of many": (of({"items": {"type": "string"}}), {"a": [-1] * MANY}),
+    "patterns of names": (
+        {"type": "object", "patternProperties": {f"(a|b)*c{n}[ab]{{20}}$": {} for n in range(200)}},
+        {f"{n}{'ab' * 40}": "" for n in range(MANY)},
+    ),
+    "a pattern of every name": (
+        of({}, propertyNames={"allOf": patterns(20)}),
+        {MIXED[n:][:99]: 1 for n in range(MANY)},
+    ),
+    "patterns that a long text keeps open": (of({"allOf": patterns(20)}), {"a": MIXED}),
+    "one pattern that a long text keeps open": (of({"pattern": "a[ab]{400}c"}), {"a": MIXED}),
+    "a tree in which every branch fails": (
+        {"type": "object", "additionalProperties": {"anyOf": [{"$ref": "#"}, *consts(5)]}},
+        {"a": tree(9)},
+    ),
 }
 
 
@@ -136,7 +171,7 @@ def test_schema_that_is_taken_holds_the_worst_instance_in_time(schema: str) -> N
     made, instance = TAKEN[schema]
     assert schemas.problems(made) == []
     assert len(json.dumps(instance)) <= LARGEST + 200_000
-    validator = schemas.compiled(made)
+    validator = schemas.Validator(made)
 
     took = []
     for _ in range(3):

@@ -7,15 +7,23 @@ or nobody could mend a misspelt one; and a session, a turn and a subject are wha
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.http import HttpResponse
+from django.middleware.common import CommonMiddleware
+from django.test import Client as HttpClient
+from django.utils import timezone
 
 from analytics import events
+from core import faults, follower, logs
+from gateway import jobs
+from gateway.authentication import KeyAuthentication
 from gateway.executors.base import Work
 from gateway.executors.embedded import Embedded
 from gateway.models import Client
@@ -78,6 +86,14 @@ def logged() -> Iterator[Lines]:
         each.disabled, each.propagate = disabled, propagate
 
 
+@pytest.fixture
+def written(logged: Lines) -> Lines:
+    """Listen to every logger, and to threads that end in an exception, as production writes their lines."""
+    logged.setFormatter(logs.formatter(as_json=True))
+    logged.emit = lambda record: setattr(logged, "text", f"{logged.text}{logged.format(record)}\n")  # type: ignore
+    return logged
+
+
 def dump(*tables: str) -> str:
     """Every column of every row of some tables, or of all."""
     text = ""
@@ -137,6 +153,7 @@ def call_with(op: Any, slot: Slot, value: Any) -> dict[str, Any]:
     return put(op.examples[0]["args"] if op.examples else {}, slot, value)
 
 
+@pytest.mark.usefixtures("whole_world")
 def test_secrets_in_args_of_every_op_come_out_nowhere(
     live_catalog: Catalog, api: Api, canaries: Canaries, logged: Lines
 ) -> None:
@@ -339,6 +356,66 @@ def test_secrets_in_exceptions_outside_exec_come_out_nowhere(
     assert [response.status_code for response in responses] == [500, 500]
     assert "A view failed" in logged.text
     assert canaries.in_("".join(map(said, responses)) + logged.text) == []
+
+
+def _in_middleware(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    monkeypatch.setattr("config.middleware.resolve", fails)
+    HttpClient(raise_request_exception=False).post("/api/v1/help", {}, content_type="application/json")
+
+
+def _in_middleware_of_pages(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    monkeypatch.setattr(CommonMiddleware, "process_request", fails)
+    HttpClient(raise_request_exception=False).get("/admin/login/")
+
+
+def _in_authentication(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    monkeypatch.setattr(KeyAuthentication, "authenticate", fails)
+    HttpClient(raise_request_exception=False).post("/api/v1/help", {}, content_type="application/json")
+
+
+def _in_a_job(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.GATEWAY_JOBS = {"gateway.cleanup.sessions": timedelta(hours=1)}
+    monkeypatch.setattr("gateway.cleanup.sessions", fails)
+    jobs.run_due(at=timezone.now())
+
+
+def _in_the_follower(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.GATEWAY_FOLLOWS = ["gateway.keys.follow"]
+    monkeypatch.setattr("gateway.keys.follow", fails)
+    monkeypatch.setattr(follower, "close_old_connections", lambda: None)
+    monkeypatch.setattr(follower, "_failing", set())
+    follower.poll()
+
+
+def _in_a_thread(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    monkeypatch.setattr(threading, "excepthook", faults.log_thread)
+    thread = threading.Thread(target=fails)
+    thread.start()
+    thread.join()
+
+
+PLACES = [_in_middleware, _in_middleware_of_pages, _in_authentication, _in_a_job, _in_the_follower, _in_a_thread]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_production_line_tells_where_an_exception_arose_and_not_what_it_said(
+    db: None,
+    canaries: Canaries,
+    written: Lines,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    place: Callable[..., None],
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        _raised_from(canaries.plant())
+
+    place(fails, monkeypatch, settings)
+
+    assert canaries.planted
+    assert "ValueError" in written.text
+    assert "KeyError" in written.text
+    assert "in _raised_from" in written.text
+    assert canaries.in_(written.text) == []
 
 
 def test_events_that_cannot_be_written_are_logged_without_what_they_hold(

@@ -66,6 +66,10 @@ class Process:
     def stop(self, sign: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code. Fails where the process or a child of it goes on."""
         self.inner.send_signal(sign)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Return the exit code once the process ends, as `stop` does."""
         try:
             code = self.inner.wait(STOPS_WITHIN)
             # Children hold the other end of the pipe: it ends with the last of them, which no list of processes shows
@@ -148,7 +152,7 @@ def process_of(http: httpx2.Client) -> int:
 def serving(*, environment: Mapping[str, str], key: str, port: int | None = None) -> Iterator[Server]:
     """Run the gateway of this checkout as `make run` does, until it is ready; stop it, and see that nothing is left."""
     port = port or free_port()
-    command = [sys.executable, "-m", "granian", *start._server_arguments(port)]
+    command = [sys.executable, "-m", "config.serve", *start._server_arguments(port)]
     process = Process(command, environment=environment, folder=settings.BASE_DIR)
     server = Server(port, process, key)
     try:

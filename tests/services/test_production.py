@@ -42,7 +42,7 @@ def test_production_passes_the_deployment_checks_without_a_warning() -> None:
     assert "no issues" in checked.stdout
 
 
-@pytest.mark.parametrize("name", ["SECRET_KEY", "GATEWAY_KEY_PEPPER", "ALLOWED_HOSTS"])
+@pytest.mark.parametrize("name", ["SECRET_KEY", "GATEWAY_KEY_PEPPER", "ALLOWED_HOSTS", "DATABASE_URL"])
 @pytest.mark.parametrize("without", ["unset", "empty"])
 def test_production_refuses_to_start_without(name: str, without: str) -> None:
     variables = {**GOOD, name: ""} if without == "empty" else {key: GOOD[key] for key in GOOD if key != name}
@@ -53,6 +53,41 @@ def test_production_refuses_to_start_without(name: str, without: str) -> None:
     last = refused.stderr.strip().splitlines()[-1]
     assert f"{name} is not set" in last
     assert "set it to" in last.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GATEWAY_METRICS_TOKEN", "short"),
+        ("GATEWAY_DB_POOL_SIZE", "0"),
+        ("GATEWAY_IDEMPOTENCY_HOURS", "-1"),
+        ("GATEWAY_BODY_MAX_BYTES", "abc"),
+        ("GATEWAY_OUTGOING_PORTS", "a"),
+        ("GATEWAY_OUTGOING_PORTS", "99999"),
+        ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99"),
+        ("WEB_VISIT_ALLOW", "intranet"),
+        ("WEB_SEARCH_KIND", "google"),
+        ("WEB_SEARCH_URL", "search.acme.com"),
+        ("ALLOWED_HOSTS", " , "),
+    ],
+)
+def test_production_names_the_variable_that_is_wrong(name: str, value: str) -> None:
+    variables = {**GOOD, "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"} | {name: value}
+
+    refused = manage("check", **variables)
+
+    assert refused.returncode != 0
+    last = refused.stderr.strip().splitlines()[-1]
+    assert name in last
+    assert "set it to" in last.lower()
+
+
+def test_lists_of_names_may_have_spaces() -> None:
+    variables = {**GOOD, "ALLOWED_HOSTS": "a.example.com, b.example.com"}
+
+    told = manage("shell", "-c", "from django.conf import settings; print(settings.ALLOWED_HOSTS)", **variables)
+
+    assert "['a.example.com', 'b.example.com']" in told.stdout
 
 
 def test_settings_refuse_an_environment_that_they_do_not_know() -> None:

@@ -1,11 +1,14 @@
 """manage.py start, which make run calls: everything from nothing, and nothing twice."""
 
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from gateway.models import Scope
 from tests.services import checkouts, stores
 from tests.services.checkouts import Checkout, may_log_in
-from tests.services.processes import eventually, free_port
+from tests.services.processes import STARTS_WITHIN, Process, eventually, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.server
@@ -160,6 +163,53 @@ def test_start_refuses_a_port_that_is_none(checkout: Checkout, port: str) -> Non
 
     assert refused.returncode == 1
     assert refused.stderr.strip() == f"CommandError: PORT is {port!r}; set it to a number from 1 to 65535."
+
+
+def test_start_refuses_to_run_twice_in_a_checkout(checkout: Checkout) -> None:
+    with checkout.started() as server:
+        known = files_of(checkout)
+        metrics = set((checkout.folder / "var" / "metrics").iterdir())
+
+        refused = checkout.command("start", PORT=str(free_port()))
+
+        assert refused.returncode == 1
+        assert refused.stderr.strip() == (
+            f"CommandError: The gateway of this checkout already runs, on port {server.port}."
+            " Use it, or stop it with Ctrl-C where it runs."
+        )
+        assert files_of(checkout) == known
+        assert metrics
+        assert metrics <= set((checkout.folder / "var" / "metrics").iterdir())
+        assert server.help().status_code == 200
+    with checkout.started() as again:  # the lock went with the server
+        assert again.help().status_code == 200
+
+
+@pytest.mark.parametrize("later", [0.1, 0.5, 1.0])  # seconds: at the migrations, what is loaded, or the server
+def test_start_ends_quietly_when_it_is_broken_off(checkout: Checkout, later: float) -> None:
+    _break_off(checkout, lambda _: (checkout.folder / "var" / "start.lock").exists(), later)
+
+
+@pytest.mark.parametrize("later", [0.0, 0.1, 0.3])
+def test_server_of_start_ends_quietly_while_it_loads(checkout: Checkout, later: float) -> None:
+    _break_off(checkout, lambda process: "Ctrl-C stops it." in process.output, later)
+
+
+def _break_off(checkout: Checkout, is_under_way: Callable[[Process], bool], later: float) -> None:
+    """Start, send Ctrl-C some seconds after something is under way, and see that all ends without a word."""
+    environment = {**checkout.environment, "PORT": str(free_port())}
+    process = Process([sys.executable, "manage.py", "start"], environment=environment, folder=checkout.folder)
+    try:
+        eventually(lambda: is_under_way(process), within=STARTS_WITHIN, what="the start")
+        time.sleep(later)
+        os.killpg(process.inner.pid, signal.SIGINT)  # as a terminal does: all processes are told
+        code = process.wait()
+    finally:
+        process.kill()
+
+    assert code in {128 + signal.SIGINT, -signal.SIGINT, 0}  # a shell says 130 of the first two
+    for word in ("Traceback", "KeyboardInterrupt", "Exception", "Killing"):
+        assert word not in process.output
 
 
 def _of(answer: httpx2.Response, *, release: str) -> httpx2.Response | None:

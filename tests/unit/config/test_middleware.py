@@ -39,12 +39,13 @@ def test_api_call_for_another_host_is_refused(client: Client) -> None:
     assert response.status_code == 400
 
 
-@override_settings(SECURE_SSL_REDIRECT=True)
-def test_api_call_over_plain_http_is_redirected_where_https_is_asked_for() -> None:
-    response = Client().get("/api/v1/help")
+@override_settings(SECURE_SSL_REDIRECT=True, SECURE_REDIRECT_EXEMPT=[r"^api/v1/"])
+def test_api_call_over_plain_http_is_refused_where_https_is_asked_for() -> None:
+    response = Client().post("/api/v1/exec", "{}", content_type="application/json")
 
-    assert response.status_code == 301
-    assert response.headers["Location"].startswith("https://")
+    assert response.status_code == 400
+    assert response.json()["error"]["details"]["reason"] == "https_required"
+    assert Client().get("/admin/").headers["Location"].startswith("https://")
 
 
 def test_api_first_hands_on_what_is_not_the_api() -> None:
