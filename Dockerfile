@@ -19,8 +19,7 @@ ENV PATH=/venv/bin:$PATH \
     GATEWAY_ENV=production \
     PORT=8000 \
     GATEWAY_WORKERS=2 \
-    GATEWAY_THREADS=4 \
-    PROMETHEUS_MULTIPROC_DIR=/tmp/metrics
+    GATEWAY_THREADS=4
 
 WORKDIR /app
 COPY --from=packages /venv /venv
@@ -36,7 +35,8 @@ EXPOSE 8000
 
 # Asked in the name of a host that is served; any other is refused.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as r; host = os.environ['ALLOWED_HOSTS'].split(',')[0].strip().lstrip('.'); r.urlopen(r.Request('http://127.0.0.1:' + os.environ['PORT'] + '/healthz', headers={'Host': host}), timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as r; host = os.environ['ALLOWED_HOSTS'].split(',')[0].strip().lstrip('.').replace('*', 'localhost'); r.urlopen(r.Request('http://127.0.0.1:' + os.environ['PORT'] + '/healthz', headers={'Host': host}), timeout=4)"]
 
-# exec: signals reach the server. What runs when it is told to stop has 25 seconds.
-CMD ["sh", "-c", "rm -rf \"$PROMETHEUS_MULTIPROC_DIR\" && exec python -m granian --interface wsgi --host 0.0.0.0 --port \"$PORT\" --workers \"$GATEWAY_WORKERS\" --blocking-threads \"$GATEWAY_THREADS\" --respawn-failed-workers --workers-kill-timeout 25 --http 1 --no-ws --log-level warning config.wsgi:application"]
+# exec: signals reach the server. What runs when it is told to stop has 25 seconds. The folder of the metrics is this
+# command's alone: other commands in the image (migrate, createsuperuser) count nothing.
+CMD ["sh", "-c", "export PROMETHEUS_MULTIPROC_DIR=\"${PROMETHEUS_MULTIPROC_DIR:-/tmp/metrics}\" && rm -rf \"$PROMETHEUS_MULTIPROC_DIR\" && exec python -m config.serve --interface wsgi --host 0.0.0.0 --port \"$PORT\" --workers \"$GATEWAY_WORKERS\" --blocking-threads \"$GATEWAY_THREADS\" --respawn-failed-workers --workers-kill-timeout 25 --http 1 --no-ws --log-level warning config.wsgi:application"]

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
+
+from gateway import views
 
 API = "/api/v1/"
 
@@ -18,6 +21,8 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(API):
             return get_response(request)
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+            return views.insecure(request)
         request.get_host()  # refuses hosts that are not ours, as CommonMiddleware does for pages
         request.resolver_match = found = resolve(request.path_info)  # an unknown address is the 404 of the urlconf
         response: HttpResponse = found.func(request, *found.args, **found.kwargs)

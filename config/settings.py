@@ -1,7 +1,7 @@
 """Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
 
 from datetime import timedelta
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 import django_stubs_ext
@@ -38,21 +38,44 @@ def secret(name: str) -> str:
     )
 
 
+def names(name: str, default: str = "") -> list[str]:
+    """Return what stands between the commas of a variable, without spaces."""
+    return [each.strip() for each in env.str(name, default=default).split(",") if each.strip()]
+
+
+def networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Return the networks that stand between the commas of a variable."""
+    try:
+        return [ip_network(cidr) for cidr in names(name)]
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name}: {error}. Set it to networks separated by commas: 10.1.0.0/16,fd00:1::/64."
+        ) from error
+
+
+def number(name: str, *, default: int, least: int = 0) -> int:
+    """Return a whole number, not below the least that works."""
+    value: str = env.str(name, default="") or str(default)
+    if value.isascii() and value.isdigit() and int(value) >= least:
+        return int(value)
+    raise ImproperlyConfigured(f"{name} is {value!r}; set it to a whole number of {least} or more.")
+
+
 # --- Django -----------------------------------------------------------------------------------------------------------
 
 SECRET_KEY = secret("SECRET_KEY")
 DEBUG = False
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = names("ALLOWED_HOSTS") or ([] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
 if not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is not set. Set it to the host names that are served: gateway.acme.com.")
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+CSRF_TRUSTED_ORIGINS = names("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "gateway",
     "registry",
     "workspace",
     "analytics",
-    "django.contrib.admin",
+    "core.adminsite.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -93,8 +116,12 @@ TEMPLATES = [
     }
 ]
 
-DEFAULT_STATEMENT_TIMEOUT_MS = env.int("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000)
+DEFAULT_STATEMENT_TIMEOUT_MS = number("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000, least=100)
 
+if PRODUCTION and not env.str("DATABASE_URL", default=""):
+    raise ImproperlyConfigured(
+        "DATABASE_URL is not set. Set it to the database that all processes share: postgres://user:password@host/name."
+    )
 DATABASES = {"default": env.db_url_config(env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'db.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers go on beside the one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
@@ -115,7 +142,7 @@ else:
             # itself, ever more seldom; after that the next call makes it try at once.
             "pool": {
                 "min_size": 1,
-                "max_size": env.int("GATEWAY_DB_POOL_SIZE", default=8),
+                "max_size": number("GATEWAY_DB_POOL_SIZE", default=8, least=1),
                 "timeout": 2,
                 "reconnect_timeout": 4,
             },
@@ -143,10 +170,11 @@ STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # locally files are se
 if PRODUCTION:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_SECONDS = number("SECURE_HSTS_SECONDS", default=31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # asked in plain http inside the cluster
+    # Asked in plain http inside the cluster; and the API, which refuses it in its own words (config/middleware.py).
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^api/v1/"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 SESSION_COOKIE_AGE = 12 * 3600
@@ -159,13 +187,19 @@ LOGGING = {
         "line": {
             "()": "core.logs.formatter",
             "as_json": PRODUCTION,
-            "secrets": [SECRET_KEY, secret("GATEWAY_KEY_PEPPER"), DATABASES["default"].get("PASSWORD", "")],
+            "secrets": [
+                SECRET_KEY,
+                secret("GATEWAY_KEY_PEPPER"),
+                DATABASES["default"].get("PASSWORD", ""),
+                env.str("WEB_SEARCH_KEY", default=""),
+            ],
         }
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django.request": {"level": "ERROR"},  # every 4xx is an envelope and an event, not a log line
+        "httpx2": {"level": "WARNING"},  # at INFO it writes addresses, and what stands in their queries
         "httpcore2": {"level": "INFO"},  # at DEBUG it writes answers' headers, cookies included
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
@@ -205,21 +239,30 @@ STORAGES = {
 # --- ours -------------------------------------------------------------------------------------------------------------
 
 GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
-GATEWAY_BODY_MAX_BYTES = env.int("GATEWAY_BODY_MAX_BYTES", default=1_000_000)
+GATEWAY_BODY_MAX_BYTES = number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's own limit, for the admin's forms
-GATEWAY_IDEMPOTENCY_HOURS = env.int("GATEWAY_IDEMPOTENCY_HOURS", default=24)
+GATEWAY_IDEMPOTENCY_HOURS = number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1)
 
 # Where outgoing HTTP may go though it is not public, and the ports of public hosts (core/http/addresses.py).
-try:
-    GATEWAY_OUTGOING_ALLOW = [ip_network(cidr.strip()) for cidr in env.list("GATEWAY_OUTGOING_ALLOW", default=[])]
-except ValueError as error:
-    raise ImproperlyConfigured(
-        f"GATEWAY_OUTGOING_ALLOW: {error}. Set it to networks separated by commas: 10.1.0.0/16,fd00:1::/64."
-    ) from error
-GATEWAY_OUTGOING_PORTS = env.list("GATEWAY_OUTGOING_PORTS", cast=int, default=[80, 443])
+GATEWAY_OUTGOING_ALLOW = networks("GATEWAY_OUTGOING_ALLOW")
+_ports = names("GATEWAY_OUTGOING_PORTS", default="80,443")
+if not all(port.isascii() and port.isdigit() and 0 < int(port) < 65_536 for port in _ports):
+    raise ImproperlyConfigured("GATEWAY_OUTGOING_PORTS: set it to ports separated by commas: 80,443,8443.")
+GATEWAY_OUTGOING_PORTS = [int(port) for port in _ports]
+
+# util.web: what a model's URLs may reach though it is not public, and the search endpoint, whose URL is the
+# administrator's and follows GATEWAY_OUTGOING_ALLOW.
+WEB_VISIT_ALLOW = networks("WEB_VISIT_ALLOW")
+WEB_SEARCH_KIND = env.str("WEB_SEARCH_KIND", default="") or "searxng"
+if WEB_SEARCH_KIND not in ("searxng", "tavily"):
+    raise ImproperlyConfigured(f"WEB_SEARCH_KIND is {WEB_SEARCH_KIND!r}; set it to searxng or tavily.")
+WEB_SEARCH_URL = env.str("WEB_SEARCH_URL", default="")
+if WEB_SEARCH_URL and not WEB_SEARCH_URL.startswith(("http://", "https://")):
+    raise ImproperlyConfigured("WEB_SEARCH_URL: set it to a whole address, such as https://search.acme.com/search.")
+WEB_SEARCH_KEY = env.str("WEB_SEARCH_KEY", default="")
 
 # The embedded upstreams: a connection's name and the table of its handlers by tool name.
-GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS"}
+GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "gateway.utilities.HANDLERS"}
 
 # What the follower thread of each process calls every half second, in this order.
 GATEWAY_FOLLOWS = [
@@ -238,3 +281,5 @@ GATEWAY_JOBS = {
 
 # What a scraper of /metrics must send as a bearer token.
 GATEWAY_METRICS_TOKEN = env.str("GATEWAY_METRICS_TOKEN", default="")
+if PRODUCTION and 0 < len(GATEWAY_METRICS_TOKEN) < 32:
+    raise ImproperlyConfigured("GATEWAY_METRICS_TOKEN is too short. Set it to 32 or more random characters.")

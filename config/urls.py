@@ -5,9 +5,6 @@ from gateway.health import AliveView, ReadyView
 from gateway.metrics import MetricsView
 from gateway.views import DocsView, SchemaView
 
-admin.site.site_header = admin.site.site_title = "Tool Gateway"
-admin.site.site_url = None
-
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("gateway.urls")),
     path("api/schema", SchemaView.as_view(), name="schema"),
