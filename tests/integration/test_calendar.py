@@ -75,11 +75,10 @@ def test_event_is_what_the_operation_was_about(api: Api) -> None:
     assert made["result"]["calendar"]["color_id"] == "11"
 
 
-def test_get_without_an_id_lists(api: Api) -> None:
-    answer = api.exec("cal.event.get", {})
+def test_get_needs_its_id(api: Api) -> None:
+    error = refused(api.post("exec", {"op": "cal.event.get", "args": {}}), 400, "invalid_args")
 
-    assert answer["meta"]["executed_op"] == "cal.event.list"
-    assert answer["result"]["total"] > 0
+    assert "event_id" in error["message"]
 
 
 def test_project_of_the_context_is_the_one_whose_calendar_is_meant(api: Api) -> None:

@@ -128,7 +128,7 @@ def test_event_of_a_dry_run_says_so(api: Api, told: Told) -> None:
 @pytest.mark.parametrize(
     ("body", "type", "op", "count"),
     [
-        ({"path": "root"}, "help", "root", 2),
+        ({"path": "root"}, "help", "root", 3),
         ({"path": "onto.goal"}, "help", "onto.goal", 6),
         ({"path": "get_task"}, "help", "onto.task.get", None),
         ({"path": "onto.task.list", "arg": "limit"}, "help", "onto.task.list", None),
