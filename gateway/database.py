@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import psycopg.errors
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from core.deadlines import Deadline, DeadlineExceeded, bound_statements
 from gateway import idempotency
@@ -45,6 +45,11 @@ def meaning(error: Exception, *, keyed: bool) -> GatewayError:
     if isinstance(cause, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
         return _busy()
     return unavailable()
+
+
+def is_deadlock(error: OperationalError) -> bool:
+    """Whether PostgreSQL undid the transaction so that another could go on."""
+    return isinstance(error.__cause__, psycopg.errors.DeadlockDetected)
 
 
 def _busy() -> Conflict:

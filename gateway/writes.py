@@ -1,27 +1,42 @@
 """A write by a transactional executor: claim, handler, outcome and event in one transaction, or none of them."""
 
+import logging
 import time
 from typing import Any
 
 import orjson
-from django.db import transaction
+from django.db import OperationalError, connection, transaction
 
 from analytics import events
 from core import deadlines
-from gateway import calls, idempotency
+from gateway import calls, database, idempotency
 from gateway.calls import Call
 from gateway.envelopes import Answer, Trace
 from gateway.errors import GatewayError
 from gateway.executors.base import Executor, Outcome, Work
+
+log = logging.getLogger(__name__)
+DEADLOCKS = 2  # that a write may lose before its caller hears of it; PostgreSQL takes a second to see one
 
 
 def run(call: Call, work: Work, executor: Executor) -> Answer:
     """Run a write and return its answer, committed with its claim and its event.
 
     A refusal by the domain rolls back to the savepoint and is the answer; anything else raised rolls back all, and
-    the idempotency key is free again.
+    the idempotency key is free again. A write that lost a deadlock has done nothing and runs again.
     """
     prepared = executor.prepare(work)
+    for _ in range(DEADLOCKS):
+        try:
+            return _written(call, work, executor, prepared)
+        except OperationalError as error:
+            if not database.is_deadlock(error) or connection.in_atomic_block:
+                raise
+            log.info("%s lost a deadlock and runs again, trace %s", work.op.op, call.trace.id)
+    return _written(call, work, executor, prepared)
+
+
+def _written(call: Call, work: Work, executor: Executor, prepared: Any) -> Answer:
     keyed = call.keyed
     deadlines.wait_for_write_lock_at_most(work.deadline)
     with transaction.atomic():

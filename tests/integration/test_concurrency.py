@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.contract import Handler, Outcome, Request
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.demo.rows import id_of
 from workspace.handlers import HANDLERS
 from workspace.models import CalendarEvent, ProjectCalendar, Task
 
@@ -200,3 +202,29 @@ def test_write_that_cannot_have_its_row_in_time_is_a_conflict(api: Api, monkeypa
 
     assert refused(answers[1], 409, "busy")["code"] == "CONFLICT"
     assert Task.objects.get(pk=DEMO_TASK_ID).title == "First"
+
+
+def test_a_write_that_loses_a_deadlock_runs_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("by design: SQLite has one write lock for all rows")
+    both_hold_one = threading.Barrier(2)
+    runs: list[str] = []
+    whole = HANDLERS["update_onto_task"]
+    other = {id_of("task", 3): id_of("task", 5), id_of("task", 5): id_of("task", 3)}
+
+    def crosswise(request: Request) -> Outcome:
+        outcome = whole.apply(request)
+        runs.append(request.args["task_id"])
+        if len(runs) <= 2:
+            both_hold_one.wait(10)
+        whole.apply(replace(request, args=request.args | {"task_id": other[request.args["task_id"]]}))
+        return outcome
+
+    monkeypatch.setitem(HANDLERS, "update_onto_task", replace(whole, apply=crosswise))
+    calls = [{"op": "onto.task.update", "args": {"task_id": id, "title": f"Once {id}"}, "idempotency_key": id} for id in other]
+
+    answers = at_once([lambda call=call: api.post("exec", call) for call in calls])
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert len(runs) == 3  # the one that lost began anew, and its first beginning was undone
+    assert len(set(Task.objects.filter(pk__in=other).values_list("title", flat=True))) == 1
