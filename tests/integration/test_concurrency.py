@@ -221,7 +221,10 @@ def test_a_write_that_loses_a_deadlock_runs_again(api: Api, monkeypatch: pytest.
         return outcome
 
     monkeypatch.setitem(HANDLERS, "update_onto_task", replace(whole, apply=crosswise))
-    calls = [{"op": "onto.task.update", "args": {"task_id": id, "title": f"Once {id}"}, "idempotency_key": id} for id in other]
+    calls = [
+        {"op": "onto.task.update", "args": {"task_id": id, "title": f"Once {id}"}, "idempotency_key": id}
+        for id in other
+    ]
 
     answers = at_once([lambda call=call: api.post("exec", call) for call in calls])
 

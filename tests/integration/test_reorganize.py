@@ -9,7 +9,7 @@ from tests.integration.conftest import refused
 from tests.integration.test_concurrency import at_once
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import id_of
-from workspace.models import Edge
+from workspace.models import Edge, Plan
 
 TASK = id_of("task", 3)
 PLANS = [id_of("plan", number) for number in (1, 3, 4)]
@@ -62,6 +62,38 @@ def test_a_stale_plan_is_a_conflict(api: Api, db: None) -> None:
     assert parents() == [PLANS[1]]
 
 
+def test_a_parent_is_named_by_its_title_where_no_id_is_known(api: Api, db: None) -> None:
+    title = Plan.objects.get(pk=PLANS[0]).name
+
+    done = reorganize(api, node(TASK, "task", {"kind": "plan", "title": f" {title.upper()} "}))
+
+    assert (done["result"]["counts"]["created"], parents()) == (1, [PLANS[0]])
+    both = reorganize(api, node(TASK, "task", {"kind": "plan", "id": PLANS[0], "title": "Any"}))
+    assert "Ignored nodes/0/connections/0/title, for nodes/0/connections/0/id was sent too." in both["meta"]["warnings"]
+
+
+def test_a_title_of_several_rows_is_refused_with_their_ids(api: Api, db: None) -> None:
+    Plan.objects.filter(pk=PLANS[1]).update(name="Launch")
+    Plan.objects.filter(pk=PLANS[2]).update(name="launch ")
+
+    error = refused(
+        api.post(
+            "exec",
+            {
+                "op": "onto.project.graph.reorganize",
+                "args": args(node(TASK, "task", {"kind": "plan", "title": "LAUNCH"})),
+            },
+        ),
+        400,
+        "invalid_args",
+    )
+
+    [told] = error["details"]["field_errors"]
+    assert (told["path"], told["code"]) == ("/nodes/0/connections/0/title", "ambiguous_title")
+    assert {each["id"] for each in told["expected"]} == set(PLANS[1:])
+    assert parents() == []
+
+
 @pytest.mark.parametrize("both", [False, True])
 def test_a_dry_run_of_the_whole_call_keeps_nothing_either(api: Api, db: None, both: bool) -> None:
     answer = api.exec(
@@ -83,6 +115,13 @@ def test_a_dry_run_of_the_whole_call_keeps_nothing_either(api: Api, db: None, bo
         ([], "/nodes", "minItems", "at least 1"),
         ([node(), node()], "/nodes/1/id", "duplicate", "list each row once"),
         ([node(TASK, "task", {"kind": "plan", "id": "x"})], "/nodes/0/connections/0/id", "format", "UUID"),
+        ([node(TASK, "task", {"kind": "plan"})], "/nodes/0/connections/0/id", "required", "send the title of the row"),
+        (
+            [node(TASK, "task", {"kind": "plan", "title": "No such"})],
+            "/nodes/0/connections/0/title",
+            "no_such_title",
+            "of no plan in this project",
+        ),
         ([node(id_of("task", 21))], "/nodes/0/id", "not_found", "No task of this project"),
     ],
 )

@@ -7,7 +7,7 @@ from workspace.errors import invalid
 from workspace.handlers import writes
 from workspace.kinds import PROJECT
 from workspace.models import Edge, Project
-from workspace.services import access, edges, graph, rewiring
+from workspace.services import access, edges, graph, placement, rewiring
 from workspace.services.rewiring import Plan
 
 MOST_CHANGES = 200  # of a sort that an answer lists
@@ -46,7 +46,10 @@ def reorganize(request: Request) -> Outcome:
     """
     args, options = request.args, request.args.get("options") or {}
     project = access.changeable_project(subject=request.subject, id=args["project_id"])
-    asked = rewiring.read(args["nodes"], options, project_id=project.pk)
+    titled = placement.by_title(rewiring.connections(args["nodes"]), project_id=project.pk, subject=request.subject)
+    if titled.errors:
+        raise invalid(titled.errors)
+    asked = rewiring.read(args["nodes"], options, project_id=project.pk, named=titled)
     if asked.errors:
         raise invalid(asked.errors)
     rows = access.named_rows(asked.named, subject=request.subject, project_id=project.pk)

@@ -6,7 +6,7 @@ holds the row; a row has one parent unless several are asked for, and what else 
 two kinds suggest.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -59,6 +59,15 @@ class Wish:
 
 
 @dataclass(slots=True)
+class ByTitle:
+    """The ids of rows that a call names by title, by the argument that does; what is wrong, and what was not read."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    errors: list[FieldError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Placement:
     """The wishes of a call as they can be met, what is wrong with it, and a sentence for each that was changed."""
 
@@ -73,17 +82,33 @@ def find(sent: Mapping[str, Any], *, kind: Kind, project_id: UUID, subject: str)
 
     Costs a query for each kind that is named by title.
     """
-    named = {argument: item for argument, item in _items(sent) if "id" not in item}
-    found = _by_title(named, project_id=project_id, subject=subject)
-    if errors := [each for each in found.values() if isinstance(each, FieldError)]:
-        return Placement(errors=errors)
-    place = read(sent, kind=kind, ids={argument: str(id) for argument, id in found.items()})
-    place.warnings += [
-        f"Ignored {argument}/title, for {argument}/id was sent too."
-        for argument, item in _items(sent)
-        if "title" in item and argument not in named
-    ]
+    named = by_title(_items(sent), project_id=project_id, subject=subject)
+    if named.errors:
+        return Placement(errors=named.errors)
+    place = read(sent, kind=kind, ids=named.ids)
+    place.warnings += named.warnings
     return place
+
+
+def by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id: UUID, subject: str) -> ByTitle:
+    """Return the ids of the items of a call, each with its path in the args, that name their row by its title.
+
+    Costs a query for each kind that is named so.
+    """
+    named, found = [], ByTitle()
+    for argument, item in items:
+        if "id" not in item and "title" not in item:
+            found.errors.append(_nameless(argument))
+        elif "id" not in item:
+            named.append(Titled(item["kind"], item["title"], f"{argument}/title", f"{argument}/id"))
+        elif "title" in item:
+            found.warnings.append(f"Ignored {argument}/title, for {argument}/id was sent too.")
+    for titled, id in zip(named, titles.ids(named, subject=subject, project_id=project_id), strict=True):
+        if isinstance(id, FieldError):
+            found.errors.append(id)
+        else:
+            found.ids[titled.argument.removesuffix("/title")] = str(id)
+    return found
 
 
 def read(sent: Mapping[str, Any], *, kind: Kind, ids: Mapping[str, str] | None = None) -> Placement:
@@ -238,19 +263,6 @@ def _items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in ("parents", "connections"):
         for index, item in enumerate(sent.get(name) or []):
             yield f"{name}/{index}", item
-
-
-def _by_title(
-    items: Mapping[str, Mapping[str, Any]], *, project_id: UUID, subject: str
-) -> dict[str, UUID | FieldError]:
-    """Return, for what is named without an id, the id of the row with its title, or what is wrong with it."""
-    titled = [
-        Titled(item["kind"], item["title"], f"{argument}/title", f"{argument}/id")
-        for argument, item in items.items()
-        if "title" in item
-    ]
-    found = iter(titles.ids(titled, subject=subject, project_id=project_id))
-    return {argument: next(found) if "title" in item else _nameless(argument) for argument, item in items.items()}
 
 
 def _nameless(argument: str) -> FieldError:

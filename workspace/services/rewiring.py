@@ -6,7 +6,7 @@ sent the call: the hash of a plan tells whether it is still the one.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +24,7 @@ from workspace.relations import HOLDS, PARENTS, Rel
 from workspace.services import edges, placement
 from workspace.services.access import Named
 from workspace.services.edges import Ends
-from workspace.services.placement import Placement, Wish
+from workspace.services.placement import ByTitle, Placement, Wish
 
 # The relations that kinds suggest: who links rows without a word makes these, and a new word may replace them.
 SUGGESTED = (Rel.SUPPORTS_GOAL, Rel.TARGETS_MILESTONE, Rel.REFERENCES, Rel.DEPENDS_ON)
@@ -93,9 +93,18 @@ class Plan:
         return not (self.created or self.deleted or self.updated)
 
 
-def read(sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID) -> Asked:
-    """Return what a call asks for. Pure: no row is looked for."""
-    asked = Asked()
+def connections(sent: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the connections of all nodes, each with its path in the args."""
+    for index, node in enumerate(sent):
+        for number, connection in enumerate(node["connections"]):
+            yield f"nodes/{index}/connections/{number}", connection
+
+
+def read(
+    sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID, named: ByTitle | None = None
+) -> Asked:
+    """Return what a call asks for. Pure: no row is looked for; those of `named` have been."""
+    ids, asked = named.ids if named else {}, Asked(warnings=list(named.warnings) if named else [])
     for index, each in enumerate(sent):
         id, kind, argument = UUID(each["id"]), EdgeKind(each["kind"]), f"nodes/{index}"
         if id in asked.nodes:
@@ -104,9 +113,10 @@ def read(sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, proje
             continue
         asked.nodes[id] = _node(kind, argument, dict(options) | dict(each))
         asked.named.append(Named(kind, id, f"{argument}/id"))
-    for index, each in enumerate(sent):
-        for number, connection in enumerate(each["connections"]):
-            _connect(asked, UUID(each["id"]), connection, f"nodes/{index}/connections/{number}", project_id=project_id)
+    nodes = [UUID(each["id"]) for each in sent for _ in each["connections"]]
+    for id, (argument, connection) in zip(nodes, connections(sent), strict=True):
+        given = {**connection, "id": ids.get(argument) or connection["id"]}
+        _connect(asked, id, given, argument, project_id=project_id)
     return asked
 
 
