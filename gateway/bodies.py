@@ -13,15 +13,28 @@ from registry import schemas
 HELP: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "path": {"type": "string"},
-        "query": {"type": "string", "minLength": 1, "maxLength": 1000},
-        "arg": {"type": "string", "minLength": 1},
-        "format": {"enum": ["short", "full"]},
-        "include_examples": {"type": "boolean"},
-        "include_schemas": {"type": "boolean"},
-        "max_tokens": {"type": "integer", "minimum": 1},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 200},
-        "cursor": {"type": "string", "minLength": 1, "maxLength": 400},
+        "path": {"type": "string", "description": 'Group or op, such as "onto.task" or "onto.task.update"'},
+        "query": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 1000,
+            "description": 'Words instead of a path, such as "reschedule a task"',
+        },
+        "arg": {"type": "string", "minLength": 1, "description": "One argument of the op at path, told whole"},
+        "format": {
+            "type": "string",
+            "enum": ["short", "full"],
+            "description": "short (default): an op's args; full: also its usage, policy and examples",
+        },
+        "include_examples": {"type": "boolean", "description": "Examples in short too, or none in full"},
+        "include_schemas": {"type": "boolean", "description": "The JSON Schema of the args too (full only)"},
+        "max_tokens": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Leave out what does not fit, the least useful first",
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "Items of a group or search at most"},
+        "cursor": {"type": "string", "minLength": 1, "maxLength": 400, "description": "next_cursor of the page before"},
     },
     "additionalProperties": False,
 }
@@ -29,14 +42,14 @@ HELP: dict[str, Any] = {
 EXEC: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "op": {"type": "string", "minLength": 1},
-        "args": {"type": "object"},
+        "op": {"type": "string", "minLength": 1, "description": 'Path of the op, such as "onto.task.list"'},
+        "args": {"type": "object", "description": "Its arguments, as its help names them"},
         "idempotency_key": {
             "type": "string",
             "pattern": r"^[\x21-\x7e]{1,255}$",
-            "description": "1 to 255 visible ASCII characters",
+            "description": "1 to 255 visible ASCII characters; a write sent again with its key takes effect once",
         },
-        "dry_run": {"type": "boolean"},
+        "dry_run": {"type": "boolean", "description": "Tell what a write would do, and keep nothing"},
     },
     "required": ["op"],
     "additionalProperties": False,

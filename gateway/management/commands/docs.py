@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
 from analytics.models import OperationEvent
-from gateway import errors
+from gateway import context_cost, errors
+from registry import loader
 from workspace import diagrams
 
 MADE = "<!-- Made by manage.py docs from {source}. -->"
@@ -41,6 +42,9 @@ def _pages(root: Path) -> dict[Path, str]:
     return {
         readme: _filled(readme.read_text(), settings=_settings(root)),
         workspace: _filled(workspace.read_text(), entities=diagrams.entities(), edges=diagrams.edges()),
+        root / "docs/context-cost.md": context_cost.page(
+            loader.read(), MADE.format(source="gateway/context_cost.py and the shipped catalog")
+        ),
         root / "docs/reference/errors.md": _errors(root),
         root / "docs/reference/events.md": _events(),
     }
