@@ -24,7 +24,7 @@ class Goal:
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
 
-# Ratios and milliseconds of one run on one machine; issue 2, Speed.
+# Ratios and milliseconds of one run on one machine.
 GOALS = {
     "help.cached.ratio": Goal("≥", 0.9),
     "exec.read.ratio": Goal("≥", 0.45),
@@ -33,6 +33,9 @@ GOALS = {
     "scale.exec.ratio": Goal("≤", 1.2),
     "memory.worker.mb": Goal("<", 200),
     "idempotency.ms": Goal("<", 1),
+    "publish.10k.s": Goal("<", 10),
+    "load.10k.s": Goal("<", 3),
+    "search.10k.p95_ms": Goal("<", 20),
 }
 
 

@@ -22,8 +22,13 @@ ROUNDS = 9
 RATE_SECONDS = 0.6  # short rounds, and many: what else runs on the machine then meets both sides alike
 RATE_ROUNDS = 21
 SMALL, USUAL, LARGE = 100, 1_000, 10_000  # ops in a catalog
+NAMES = {SMALL: "100", USUAL: "1k", LARGE: "10k"}  # of the sizes, in the names of figures
 SAMPLE = 100  # ops, spread over a catalog, that a round walks through
 PAIRS = 300  # keyed and unkeyed writes a round
+OF_SIZE = (
+    *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
+    "memory.{}.mb",
+)
 
 BARE_GET = "bare DRF GET of the same bytes, CommonMiddleware alone, concurrency 16"
 BARE_POST = "bare DRF POST, CommonMiddleware alone, concurrency 16"
@@ -89,21 +94,12 @@ def scale(lab: Lab) -> list[Figure]:
             pairs = [[_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
             against = f"p50 over HTTP with {LARGE:,} ops over that with {SMALL}, concurrency 1"
             found.append(figures.median(name, [much / little for much, little in pairs], "ratio", against))
-        found.append(_search(large, many.address))
     return found
 
 
-def publishing(lab: Lab) -> list[Figure]:
-    """How long it takes to publish a draft and to load a release into memory."""
-    found = []
-    for number in (USUAL, LARGE):
-        prepared = lab.sqlite(number)
-        told = f"{number:,} ops, once, on SQLite"
-        found += [
-            Figure(f"publish.{number}.s", round(prepared.publish_s, 2), "s", f"checks, token counts; {told}"),
-            Figure(f"load.{number}.s", round(prepared.load_s, 2), "s", f"hash, catalog; {told}"),
-        ]
-    return found
+def sizes(lab: Lab) -> list[Figure]:
+    """Catalogs of each size: publishing, loading, what a call and a search take, and the memory of a worker then."""
+    return [figure for number in NAMES for figure in _of_size(lab, lab.sqlite(number), number)]
 
 
 def worker_memory(lab: Lab) -> list[Figure]:
@@ -153,10 +149,10 @@ MEASURES = (
     Measure(("exec.orm.ratio", "exec.orm.requests_per_s"), exec_read_by_orm),
     Measure(("exec.postgres.ratio", "exec.postgres.requests_per_s"), exec_read_on_postgres),
     Measure(("exec.overhead.ms",), overhead),
-    Measure(("scale.help.ratio", "scale.exec.ratio", "search.p95.ms"), scale),
+    Measure(("scale.help.ratio", "scale.exec.ratio"), scale),
     Measure(("memory.worker.mb",), worker_memory),
     Measure(("idempotency.ms",), idempotency),
-    Measure(tuple(f"{step}.{number}.s" for number in (USUAL, LARGE) for step in ("publish", "load")), publishing),
+    Measure(tuple(figure.format(name) for name in NAMES.values() for figure in OF_SIZE), sizes),
 )
 
 
@@ -201,12 +197,26 @@ def _overhead(address: Address, sent: Sequence[bytes]) -> float:
     return middle(float(total) - float(handler) for total, handler in timings)
 
 
-def _search(prepared: Prepared, address: Address) -> Figure:
-    sent = [prepared.help(query=f"{op['action']} {op['entity'].replace('_', ' ')}") for op in _spread(LARGE, SAMPLE)]
-    load.drive(address, sent, connections=CONNECTIONS)
-    found = load.drive(address, chain.from_iterable([sent] * 5))
-    against = f"{LARGE:,} ops, {5 * SAMPLE} searches of three words over HTTP, concurrency 1"
-    return Figure("search.p95.ms", round(percentile(found.latencies, 95), 2), "ms", against)
+def _of_size(lab: Lab, prepared: Prepared, number: int) -> Iterator[Figure]:
+    name, told = NAMES[number], f"{number:,} ops, SQLite"
+    yield Figure(f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks, token counts, once; {told}")
+    yield Figure(f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog, search index, once; {told}")
+    with lab.gateway(prepared) as gateway:
+        for call, asked in (("help", _helps), ("exec", _execs)):
+            sent = asked(prepared, number)
+            _warm(gateway.address, sent)
+            rounds = [_p50(gateway.address, sent, 0.3) for _ in range(3)]
+            yield figures.median(f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {told}")
+        sent = [
+            prepared.help(query=f"{op['action']} {op['entity'].replace('_', ' ')}") for op in _spread(number, SAMPLE)
+        ]
+        load.drive(gateway.address, sent, connections=CONNECTIONS)
+        found = load.drive(gateway.address, chain.from_iterable([sent] * 5))
+        against = f"{5 * SAMPLE} searches of three words over HTTP, concurrency 1; {told}"
+        yield Figure(f"search.{name}.p95_ms", round(percentile(found.latencies, 95), 2), "ms", against)
+        if memory.is_told():
+            value = round(memory.largest_child_mb(gateway.pid), 1)
+            yield Figure(f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {told}")
 
 
 def _key_cost(address: Address, prepared: Prepared, name: str) -> float:
