@@ -14,6 +14,7 @@ class OperationEvent(models.Model):
 
     class Source(models.TextChoices):
         API = "api", "API"
+        BATCH = "batch", "batch"
 
     time = models.DateTimeField()
     type = models.CharField(max_length=10, choices=Type)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import django_stubs_ext
 import environ
@@ -142,7 +143,7 @@ else:
             # itself, ever more seldom; after that the next call makes it try at once.
             "pool": {
                 "min_size": 1,
-                "max_size": number("GATEWAY_DB_POOL_SIZE", default=8, least=1),
+                "max_size": number("GATEWAY_DB_POOL_SIZE", default=16, least=1),
                 "timeout": 2,
                 "reconnect_timeout": 4,
             },
@@ -192,6 +193,7 @@ LOGGING = {
                 secret("GATEWAY_KEY_PEPPER"),
                 DATABASES["default"].get("PASSWORD", ""),
                 env.str("WEB_SEARCH_KEY", default=""),
+                urlsplit(env.str("CELERY_BROKER_URL", default="")).password or "",
             ],
         }
     },
@@ -200,6 +202,8 @@ LOGGING = {
     "loggers": {
         "django.request": {"level": "ERROR"},  # every 4xx is an envelope and an event, not a log line
         "httpx2": {"level": "WARNING"},  # at INFO it writes addresses, and what stands in their queries
+        "celery.app.trace": {"level": "WARNING"},  # at INFO two lines a message
+        "celery.worker.strategy": {"level": "WARNING"},
         "httpcore2": {"level": "INFO"},  # at DEBUG it writes answers' headers, cookies included
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
@@ -217,6 +221,22 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
+
+# Batches. Without a broker of its own each web process has one in memory and a worker in threads (config/celery.py).
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "memory://localhost/"
+EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
+CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.005} if EMBEDDED_BROKER else {}
+CELERY_BROKER_CONNECTION_TIMEOUT = 2
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "gateway"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_POOL = "threads"
+CELERY_WORKER_CONCURRENCY = number("GATEWAY_BATCH_THREADS", default=8, least=1)
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_IMPORTS = ["gateway.tasks"]
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Tool Gateway",
@@ -242,6 +262,11 @@ GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
 GATEWAY_BODY_MAX_BYTES = number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's own limit, for the admin's forms
 GATEWAY_IDEMPOTENCY_HOURS = number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1)
+
+# Batches: seconds until one is answered, and until one in the background begins nothing any more; hours of its results.
+GATEWAY_BATCH_SECONDS = number("GATEWAY_BATCH_SECONDS", default=25, least=1)
+GATEWAY_BATCH_BACKGROUND_SECONDS = number("GATEWAY_BATCH_BACKGROUND_SECONDS", default=3600, least=1)
+GATEWAY_BATCH_HOURS = number("GATEWAY_BATCH_HOURS", default=24, least=1)
 
 # Where outgoing HTTP may go though it is not public, and the ports of public hosts (core/http/addresses.py).
 GATEWAY_OUTGOING_ALLOW = networks("GATEWAY_OUTGOING_ALLOW")
@@ -269,6 +294,7 @@ GATEWAY_FOLLOWS = [
     "registry.catalogs.follow",
     "registry.connections.follow",
     "gateway.keys.follow",
+    "gateway.batches.sweep.follow",
     "gateway.metrics.follow",
     "gateway.jobs.follow",
 ]
@@ -276,6 +302,7 @@ GATEWAY_FOLLOWS = [
 # Periodic jobs and the time between two runs; of all processes one runs each (gateway/jobs.py).
 GATEWAY_JOBS = {
     "gateway.cleanup.idempotency_records": timedelta(minutes=5),
+    "gateway.cleanup.batches": timedelta(minutes=5),
     "gateway.cleanup.sessions": timedelta(hours=1),
 }
 

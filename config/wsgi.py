@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.core.wsgi import get_wsgi_application
 
+from config import celery
 from core import faults, follower
 
 # Read when prometheus_client is first imported, which is below.
@@ -15,3 +16,4 @@ METRICS.mkdir(mode=0o700, parents=True, exist_ok=True)
 threading.excepthook = faults.log_thread
 application = get_wsgi_application()
 follower.start()
+celery.start_embedded()

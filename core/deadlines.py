@@ -24,6 +24,10 @@ class Deadline:
         """Return the deadline that many milliseconds from now."""
         return cls(time.monotonic() + milliseconds / 1000)
 
+    def or_earlier(self, other: "Deadline | None") -> "Deadline":
+        """Return the earlier of two deadlines, this one where there is no other."""
+        return self if other is None or self.at <= other.at else other
+
     def left_ms(self) -> int:
         """Return the milliseconds left, at least 1; raises DeadlineExceeded when there are none."""
         left = self.at - time.monotonic()

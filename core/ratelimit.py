@@ -36,3 +36,9 @@ class Buckets:
                 self._full_at = {kept: at for kept, at in self._full_at.items() if at > now}
             self._full_at[key] = full_at
         return Taken(allowed=True, remaining=int((1 + ROUNDING - (full_at - now)) * rate), retry_after=0.0)
+
+    def charge(self, key: Any, rate: int, count: int) -> None:
+        """Take out what was used already: the next request waits until the bucket has regained it."""
+        with self._lock:
+            now = time.monotonic()
+            self._full_at[key] = max(self._full_at.get(key, now), now) + count / rate

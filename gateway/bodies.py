@@ -1,4 +1,4 @@
-"""What the bodies of help and exec may hold: the same schemas that describe the gateway tools to a model."""
+"""What the bodies of help, exec and batch may hold: the same schemas that describe the gateway tools to a model."""
 
 from functools import cache
 from typing import Any, cast
@@ -56,6 +56,56 @@ EXEC: dict[str, Any] = {
 }
 
 
+_DEPENDS_ON = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0},
+    "maxItems": 50,
+    "uniqueItems": True,
+    "description": "Indexes of earlier entries that must have succeeded",
+}
+
+# One entry of a batch, by its type.
+ENTRIES: dict[str, dict[str, Any]] = {
+    "help": {
+        **HELP,
+        "properties": {"type": {"const": "help"}, **HELP["properties"], "depends_on": _DEPENDS_ON},
+        "required": ["type"],
+    },
+    "exec": {
+        **EXEC,
+        "properties": {"type": {"const": "exec"}, **EXEC["properties"], "depends_on": _DEPENDS_ON},
+        "required": ["type", "op"],
+    },
+}
+
+# Of an entry only what any type has: what its own type asks for is told without the other type's rules.
+BATCH: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "ops": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 50,
+            "description": "The calls, each with its type",
+            "items": {
+                "type": "object",
+                "required": ["type"],
+                "properties": {"type": {"type": "string", "enum": ["help", "exec"]}},
+            },
+        },
+        "mode": {
+            "type": "string",
+            "enum": ["sequential", "parallel"],
+            "description": "sequential (default): one after another; parallel: at once, where none needs another",
+        },
+        "stop_on_error": {"type": "boolean", "description": "Skip what has not begun once one has failed"},
+        "idempotency_key": EXEC["properties"]["idempotency_key"],
+    },
+    "required": ["ops"],
+    "additionalProperties": False,
+}
+
+
 @cache
 def help_validator() -> schemas.Validator:
     """Return the compiled validator of a help body."""
@@ -69,9 +119,34 @@ def exec_validator() -> schemas.Validator:
 
 
 @cache
+def batch_validator() -> schemas.Validator:
+    """Return the compiled validator of a batch body, but for what its entries hold."""
+    return schemas.Validator(BATCH)
+
+
+@cache
+def entry_validator(type: str) -> schemas.Validator:
+    """Return the compiled validator of a batch's entry of one type."""
+    return schemas.Validator(ENTRIES[type])
+
+
+@cache
 def key_pattern() -> schemas.Validator:
     """Return the validator of an idempotency key by itself, as a header holds it."""
     return schemas.Validator(EXEC["properties"]["idempotency_key"])
+
+
+def idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
+    """Return the key that body or header name. Raises Invalid for a malformed header, and where the two differ."""
+    if in_header is not None and not key_pattern().is_valid(in_header):
+        raise Invalid("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
+    if in_body is not None and in_header is not None and in_body != in_header:
+        raise Invalid(
+            "Idempotency-Key and idempotency_key differ. Send one of them.",
+            reason="idempotency_key_mismatch",
+            field_errors=[FieldError("/idempotency_key", "mismatch", "Send the same key as in the header, or none.")],
+        )
+    return in_body if in_body is not None else in_header
 
 
 def check_size(request: HttpRequest) -> None:

@@ -1,10 +1,12 @@
 """One exec on its way, and the ways in which it can be answered and recorded."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from analytics.models import OperationEvent
+from core.deadlines import Deadline
 from gateway import envelopes, idempotency, recording
 from gateway.callers import Caller
 from gateway.envelopes import Answer, Trace
@@ -13,6 +15,10 @@ from gateway.executors.base import Outcome, Work
 from registry import help
 from registry.catalogs import Catalog, CatalogOp, View
 from registry.models import ROOT
+
+
+class Superseded(Exception):
+    """Whoever waits for this answer has it from another run: what this one did is to be undone and forgotten."""
 
 
 @dataclass
@@ -27,6 +33,9 @@ class Call:
     key: str | None = None
     dry_run: bool = False
     op: CatalogOp | None = None
+    until: Deadline | None = None  # beside the op's own deadline
+    settle: Callable[[Answer], None] | None = None  # hands the answer over, in the transaction of a write
+    is_settled: bool = False
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 

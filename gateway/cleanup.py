@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 
-from gateway.models import IdempotencyRecord
+from gateway.models import Batch, IdempotencyRecord
 
 log = logging.getLogger(__name__)
 
@@ -17,6 +17,11 @@ BATCH = 1_000  # rows; some tens of milliseconds
 def idempotency_records(at: datetime) -> bool:
     """Delete records past their time. Returns whether more may be left."""
     return _delete(IdempotencyRecord.objects.filter(expires_at__lte=at), oldest="expires_at")
+
+
+def batches(at: datetime) -> bool:
+    """Delete batches past their time, with their results. Returns whether more may be left."""
+    return _delete(Batch.objects.filter(expires_at__lte=at), oldest="expires_at")
 
 
 def sessions(at: datetime) -> bool:

@@ -15,17 +15,18 @@ from gateway.errors import FieldError, Invalid, Missing
 from gateway.normalise import whole_numbers
 from gateway.validation import field_errors
 from registry import catalogs, help
+from registry.catalogs import Catalog
 from registry.help import HelpAnswer, HelpQuery
 
 _BOOLEANS = {"true": True, "false": False}
 
 
-def ask(*, body: dict[str, Any], caller: Caller, trace: Trace) -> HelpAnswer:
-    """Return the answer to a help body, and record the event.
+def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
+    """Return the answer to a help body, and record the event. An entry of a batch brings the catalog of its release.
 
     Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
     """
-    catalog = catalogs.live()
+    catalog = catalog or catalogs.live()
     trace.release = catalog.version
     logs.release.set(catalog.version)
     query = _query(body)

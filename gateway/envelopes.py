@@ -19,6 +19,7 @@ class Trace:
     started: float = field(default_factory=time.perf_counter)
     at: datetime = field(default_factory=timezone.now)
     handler_ms: float = 0.0
+    source: str = "api"  # the door, for the operation event
     release: str = ""  # the version that decided the answer, where one did
     told: metrics.Told | None = None  # how the call ended, for its metrics; None for what is no call
 

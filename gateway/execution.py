@@ -4,6 +4,7 @@ Every step either passes the call on or raises; `execute` alone turns what is ra
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -14,7 +15,7 @@ from core import faults, logs, strictjson
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway import bodies, calls, confirmation, database, idempotency, normalise, policies, repair, standins, writes
 from gateway.callers import Caller
-from gateway.calls import Call
+from gateway.calls import Call, Superseded
 from gateway.envelopes import Answer, Trace
 from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing
 from gateway.executors import executor_for
@@ -29,12 +30,29 @@ log = logging.getLogger(__name__)
 SCHEMA_CHARACTERS = 1_500  # up to this size a validation error carries the schema and saves a round of help
 
 
-def execute(*, body: dict[str, Any], caller: Caller, trace: Trace) -> Answer:
-    """Run one op and return its envelope. Raises catalogs.NothingLive; every other failure is an answer."""
-    call = Call(caller=caller, trace=trace, catalog=catalogs.live())
+def execute(
+    *,
+    body: dict[str, Any],
+    caller: Caller,
+    trace: Trace,
+    catalog: Catalog | None = None,
+    until: Deadline | None = None,
+    key: str | None = None,
+    settle: Callable[[Answer], None] | None = None,
+) -> Answer:
+    """Run one op and return its envelope. Raises catalogs.NothingLive; every other failure is an answer.
+
+    An entry of a batch brings the catalog of its release, a deadline beside that of its op, the idempotency key that it
+    has where neither body nor header has one, and `settle`, which stores its answer: with a write in one transaction.
+    What `settle` raises as calls.Superseded undoes the write and is raised.
+    """
+    call = Call(caller=caller, trace=trace, catalog=catalog or catalogs.live(), until=until, key=key, settle=settle)
     logs.release.set(call.catalog.version)
     trace.release = call.catalog.version
-    return _answered(call, body)
+    answer = _answered(call, body)
+    if call.settle and not call.is_settled:
+        call.settle(answer)
+    return answer
 
 
 def _answered(call: Call, body: dict[str, Any]) -> Answer:
@@ -43,6 +61,8 @@ def _answered(call: Call, body: dict[str, Any]) -> Answer:
         return _replayed(call) or _run(call)
     except GatewayError as error:
         return _refused(call, error)
+    except Superseded:
+        raise
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
         return _refused(call, database.meaning(error, keyed=call.keyed is not None))
     except Exception as error:
@@ -58,8 +78,9 @@ def _read(call: Call, body: dict[str, Any]) -> None:
     _check_body(call, body)
     call.args = body.get("args", {})
     call.dry_run = body.get("dry_run", False)
-    call.key = _idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
-    if call.key is not None and call.op is not None and not call.op.is_write:
+    sent = bodies.idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
+    call.key = call.key if sent is None else sent
+    if sent is not None and call.op is not None and not call.op.is_write:
         call.warnings.append("Ignored the idempotency key: a read needs none.")
 
 
@@ -74,18 +95,6 @@ def _check_body(call: Call, body: dict[str, Any]) -> None:
             field_errors=errors,
             retry_with=_meant(call.op, body) if call.op else None,
         )
-
-
-def _idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
-    if in_header is not None and not bodies.key_pattern().is_valid(in_header):
-        raise Invalid("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
-    if in_body is not None and in_header is not None and in_body != in_header:
-        raise Invalid(
-            "Idempotency-Key and idempotency_key differ. Send one of them.",
-            reason="idempotency_key_mismatch",
-            field_errors=[FieldError("/idempotency_key", "mismatch", "Send the same key as in the header, or none.")],
-        )
-    return in_body if in_body is not None else in_header
 
 
 def _meant(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
@@ -137,7 +146,7 @@ def _run(call: Call) -> Answer:
         args=args,
         subject=call.caller.subject,
         at=call.trace.at,
-        deadline=Deadline.after(milliseconds=op.timeout_ms),
+        deadline=Deadline.after(milliseconds=op.timeout_ms).or_earlier(call.until),
     )
     executor = executor_for(op)
     if op.is_write:

@@ -1,7 +1,8 @@
-"""Who may call, and what was answered under an idempotency key."""
+"""Who may call, what was answered under an idempotency key, and batches."""
 
 import re
 from fnmatch import fnmatchcase
+from uuid import uuid4
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
@@ -119,6 +120,7 @@ class IdempotencyRecord(models.Model):
     class State(models.TextChoices):
         CLAIMED = "claimed", "claimed"
         DONE = "done", "done"
+        UNKNOWN = "unknown", "unknown"
 
     client = models.ForeignKey(Client, on_delete=models.CASCADE)
     subject = models.CharField(max_length=200, blank=True)
@@ -131,19 +133,109 @@ class IdempotencyRecord(models.Model):
     trace_id = models.CharField(max_length=40)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)  # serves the clean-up of expired records
+    doubtful_at = models.DateTimeField(
+        null=True, blank=True, help_text="A claim that is committed before its write: when its end must have come."
+    )
 
     class Meta:
         constraints = [
             # One effect a key, whatever runs at the same time. Also serves the lookup.
             models.UniqueConstraint(fields=["client", "subject", "key"], name="idempotency_key_once"),
             # A finished record without an answer could not be replayed.
-            models.CheckConstraint(
-                condition=Q(state="claimed") | (Q(state="done") & ~Q(answer="")), name="idempotency_done_has_answer"
-            ),
+            models.CheckConstraint(condition=~Q(state="done") | ~Q(answer=""), name="idempotency_done_has_answer"),
         ]
 
     def __str__(self) -> str:
         return f"{self.key} ({self.state})"
+
+
+class Batch(models.Model):
+    """Several calls sent at once: whose they are, how they run, and until when."""
+
+    class Mode(models.TextChoices):
+        SEQUENTIAL = "sequential", "sequential"
+        PARALLEL = "parallel", "parallel"
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    client = models.ForeignKey(Client, on_delete=models.CASCADE)
+    api_key = models.ForeignKey(ApiKey, null=True, on_delete=models.SET_NULL)
+    subject = models.CharField(max_length=200, blank=True)
+    caller = models.JSONField(default=dict, help_text="What else the headers said: session, turn, context.")
+    release = models.CharField(max_length=64, help_text="The release under which all its entries run.")
+    mode = models.CharField(max_length=10, choices=Mode)
+    stop_on_error = models.BooleanField(default=False)
+    key = models.CharField(max_length=255, blank=True, help_text="Its idempotency key.")
+    fingerprint = models.CharField(max_length=64, blank=True, help_text="SHA-256 of the canonical JSON of its body.")
+    trace_id = models.CharField(max_length=40)
+    created_at = models.DateTimeField()
+    runs_until = models.DateTimeField(help_text="What has not begun by then is cancelled.")
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(help_text="When workers were last told of it.")
+    expires_at = models.DateTimeField(db_index=True)  # serves the clean-up
+
+    class Meta:
+        verbose_name_plural = "batches"
+        ordering = ["-created_at"]
+        constraints = [
+            # One batch a key, whatever runs at the same time. Also serves the lookup.
+            models.UniqueConstraint(fields=["client", "subject", "key"], condition=~Q(key=""), name="batch_key_once"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class BatchEntry(models.Model):
+    """One call of a batch: waiting, held by one runner, or answered."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", "pending"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+
+    class Outcome(models.TextChoices):
+        SUCCEEDED = "succeeded", "succeeded"
+        FAILED = "failed", "failed"
+        SKIPPED = "skipped", "skipped"
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="entries")
+    index = models.PositiveSmallIntegerField()
+    type = models.CharField(max_length=10, help_text="help or exec.")
+    name = models.CharField(max_length=200, blank=True, help_text="Its op or path, as sent.")
+    body = models.JSONField(help_text="The call as sent.")
+    needs = models.JSONField(default=list, help_text="The indexes of the entries that it depends on.")
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    outcome = models.CharField(max_length=10, choices=Outcome, blank=True)
+    runner = models.CharField(max_length=32, blank=True, help_text="Who holds it.")
+    held_until = models.DateTimeField(null=True, blank=True, help_text="Renewed while its runner lives.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    answer = models.TextField(blank=True, help_text="Its envelope.")
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "batch entries"
+        ordering = ["batch", "index"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "index"], name="batch_entry_once"),
+            # What is done tells how it ended, and nothing else does.
+            models.CheckConstraint(
+                condition=(Q(state="done") & ~Q(outcome="") & ~Q(answer=""))
+                | (~Q(state="done") & Q(outcome="", answer="")),
+                name="batch_entry_done_is_answered",
+            ),
+            # Nobody can take over from a runner without a time.
+            models.CheckConstraint(
+                condition=~Q(state="running") | (~Q(runner="") & Q(held_until__isnull=False)),
+                name="batch_entry_running_is_held",
+            ),
+        ]
+        indexes = [
+            # The sweep: what is not done, which is little of all that is kept.
+            models.Index(fields=["state", "held_until"], name="batch_entry_open", condition=~Q(state="done")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.batch_id}[{self.index}]"
 
 
 class PeriodicJob(models.Model):

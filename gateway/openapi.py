@@ -43,10 +43,22 @@ _POLICY = _object({}, {"do": TEXTS, "dont": TEXTS, "edge_cases": TEXTS})
 _ARGUMENT = {"name": TEXT, "type": TEXT, "required": {"type": "boolean"}}
 _OP = {"path": TEXT, "type": {"const": "op"}, "kind": {"enum": ["read", "write"]}}
 
+_ENTRIES: list[dict[str, Any]] = list(bodies.ENTRIES.values())
+_BATCH: dict[str, Any] = {
+    **bodies.BATCH,
+    "properties": {
+        **bodies.BATCH["properties"],
+        "ops": {**bodies.BATCH["properties"]["ops"], "items": {"oneOf": _ENTRIES}},
+    },
+}
+_PLACE = {"index": {"type": "integer"}, "type": {"enum": ["help", "exec"]}}
+_SUMMARY = {name: {"type": "integer"} for name in ("succeeded", "failed", "skipped")}
+
 # What is named in the document, so that a client gets types with names.
 COMPONENTS: dict[str, Any] = {
     "HelpRequest": bodies.HELP,
     "ExecRequest": bodies.EXEC,
+    "BatchRequest": _BATCH,
     "HelpGroup": _object(
         {
             "path": TEXT,
@@ -137,6 +149,43 @@ COMPONENTS: dict[str, Any] = {
         }
     ),
 }
+
+COMPONENTS["BatchHelp"] = _object(
+    {**_PLACE, "path": TEXT, "ok": {"type": "boolean"}},
+    {"result": OBJECT, "error": COMPONENTS["Error"]["properties"]["error"]},
+    description="A help entry: its body, or its error.",
+)
+COMPONENTS["BatchExec"] = _object(
+    {**_PLACE, "op": {"type": ["string", "null"]}, "ok": {"type": "boolean"}, "meta": _ref("Meta")},
+    {"result": OBJECT, "error": COMPONENTS["Error"]["properties"]["error"]},
+    description="An exec entry: its envelope.",
+)
+COMPONENTS["BatchWaiting"] = _object(
+    {**_PLACE, "status": {"enum": ["pending", "running"]}},
+    {"op": TEXT, "path": TEXT},
+    description="An entry that is not done.",
+)
+_DONE = {"batch_id": {**TEXT, "format": "uuid"}, "ok": {"type": "boolean"}, "meta": _ref("Meta")}
+COMPONENTS["Batch"] = _object(
+    {
+        **_DONE,
+        "results": {"type": "array", "items": {"oneOf": [_ref("BatchHelp"), _ref("BatchExec")]}},
+        "summary": _object(_SUMMARY),
+    },
+    description="A batch whose time is over: one result an entry, in the order of the request.",
+)
+COMPONENTS["BatchStatus"] = _object(
+    {
+        **_DONE,
+        "results": {
+            "type": "array",
+            "items": {"oneOf": [_ref("BatchHelp"), _ref("BatchExec"), _ref("BatchWaiting")]},
+        },
+        "summary": _object({**_SUMMARY, "pending": {"type": "integer"}}),
+        "status": {"enum": ["pending", "running", "done", "cancelled"]},
+    },
+    description="How far a batch is.",
+)
 
 _ERROR = _ref("Error")
 _FAILURES = {
@@ -243,3 +292,38 @@ exec_by_post = documents(
     | {status: OpenApiResponse(_ERROR, description=said) for status, said in _EXEC_FAILURES.items()},
     parameters=[_KEY],
 )
+batch_by_post = documents(
+    id="batch",
+    summary="Make several calls at once",
+    takes="BatchRequest",
+    answers={
+        200: OpenApiResponse(_ref("Batch"), description="All entries are answered, or the time is over."),
+        202: OpenApiResponse(_ref("BatchStatus"), description="Taken; Location says where to look."),
+        422: OpenApiResponse(_ERROR, description=_EXEC_FAILURES[422]),
+    },
+    parameters=[
+        _KEY,
+        OpenApiParameter(
+            "Prefer",
+            OpenApiTypes.STR,
+            OpenApiParameter.HEADER,
+            description="respond-async (RFC 7240): answered at once, run in the background.",
+        ),
+    ],
+)
+_STATUS = {200: OpenApiResponse(_ref("BatchStatus"), description="As it stands.")}
+batch_status = documents(
+    id="batch_status",
+    summary="Look how far a batch is",
+    takes=None,
+    answers=_STATUS,
+    parameters=[
+        OpenApiParameter(
+            "wait",
+            {"type": "integer", "minimum": 0, "maximum": 9999},
+            OpenApiParameter.QUERY,
+            description="Seconds to hold the answer until something changes; 20 at most.",
+        )
+    ],
+)
+batch_cancel = documents(id="batch_cancel", summary="Cancel what has not begun", takes=None, answers=_STATUS)

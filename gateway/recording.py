@@ -37,6 +37,7 @@ def event(
     return events.new(
         time=trace.at,
         type=kind,
+        source=trace.source,
         latency_ms=round(trace.elapsed_ms(), 3),
         release=release,
         client=caller.key.client,

@@ -23,3 +23,8 @@ class KeyThrottle(BaseThrottle):
 
     def wait(self) -> float | None:
         return self.taken.retry_after if self.taken else None
+
+
+def charge(key: VerifiedKey, count: int) -> None:
+    """Count calls that came with one request: the key waits for them afterwards."""
+    _buckets.charge(key.prefix, key.rate, count)

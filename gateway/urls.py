@@ -1,8 +1,10 @@
 from django.urls import path
 
-from gateway.views import ExecView, HelpView
+from gateway.views import BatchStatusView, BatchView, ExecView, HelpView
 
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),
     path("exec", ExecView.as_view(), name="exec"),
+    path("batch", BatchView.as_view(), name="batch"),
+    path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
 ]

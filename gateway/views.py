@@ -1,7 +1,9 @@
 """The API's doors. Each checks the body, calls one service and answers."""
 
 import logging
+import re
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.conf import settings
@@ -10,6 +12,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import MethodNotAllowed, Throttled
 from rest_framework.request import Request
@@ -21,9 +24,10 @@ from core import faults, logs, metrics
 from core.kept import kept
 from core.ratelimit import Taken
 from gateway import bodies, callers, database, discovery, envelopes, execution, openapi, recording
+from gateway.batches import service
 from gateway.callers import Caller
 from gateway.envelopes import Trace
-from gateway.errors import Denied, Failed, GatewayError, Invalid, Missing, too_large
+from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing, too_large
 from gateway.keys import VerifiedKey
 from gateway.models import Scope
 from registry import catalogs
@@ -31,6 +35,8 @@ from registry import catalogs
 log = logging.getLogger(__name__)
 
 JSON = "application/json"
+LONGEST_WAIT = 20  # seconds that a status may be held back
+_SECONDS = re.compile(r"[0-9]{1,4}")
 
 
 class GatewayView(APIView):
@@ -130,6 +136,39 @@ class ExecView(GatewayView):
     def post(self, request: Request) -> HttpResponse:
         done = execution.execute(body=bodies.read(request._request), caller=_caller(self), trace=self.trace)
         return answer(done.envelope, done.status, done.headers)
+
+
+class BatchView(GatewayView):
+    """batch: several calls at once. Their own scopes, the entries decide."""
+
+    scope = Scope.BATCH
+
+    @openapi.batch_by_post
+    def post(self, request: Request) -> HttpResponse:
+        in_background = _prefers_background(request._request.META.get("HTTP_PREFER", ""))
+        body = bodies.read(request._request)
+        told = service.submit(body, _caller(self), self.trace, in_background=in_background)
+        replayed = {"Idempotent-Replayed": "true"} if told["meta"].get("replayed") else {}
+        if not in_background:
+            return answer(told, 200, replayed)
+        place = reverse("batch_status", kwargs={"id": told["batch_id"]})
+        return answer(told, 202, {"Location": place, "Preference-Applied": "respond-async", **replayed})
+
+
+class BatchStatusView(GatewayView):
+    """A batch that was sent before: how far it is, and cancelling what has not begun."""
+
+    http_method_names = ["get", "head", "delete"]
+    scope = Scope.BATCH
+
+    @openapi.batch_status
+    def get(self, request: Request, id: UUID) -> HttpResponse:
+        wait = _wait(request._request.META["QUERY_STRING"])
+        return answer(service.tell(id, _caller(self), self.trace, wait=wait), 200)
+
+    @openapi.batch_cancel
+    def delete(self, request: Request, id: UUID) -> HttpResponse:
+        return answer(service.cancel(id, _caller(self), self.trace), 200)
 
 
 class PublicView(GatewayView):
@@ -235,6 +274,21 @@ def _caller(view: GatewayView) -> Caller:
 def _parameters(query_string: str) -> dict[str, list[str]]:
     query = QueryDict(query_string.encode("latin-1"))  # WSGI carries bytes as latin-1 (PEP 3333)
     return {str(name): [str(value) for value in values] for name, values in query.lists()}
+
+
+def _prefers_background(header: str) -> bool:
+    """Whether a Prefer header (RFC 7240) asks not to wait for the result."""
+    return any(each.partition(";")[0].strip().lower() == "respond-async" for each in header.split(","))
+
+
+def _wait(query_string: str) -> int:
+    """Return the seconds that ?wait= asks for. Raises Invalid."""
+    parameters = _parameters(query_string)
+    values = parameters.get("wait", ["0"])
+    if set(parameters) <= {"wait"} and len(values) == 1 and _SECONDS.fullmatch(values[0]):
+        return min(int(values[0]), LONGEST_WAIT)
+    message = f"wait must be a whole number of seconds from 0 to {LONGEST_WAIT}, and the only parameter."
+    raise Invalid(message, reason="malformed_call", field_errors=[FieldError("/wait", "format", message)])
 
 
 def _matches(header: str, etag: str) -> bool:

@@ -49,7 +49,10 @@ def _written(call: Call, work: Work, executor: Executor, prepared: Any) -> Answe
             idempotency.finish(claim, status=answer.status, envelope=answer.envelope)
         else:
             orjson.dumps(answer.envelope)  # what cannot be answered must not be kept; finish has shown it otherwise
+        if call.settle:
+            call.settle(answer)
         events.record(calls.event(call, answer))
+    call.is_settled = True
     return answer
 
 

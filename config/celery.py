@@ -1,0 +1,42 @@
+"""Celery: the app that workers run (celery -A config.celery worker) and web processes send by."""
+
+import logging
+import os
+import threading
+from typing import Any
+
+from celery import Celery, signals
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("gateway")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+
+
+def start_embedded() -> None:
+    """Run a worker in threads of this process, unless the broker is one that other processes reach, too."""
+    if settings.EMBEDDED_BROKER:
+        threading.Thread(target=_run_embedded, name="batches", daemon=True).start()
+
+
+def _run_embedded() -> None:
+    from celery.worker import WorkController
+
+    logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there is nothing to connect to
+    WorkController(
+        app=app, pool_cls="threads", without_heartbeat=True, without_mingle=True, without_gossip=True
+    ).start()
+
+
+@signals.setup_logging.connect
+def _leave_logging(**_: Any) -> None:
+    """Keep Django's logging: being connected is what tells Celery to set up none of its own."""
+
+
+@signals.worker_init.connect
+def _follow(**_: Any) -> None:
+    """Follow releases and keys, and hold on to what runs here, as a web process does."""
+    from core import follower
+
+    follower.start()

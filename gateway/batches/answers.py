@@ -1,0 +1,73 @@
+"""How a batch is told: its results in the order of the request, and how many of each kind."""
+
+from typing import Any
+
+import orjson
+
+from gateway import envelopes
+from gateway.batches import running
+from gateway.envelopes import Trace
+from gateway.errors import Failed
+from gateway.models import Batch, BatchEntry
+
+State, Outcome = BatchEntry.State, BatchEntry.Outcome
+
+
+def final(batch: Batch, trace: Trace, *, warnings: list[str], replayed: bool) -> dict[str, Any]:
+    """Return the answer to whoever has waited: what still runs has failed for them, and may be followed."""
+    rows = _rows(batch)
+    overdue = Failed(
+        f"This entry still runs, longer than the batch may take. Do not send it again: batches/{batch.pk} tells how it "
+        "ended.",
+        status=504,
+        reason="timeout",
+        details={"batch_id": str(batch.pk)},
+    )
+    results = [_told(row, {} if row.answer else running.refused(row, overdue, trace)) for row in rows]
+    return _body(batch, rows, results, envelopes.meta(trace, warnings, replayed=replayed))
+
+
+def status(batch: Batch, trace: Trace, *, replayed: bool = False) -> dict[str, Any]:
+    """Return how far a batch is; an entry that is not done is told by its state alone."""
+    rows = _rows(batch)
+    results = [_told(row, {} if row.answer else {_named(row): row.name, "status": row.state}) for row in rows]
+    body = _body(batch, rows, results, envelopes.meta(trace, replayed=replayed))
+    body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
+    return {**body, "status": _status(batch, rows)}
+
+
+def _rows(batch: Batch) -> list[BatchEntry]:
+    return list(batch.entries.order_by("index").defer("body", "needs"))
+
+
+def _told(row: BatchEntry, otherwise: dict[str, Any]) -> dict[str, Any]:
+    return {"index": row.index, "type": row.type, **(orjson.loads(row.answer) if row.answer else otherwise)}
+
+
+def _named(row: BatchEntry) -> str:
+    return "path" if row.type == "help" else "op"
+
+
+def _body(
+    batch: Batch,
+    rows: list[BatchEntry],
+    results: list[dict[str, Any]],
+    meta: dict[str, Any],
+) -> dict[str, Any]:
+    skipped = sum(row.outcome == Outcome.SKIPPED for row in rows)
+    succeeded = sum(row.outcome == Outcome.SUCCEEDED for row in rows)
+    failed = sum(result.get("ok") is False for result in results) - skipped
+    return {
+        "batch_id": str(batch.pk),
+        "ok": succeeded == len(rows),
+        "results": results,
+        "summary": {"succeeded": succeeded, "failed": failed, "skipped": skipped},
+        "meta": meta,
+    }
+
+
+def _status(batch: Batch, rows: list[BatchEntry]) -> str:
+    states = {row.state for row in rows}
+    if states == {State.DONE}:
+        return "cancelled" if batch.cancelled_at else "done"
+    return "pending" if states == {State.PENDING} else "running"

@@ -1,0 +1,127 @@
+"""What a batch asks for, and what may run next: pure, without a row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway import bodies
+from gateway.batches import references
+from gateway.batches.references import Reference
+from gateway.errors import FieldError, Invalid
+from gateway.models import Batch, BatchEntry
+from gateway.validation import field_errors
+
+State, Outcome = BatchEntry.State, BatchEntry.Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One call as it was sent: its type, the op or path it names, its body, the entries it depends on."""
+
+    type: str
+    name: str
+    body: dict[str, Any]
+    needs: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A batch as it was sent."""
+
+    entries: list[Entry]
+    mode: str
+    stop_on_error: bool
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far one entry is."""
+
+    index: int
+    state: str
+    outcome: str
+    needs: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The entries that may run now, and those that never will, each with the reason."""
+
+    runnable: list[int]
+    closed: dict[int, str]
+
+
+def read(body: dict[str, Any], *, key: str | None = None) -> Plan:
+    """Return what a body asks for; `key` is the header's. Raises Invalid with all that is wrong with its form."""
+    errors = field_errors(bodies.batch_validator(), bodies.BATCH, body)
+    if not errors:
+        errors = [error for index, sent in enumerate(body["ops"]) for error in _entry_errors(index, sent)]
+    if errors:
+        raise Invalid(f"The batch is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
+    return Plan(
+        entries=[_entry(sent) for sent in body["ops"]],
+        mode=body.get("mode", Batch.Mode.SEQUENTIAL),
+        stop_on_error=body.get("stop_on_error", False),
+        key=bodies.idempotency_key(body.get("idempotency_key"), key),
+    )
+
+
+def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) -> Next:
+    """Return what may run and what is to be closed, by where all entries stand."""
+    by_index = {each.index: each for each in standings}
+    pending = [each for each in standings if each.state == State.PENDING]
+    if stop_on_error and any(each.outcome == Outcome.FAILED for each in standings):
+        return Next([], {each.index: "skipped" for each in pending})
+    closed: dict[int, str] = {}
+    for each in pending:  # what an entry needs stands before it
+        if any(need in closed or by_index[need].outcome in (Outcome.FAILED, Outcome.SKIPPED) for need in each.needs):
+            closed[each.index] = "dependency_failed"
+    open_ = [each for each in pending if each.index not in closed]
+    if mode == Batch.Mode.SEQUENTIAL:
+        is_busy = any(each.state == State.RUNNING for each in standings)
+        return Next([] if is_busy or not open_ else [open_[0].index], closed)
+    ready = [each.index for each in open_ if all(by_index[need].state == State.DONE for need in each.needs)]
+    return Next(ready, closed)
+
+
+def _entry(sent: dict[str, Any]) -> Entry:
+    body = {name: value for name, value in sent.items() if name not in ("type", "depends_on")}
+    used = [Reference.read(each) for _, each in references.find(body.get("args", {}))]
+    needs = {*sent.get("depends_on", ()), *(each.index for each in used if each)}
+    name = body.get("op", body.get("path", ""))
+    return Entry(type=sent["type"], name=name[:200], body=body, needs=sorted(map(int, needs)))
+
+
+def _entry_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
+    place = f"/ops/{index}"
+    schema = bodies.ENTRIES.get(sent.get("type"))  # type: ignore[arg-type]  # any value may stand there
+    if schema is None:
+        return [FieldError(f"{place}/type", "enum", f"{place[1:]}/type must be help or exec.", "help|exec")]
+    errors = [
+        FieldError(f"{place}{error.path}", error.code, f"Entry {index}: {error.message}", error.expected, error.got)
+        for error in field_errors(bodies.entry_validator(sent["type"]), schema, sent)
+    ]
+    return errors or [*_dependency_errors(index, sent), *_reference_errors(index, sent)]
+
+
+def _dependency_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
+    message = f"Entry {index}: depends_on must name entries before it, by index from 0."
+    return [
+        FieldError(f"/ops/{index}/depends_on/{number}", "not_earlier", message)
+        for number, need in enumerate(sent.get("depends_on", ()))
+        if need >= index
+    ]
+
+
+def _reference_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
+    errors = []
+    for path, each in references.find(sent.get("args", {})):
+        reference = Reference.read(each)
+        if reference is None:
+            message = f"Entry {index}: write a reference as {references.EXAMPLE}, with nothing beside it."
+            errors.append(FieldError(f"/ops/{index}/args{path}", "reference", message))
+        elif reference.index >= index:
+            message = f"Entry {index} refers to entry {reference.index}; refer to an entry before it."
+            errors.append(FieldError(f"/ops/{index}/args{path}", "not_earlier", message))
+    return errors

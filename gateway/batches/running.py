@@ -1,0 +1,187 @@
+"""Running one entry of a batch, wherever that is: claimed, its references filled in, executed or helped, answered."""
+
+import logging
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from analytics import events
+from analytics.models import OperationEvent
+from core import logs
+from core.deadlines import Deadline
+from gateway import discovery, envelopes, execution, keys, recording
+from gateway.batches import plans, queue, references, store
+from gateway.batches.plans import Standing
+from gateway.callers import Caller, Context
+from gateway.calls import Superseded
+from gateway.envelopes import Answer, Trace
+from gateway.errors import Conflict, Denied, Failed, GatewayError, Invalid
+from gateway.models import Batch, BatchEntry, Scope
+from registry import catalogs
+from registry.catalogs import Catalog
+from registry.models import Release
+
+log = logging.getLogger(__name__)
+
+CLOSED = {
+    "skipped": "An entry before this one failed, so this one was skipped (stop_on_error). Nothing was done.",
+    "dependency_failed": "An entry that this one depends on did not succeed. Nothing was done; mend that one first.",
+    "cancelled": "The batch was cancelled before this entry began. Nothing was done.",
+    "too_late": "The batch's time was over before this entry began. Nothing was done; send it again.",
+}
+
+running: dict[str, BatchEntry] = {}  # what this process runs, by runner: the follower holds on to it
+
+
+def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
+    """Run one entry, if it may be claimed, and wake who may go on then. Returns whether it was run here.
+
+    `until` bounds it beyond its op's own deadline.
+    """
+    batch = Batch.objects.select_related("client").filter(pk=id).first()
+    entry = store.claim(batch, index) if batch else None
+    if batch is None or entry is None:
+        return False
+    logs.trace.set(batch.trace_id)
+    running[entry.runner] = entry
+    try:
+        _answer(batch, entry, until)
+    except Superseded as error:
+        log.warning("batch %s: %s", batch.pk, error)
+    finally:
+        del running[entry.runner]
+        logs.clear()
+    queue.notice()
+    go_on(batch, after=index)
+    return True
+
+
+def go_on(batch: Batch, *, after: int) -> None:
+    """Close what never will run, and wake workers for what an entry's end lets run."""
+    found = settle(batch)
+    sequential = batch.mode == Batch.Mode.SEQUENTIAL
+    queue.wake(batch, [index for index, needs in found.items() if sequential or after in needs])
+
+
+def settle(batch: Batch, standings: list[Standing] | None = None) -> dict[int, list[int]]:
+    """Close what never will run; return what may run now, each with what it needs."""
+    standings = store.standings(batch) if standings is None else standings
+    found = plans.what_next(standings, mode=batch.mode, stop_on_error=batch.stop_on_error)
+    if found.closed:
+        close(batch, found.closed)
+    needs = {each.index: list(each.needs) for each in standings}
+    return {index: needs[index] for index in found.runnable}
+
+
+def close(batch: Batch, reasons: dict[int, str]) -> int:
+    """Answer entries that will not run, by index and reason, and return how many nobody had begun."""
+    rows = BatchEntry.objects.filter(batch=batch, index__in=reasons).only("index", "type", "name")
+    answers = {}
+    for row in rows:
+        reason = reasons[row.index]
+        error = Conflict(CLOSED[reason], reason="cancelled" if reason == "too_late" else reason)
+        answers[row.index] = refused(row, error, Trace(batch.trace_id))
+    closed = store.close(batch, answers)
+    queue.notice()
+    return closed
+
+
+def refused(entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
+    """Return an entry's error envelope, by its type."""
+    if entry.type == "help":
+        return {"path": entry.name, "ok": False, "error": error.as_dict()}
+    return envelopes.failure(entry.name or None, error, envelopes.meta(trace))
+
+
+def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
+    trace = Trace(batch.trace_id, source=OperationEvent.Source.BATCH)
+    try:
+        catalog, caller = _catalog(batch), _caller(batch)
+        body = _filled(batch, entry)
+        if entry.type == "help":
+            store.finish(entry, _help(body, caller, trace, catalog))
+        else:
+            _exec(batch, entry, body, caller, trace, catalog, until)
+    except GatewayError as error:
+        store.finish(entry, refused(entry, error, trace))
+
+
+def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
+    path = body.get("path", "")
+    try:
+        if Scope.HELP not in caller.key.scopes:
+            raise Denied("This API key lacks the scope help. Use a key that has it.", reason="scope_missing")
+        found = discovery.ask(body=body, caller=caller, trace=trace, catalog=catalog)
+    except GatewayError as error:
+        told = error.as_dict()
+        events.later(
+            recording.event(
+                discovery.kind_of(body), caller=caller, trace=trace, name=path[:200], status=error.status, error=told
+            )
+        )
+        return {"path": path, "ok": False, "error": told}
+    return {"path": found.path, "ok": True, "result": orjson.loads(found.body)}
+
+
+def _exec(
+    batch: Batch,
+    entry: BatchEntry,
+    body: dict[str, Any],
+    caller: Caller,
+    trace: Trace,
+    catalog: Catalog,
+    until: Deadline | None,
+) -> None:
+    def settle(answer: Answer) -> None:
+        if entry.attempts > 1 and _is_in_progress(answer):  # its attempt before may have reached its upstream
+            store.let_go(entry)
+        else:
+            store.finish(entry, answer.envelope)
+
+    execution.execute(
+        body=body, caller=caller, trace=trace, catalog=catalog, until=until, key=_key(batch, entry), settle=settle
+    )
+
+
+def _is_in_progress(answer: Answer) -> bool:
+    return not answer.envelope["ok"] and answer.envelope["error"]["details"]["reason"] == "in_progress"
+
+
+def _key(batch: Batch, entry: BatchEntry) -> str:
+    """Return the key of an entry that brings none: two runs of one entry are one effect."""
+    return sha256(f"{batch.key or batch.pk}\x00{entry.index}".encode()).hexdigest()
+
+
+def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
+    """Return an entry's body with its references filled in. Raises Invalid (result_missing)."""
+    args = entry.body.get("args")
+    if not entry.needs or not args:
+        return dict(entry.body)
+    try:
+        return {**entry.body, "args": references.resolved(args, store.envelopes(batch, entry.needs))}
+    except references.Missing as missing:
+        raise Invalid(str(missing), reason="result_missing", field_errors=missing.errors) from None
+
+
+def _catalog(batch: Batch) -> Catalog:
+    try:
+        return catalogs.get(batch.release)
+    except (Release.DoesNotExist, catalogs.CorruptRelease):
+        raise Failed(
+            "The release under which the batch began cannot be loaded. Nothing was done; send a new batch.",
+            status=503,
+            reason="release_gone",
+        ) from None
+
+
+def _caller(batch: Batch) -> Caller:
+    """Return who sent the batch, by the rights that the key has now. Raises Denied."""
+    key = keys.by_id(batch.api_key_id) if batch.api_key_id else None
+    if key is None or (batch.subject and not key.may_speak_for(batch.subject)):
+        raise Denied(
+            "The API key that sent this batch may not be used any more. Nothing was done.", reason="key_revoked"
+        )
+    told = dict(batch.caller)
+    return Caller(key=key, subject=batch.subject, context=Context(**told.pop("context")), **told)

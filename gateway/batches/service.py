@@ -1,0 +1,126 @@
+"""What the doors call: take a batch, wait for it, tell of it, cancel it."""
+
+import time
+from datetime import timedelta
+from threading import BoundedSemaphore
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+
+from core.deadlines import Deadline
+from gateway import throttling
+from gateway.batches import answers, plans, queue, running, store
+from gateway.callers import Caller
+from gateway.envelopes import Trace
+from gateway.errors import Missing
+from gateway.models import Batch, BatchEntry
+from registry import catalogs
+
+PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
+LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
+HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
+
+DEGRADED = (
+    "degraded_sequential: no worker took the entries in time, so {count} of {all} ran one after another. Their results "
+    "are the same."
+)
+
+State = BatchEntry.State
+_held = BoundedSemaphore(HELD_ANSWERS)
+
+
+def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background: bool) -> dict[str, Any]:
+    """Take a batch and return its answer: as it stands in the background, else once it is done or its time is over.
+
+    Raises Invalid for a malformed body, Conflict for a key that was used for another one, catalogs.NothingLive.
+    """
+    plan = plans.read(body, key=caller.idempotency_key)
+    catalog = catalogs.live()
+    trace.release = catalog.version
+    seconds = settings.GATEWAY_BATCH_BACKGROUND_SECONDS if in_background else settings.GATEWAY_BATCH_SECONDS
+    batch, is_new = store.create(
+        plan, caller, release=catalog.version, trace_id=trace.id, at=trace.at, runs_for=timedelta(seconds=seconds)
+    )
+    trace.release = batch.release
+    if is_new:
+        throttling.charge(caller.key, len(plan.entries) - 1)
+    if in_background or batch.mode == Batch.Mode.PARALLEL:
+        queue.wake(batch, list(running.settle(batch)))
+    if in_background:
+        return answers.status(batch, trace, replayed=not is_new)
+    own = attend(batch, Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000))
+    running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
+    return answers.final(batch, trace, warnings=_degraded(batch, own), replayed=not is_new)
+
+
+def attend(batch: Batch, until: Deadline) -> int:
+    """Wait until a batch is done or the time is over, and run what no worker takes. Returns how many were run here."""
+    patience = 0.0 if batch.mode == Batch.Mode.SEQUENTIAL else PATIENCE
+    own, look, since = 0, LOOKS[0], time.monotonic()
+    seen: list[str] = []
+    while time.monotonic() < until.at:
+        standings = store.standings(batch)
+        states = [each.state for each in standings]
+        if set(states) == {State.DONE}:
+            break
+        if states != seen:
+            seen, since, look = states, time.monotonic(), LOOKS[0]
+        runnable = running.settle(batch, standings)
+        if runnable and (queue.is_down() or time.monotonic() - since >= patience):
+            # The last one: workers take the first.
+            own += running.run(batch.pk, max(runnable) if patience else min(runnable), until=until)
+            continue
+        queue.wait(min(look, max(0.0, until.at - time.monotonic())))
+        look = min(look * 1.5, LOOKS[1])
+    return own
+
+
+def tell(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> dict[str, Any]:
+    """Return how far a batch is; `wait` holds the answer so many seconds, until something changes. Raises Missing."""
+    batch = _found(id, caller)
+    trace.release = batch.release
+    if wait and _held.acquire(blocking=False):
+        try:
+            _until_changed(batch, time.monotonic() + wait)
+        finally:
+            _held.release()
+    return answers.status(batch, trace)
+
+
+def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
+    """Cancel what has not begun. Raises Missing."""
+    batch = _found(id, caller)
+    trace.release = batch.release
+    if running.close(batch, dict.fromkeys(_pending(batch), "cancelled")):
+        store.note_cancelled(batch, at=timezone.now())
+    return answers.status(batch, trace)
+
+
+def _found(id: UUID, caller: Caller) -> Batch:
+    batch = store.find(id, caller)
+    if batch is None:
+        raise Missing(
+            "There is no such batch, or its results are past their time. Send the calls again.", reason="unknown_batch"
+        )
+    return batch
+
+
+def _until_changed(batch: Batch, until: float) -> None:
+    before = [each.state for each in store.standings(batch)]
+    now, look = before, LOOKS[0]
+    while now == before and set(now) != {State.DONE} and time.monotonic() < until:
+        queue.wait(min(look, max(0.0, until - time.monotonic())))
+        look = min(look * 1.5, LOOKS[1])
+        now = [each.state for each in store.standings(batch)]
+
+
+def _pending(batch: Batch) -> list[int]:
+    return [each.index for each in store.standings(batch) if each.state == State.PENDING]
+
+
+def _degraded(batch: Batch, own: int) -> list[str]:
+    if batch.mode == Batch.Mode.SEQUENTIAL or own < 2:
+        return []
+    return [DEGRADED.format(count=own, all=batch.entries.count())]

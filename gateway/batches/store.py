@@ -1,0 +1,188 @@
+"""The rows of batches. Whoever runs an entry has claimed it by an update that only one can win, and holds it for a
+few seconds at a time: a runner that dies lets go, and another one takes the entry over.
+
+Times by which runners are judged are the database's, so that no machine's clock matters.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Value
+from django.db.models.functions import Now
+from django.db.models.lookups import GreaterThan
+
+from core import canonical
+from gateway.batches.plans import Plan, Standing
+from gateway.callers import Caller
+from gateway.calls import Superseded
+from gateway.errors import Conflict
+from gateway.models import Batch, BatchEntry
+
+AT_ONCE = 100  # rows that one sweep looks at
+QUIET = timedelta(seconds=3)  # that a message may take before it counts as lost
+HELD = timedelta(seconds=10)  # without a sign of life from its runner an entry is another's after that
+
+State, Outcome = BatchEntry.State, BatchEntry.Outcome
+
+
+def create(
+    plan: Plan, caller: Caller, *, release: str, trace_id: str, at: datetime, runs_for: timedelta
+) -> tuple[Batch, bool]:
+    """Keep a batch with its entries and return it; under a key that was used before, that batch and False.
+
+    Raises Conflict (422) where the key was used for another body.
+    """
+    batch = Batch(
+        client_id=caller.key.client_id,
+        api_key_id=caller.key.id,
+        subject=caller.subject,
+        caller={
+            "session": caller.session,
+            "turn": caller.turn,
+            "context": asdict(caller.context),
+            "confirmation": caller.confirmation,
+        },
+        release=release,
+        mode=plan.mode,
+        stop_on_error=plan.stop_on_error,
+        key=plan.key or "",
+        fingerprint=_fingerprint(plan),
+        trace_id=trace_id,
+        created_at=at,
+        runs_until=at + runs_for,
+        woken_at=at,
+        expires_at=at + timedelta(hours=settings.GATEWAY_BATCH_HOURS),
+    )
+    with transaction.atomic():
+        if batch.key:
+            _of_key(batch).filter(expires_at__lte=at).delete()
+        Batch.objects.bulk_create([batch], ignore_conflicts=bool(batch.key))
+        first = _of_key(batch).get() if batch.key else batch
+        if first.pk == batch.pk:
+            BatchEntry.objects.bulk_create(
+                BatchEntry(batch=batch, index=index, type=each.type, name=each.name, body=each.body, needs=each.needs)
+                for index, each in enumerate(plan.entries)
+            )
+    if first.fingerprint != batch.fingerprint:
+        raise Conflict(
+            "This idempotency key was used for another batch. Send a new key with a new batch.",
+            status=422,
+            reason="idempotency_key_reused",
+        )
+    return first, first.pk == batch.pk
+
+
+def find(id: UUID, caller: Caller) -> Batch | None:
+    """Return a batch of the caller's client and subject."""
+    return Batch.objects.filter(pk=id, client_id=caller.key.client_id, subject=caller.subject).first()
+
+
+def standings(batch: Batch) -> list[Standing]:
+    """Return how far the entries are, in their order. One query."""
+    rows = BatchEntry.objects.filter(batch=batch).order_by("index")
+    return [Standing(*row) for row in rows.values_list("index", "state", "outcome", "needs")]
+
+
+def claim(batch: Batch, index: int) -> BatchEntry | None:
+    """Hold an entry that nobody holds; None where somebody does, or it is done, or it is too late to begin."""
+    runner = secrets.token_hex(16)
+    # All conditions are on the row itself: PostgreSQL checks them anew when it has waited for another claim.
+    open_ = BatchEntry.objects.filter(
+        GreaterThan(Value(batch.runs_until), Now()), batch=batch, index=index, state=State.PENDING
+    )
+    held = open_.update(state=State.RUNNING, runner=runner, held_until=Now() + HELD, attempts=F("attempts") + 1)
+    return BatchEntry.objects.get(batch=batch, index=index, runner=runner) if held else None
+
+
+def note_cancelled(batch: Batch, *, at: datetime) -> None:
+    """Write down that a batch was cancelled, once."""
+    batch.cancelled_at = batch.cancelled_at or at
+    Batch.objects.filter(pk=batch.pk, cancelled_at=None).update(cancelled_at=at)
+
+
+def lost() -> list[BatchEntry]:
+    """Return entries whose runner gave no sign of life in time."""
+    return list(BatchEntry.objects.filter(state=State.RUNNING, held_until__lt=Now()).select_related("batch")[:AT_ONCE])
+
+
+def late() -> list[Batch]:
+    """Return batches whose time is over and that have entries which nobody has begun."""
+    return list(_waiting().filter(runs_until__lte=Now())[:AT_ONCE])
+
+
+def forgotten(at: datetime) -> list[Batch]:
+    """Return batches that wait though workers were told some time ago, and that are the caller's to tell of again.
+
+    The longer a batch waits, the more seldom: workers that are busy need no reminder.
+    """
+    waiting = _waiting().filter(woken_at__lt=at - QUIET, runs_until__gt=at)[:AT_ONCE]
+    quiet = [batch for batch in waiting if at - batch.woken_at >= (batch.woken_at - batch.created_at) / 2]
+    return [batch for batch in quiet if Batch.objects.filter(pk=batch.pk, woken_at=batch.woken_at).update(woken_at=at)]
+
+
+def hold(runners: list[str]) -> None:
+    """Hold on to the entries of runners that live."""
+    BatchEntry.objects.filter(runner__in=runners, state=State.RUNNING).update(held_until=Now() + HELD)
+
+
+def finish(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
+    """Store what an entry is answered, in the open transaction if there is one. Raises Superseded."""
+    held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
+    outcome = Outcome.SUCCEEDED if envelope["ok"] else Outcome.FAILED
+    if not held.update(**_done(outcome, envelope)):
+        raise Superseded(f"{entry} is another's")
+
+
+def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
+    """Answer entries that nobody has begun, by index; return how many there were."""
+    closed = 0
+    for index, envelope in envelopes.items():
+        pending = BatchEntry.objects.filter(batch=batch, index=index, state=State.PENDING)
+        closed += pending.update(**_done(Outcome.SKIPPED, envelope))
+    return closed
+
+
+def let_go(entry: BatchEntry) -> None:
+    """Give an entry back, to be run later."""
+    held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
+    held.update(state=State.PENDING, runner="", held_until=None)
+
+
+def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
+    """Return what entries that are done were answered, by index."""
+    rows = BatchEntry.objects.filter(batch=batch, index__in=indexes, state=State.DONE)
+    return {index: orjson.loads(answer) for index, answer in rows.values_list("index", "answer")}
+
+
+def _waiting() -> Any:
+    """Return the batches that have entries which nobody has begun, the oldest first."""
+    pending = BatchEntry.objects.filter(batch=OuterRef("pk"), state=State.PENDING)
+    return Batch.objects.filter(Exists(pending)).order_by("created_at")
+
+
+def _done(outcome: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
+    answer = orjson.dumps(envelope).decode()
+    return {
+        "state": State.DONE,
+        "outcome": outcome,
+        "answer": answer,
+        "finished_at": Now(),
+        "runner": "",
+        "held_until": None,
+    }
+
+
+def _of_key(batch: Batch) -> Any:
+    return Batch.objects.filter(client_id=batch.client_id, subject=batch.subject, key=batch.key)
+
+
+def _fingerprint(plan: Plan) -> str:
+    entries = [[each.type, each.body, each.needs] for each in plan.entries]
+    return canonical.digest({"entries": entries, "mode": plan.mode, "stop_on_error": plan.stop_on_error})

@@ -1,0 +1,63 @@
+"""What every process does beside its calls: holding on to the entries that it runs, and finding those left lying.
+
+The follower thread calls it. Whatever is found is changed by an update that only one process can win.
+"""
+
+import logging
+import time
+
+from django.utils import timezone
+
+from gateway.batches import queue, running, store
+from gateway.calls import Superseded
+from gateway.envelopes import Trace
+from gateway.errors import Failed
+from gateway.models import Batch, BatchEntry
+
+log = logging.getLogger(__name__)
+
+EVERY = 2.0  # seconds
+ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
+
+_next = 0.0
+
+
+def follow() -> None:
+    """Hold on to what runs here and sweep, every two seconds. Three queries where nothing is found."""
+    global _next
+    if time.monotonic() < _next:
+        return
+    _next = time.monotonic() + EVERY
+    if running.running:
+        store.hold(list(running.running))
+    sweep()
+
+
+def sweep() -> None:
+    """Give away what dead runners held, close what is too late, and wake workers for what waits."""
+    for entry in store.lost():
+        _take_over(entry)
+    for batch in store.late():
+        pending = [each.index for each in store.standings(batch) if each.state == BatchEntry.State.PENDING]
+        running.close(batch, dict.fromkeys(pending, "too_late"))
+    for batch in store.forgotten(timezone.now()):
+        queue.wake(batch, list(running.settle(batch)))
+
+
+def _take_over(entry: BatchEntry) -> None:
+    """Have an entry run again, from the beginning: its transaction was undone with its runner."""
+    batch: Batch = entry.batch
+    log.warning("%s lost its runner in attempt %d, trace %s", entry, entry.attempts, batch.trace_id)
+    if entry.attempts < ATTEMPTS:
+        store.let_go(entry)
+        queue.wake(batch, list(running.settle(batch)))
+        return
+    error = Failed(
+        f"What ran this entry ended {entry.attempts} times before it was done; tell the administrator.",
+        reason="runner_lost",
+    )
+    try:
+        store.finish(entry, running.refused(entry, error, Trace(batch.trace_id)))
+    except Superseded:
+        return
+    running.go_on(batch, after=entry.index)
