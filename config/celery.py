@@ -8,6 +8,8 @@ from typing import Any
 from celery import Celery, signals
 from django.conf import settings
 
+from core import follower
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("gateway")
@@ -37,6 +39,5 @@ def _leave_logging(**_: Any) -> None:
 @signals.worker_init.connect
 def _follow(**_: Any) -> None:
     """Follow releases and keys, and hold on to what runs here, as a web process does."""
-    from core import follower
-
-    follower.start()
+    if not settings.EMBEDDED_BROKER:  # else this is a web process, which has a follower
+        follower.start()

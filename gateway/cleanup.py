@@ -15,8 +15,9 @@ BATCH = 1_000  # rows; some tens of milliseconds
 
 
 def idempotency_records(at: datetime) -> bool:
-    """Delete records past their time. Returns whether more may be left."""
-    return _delete(IdempotencyRecord.objects.filter(expires_at__lte=at), oldest="expires_at")
+    """Delete records past their time, but none whose outcome is not known. Returns whether more may be left."""
+    done = IdempotencyRecord.objects.filter(expires_at__lte=at, state=IdempotencyRecord.State.DONE)
+    return _delete(done, oldest="expires_at")
 
 
 def batches(at: datetime) -> bool:

@@ -114,6 +114,21 @@ class Failed(GatewayError):
     """Ours or an upstream's fault."""
 
 
+class NotSent(Failed):
+    """An upstream could not be reached: it has seen nothing of the call, which may be sent again."""
+
+    status = 503
+    reason = "upstream_unreachable"
+    retryable = True
+
+
+class InDoubt(Failed):
+    """A write was sent to an upstream, and no answer came: it may or may not have taken effect."""
+
+    status = 504
+    reason = "outcome_unknown"
+
+
 def unavailable() -> Failed:
     """Return the error for a database that does not answer."""
     return Failed(

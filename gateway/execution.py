@@ -13,7 +13,19 @@ from django.db import InterfaceError, OperationalError
 from analytics import events
 from core import faults, logs, strictjson
 from core.deadlines import Deadline, DeadlineExceeded
-from gateway import bodies, calls, confirmation, database, idempotency, normalise, policies, repair, standins, writes
+from gateway import (
+    bodies,
+    calls,
+    confirmation,
+    database,
+    idempotency,
+    normalise,
+    policies,
+    remote,
+    repair,
+    standins,
+    writes,
+)
 from gateway.callers import Caller
 from gateway.calls import Call, Superseded
 from gateway.envelopes import Answer, Trace
@@ -151,7 +163,7 @@ def _run(call: Call) -> Answer:
     executor = executor_for(op)
     if op.is_write:
         _require_confirmation(call, work, executor)
-        return writes.run(call, work, executor)
+        return writes.run(call, work, executor) if executor.transactional else remote.run(call, work, executor)
     prepared = executor.prepare(work)
     with database.read_within(work.deadline, timeout_ms=op.timeout_ms):
         outcome = writes.timed(call.trace, executor, work, prepared)
@@ -164,7 +176,7 @@ def _require_confirmation(call: Call, work: Work, executor: Executor) -> None:
     """Raise Conflict where the end user must agree first: with what a dry run says would happen, and the token."""
     asks = work.op.confirm and call.caller.key.confirms and not call.dry_run
     if asks and not confirmation.is_given(call.caller, work):
-        rehearsal = writes.rehearse(call, work, executor)
+        rehearsal = (writes if executor.transactional else remote).rehearse(call, work, executor)
         if rehearsal.envelope["ok"]:  # what would be refused needs nobody's agreement
             raise confirmation.required(call.caller, work, rehearsal.envelope)
 

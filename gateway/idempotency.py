@@ -51,14 +51,14 @@ def find(call: KeyedCall, *, at: datetime) -> Stored | None:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT fingerprint, state, status, answer FROM {_TABLE}"  # noqa: S608 - the table's name is ours
-            " WHERE client_id = %s AND subject = %s AND key = %s AND expires_at > %s",
-            [call.client_id, call.subject, call.key, _time(at)],
+            f"SELECT fingerprint, state, status, answer, doubtful_at <= %s FROM {_TABLE}"  # noqa: S608
+            " WHERE client_id = %s AND subject = %s AND key = %s AND (expires_at > %s OR state <> 'done')",
+            [_time(at), call.client_id, call.subject, call.key, _time(at)],
         )
         row = cursor.fetchone()
     if row is None:
         return None
-    known, state, status, answer = row
+    known, state, status, answer, is_doubtful = row
     if known != call.fingerprint:
         raise Conflict(
             "This idempotency key was used for another call. Send a new key with a new call.",
@@ -66,29 +66,33 @@ def find(call: KeyedCall, *, at: datetime) -> Stored | None:
             reason="idempotency_key_reused",
             help_path=call.op,
         )
+    if state == IdempotencyRecord.State.UNKNOWN or (state == IdempotencyRecord.State.CLAIMED and is_doubtful):
+        raise unknown(call.op)
     if state == IdempotencyRecord.State.CLAIMED:
         raise in_progress(call.op)
     return Stored(status, orjson.loads(answer))
 
 
-def claim(call: KeyedCall, *, trace_id: str, at: datetime) -> int | None:
+def claim(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime | None = None) -> int | None:
     """Claim the key in the open transaction and return the claim's id; None where another call has it.
 
     While a twin's claim is not committed, this waits for it: on PostgreSQL at the unique index, on SQLite at BEGIN.
-    A record past its time is taken over.
+    A record past its time is taken over, but not one whose outcome nobody knows. `doubtful_at` is for a claim that is
+    committed before its write: when its outcome must be there.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {_TABLE}"  # noqa: S608 - the table's name is ours
-            " (client_id, subject, key, op, fingerprint, state, status, answer, trace_id, created_at, expires_at)"
-            " VALUES (%s, %s, %s, %s, %s, 'claimed', 0, '', %s, %s, %s)"
+            " (client_id, subject, key, op, fingerprint, state, status, answer, trace_id, created_at, expires_at,"
+            " doubtful_at) VALUES (%s, %s, %s, %s, %s, 'claimed', 0, '', %s, %s, %s, %s)"
             " ON CONFLICT (client_id, subject, key) DO UPDATE SET op = excluded.op, fingerprint = excluded.fingerprint,"
             " state = 'claimed', status = 0, answer = '', trace_id = excluded.trace_id,"
-            " created_at = excluded.created_at, expires_at = excluded.expires_at"
-            f" WHERE {_TABLE}.expires_at <= excluded.created_at RETURNING id",
+            " created_at = excluded.created_at, expires_at = excluded.expires_at, doubtful_at = excluded.doubtful_at"
+            f" WHERE {_TABLE}.expires_at <= excluded.created_at AND {_TABLE}.state = 'done' RETURNING id",
             [
                 *(call.client_id, call.subject, call.key, call.op, call.fingerprint, trace_id),
                 *(_time(at), _time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS))),
+                _time(doubtful_at) if doubtful_at else None,
             ],
         )
         row = cursor.fetchone()
@@ -102,6 +106,26 @@ def finish(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
             f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s",  # noqa: S608
             [status, orjson.dumps(envelope).decode(), claim_id],
         )
+
+
+def free(claim_id: int) -> None:
+    """Give a committed claim back: nothing was done under it."""
+    IdempotencyRecord.objects.filter(pk=claim_id, state=IdempotencyRecord.State.CLAIMED).delete()
+
+
+def doubt(claim_id: int) -> None:
+    """Keep a committed claim as one whose outcome nobody knows: no call under its key will ever run."""
+    IdempotencyRecord.objects.filter(pk=claim_id).update(state=IdempotencyRecord.State.UNKNOWN)
+
+
+def unknown(op: str) -> Conflict:
+    """Return the error for a key whose first call may or may not have taken effect."""
+    return Conflict(
+        "A call with this idempotency key was sent, and whether it took effect is not known. It is not sent again. "
+        "Look with a list, search or get op, and send a new key only where nothing was done.",
+        reason="outcome_unknown",
+        help_path=op,
+    )
 
 
 def in_progress(op: str) -> Conflict:

@@ -43,7 +43,7 @@ def _written(call: Call, work: Work, executor: Executor, prepared: Any) -> Answe
         deadlines.bound_statements(work.deadline)
         claim = idempotency.claim(keyed, trace_id=call.trace.id, at=call.trace.at) if keyed else None
         if keyed and claim is None:
-            return _twin(call, keyed)
+            return twin(call, keyed)
         answer = _applied(call, work, executor, prepared)
         if claim is not None:
             idempotency.finish(claim, status=answer.status, envelope=answer.envelope)
@@ -88,8 +88,8 @@ def _applied(call: Call, work: Work, executor: Executor, prepared: Any) -> Answe
     return calls.succeeded(call, work, outcome)
 
 
-def _twin(call: Call, keyed: idempotency.KeyedCall) -> Answer:
-    """Answer what the call that holds the key was answered: waiting for its claim has waited for its end."""
+def twin(call: Call, keyed: idempotency.KeyedCall) -> Answer:
+    """Answer what the call that holds the key was answered. Raises Conflict where it has not ended."""
     stored = idempotency.find(keyed, at=call.trace.at)
     if stored is None:
         raise idempotency.in_progress(keyed.op)

@@ -49,7 +49,8 @@ class Executor(Protocol):
     """Runs ops of one kind of connection. Refusals are raised as GatewayError; anything else is a bug.
 
     `transactional` says that what `apply` does is undone when the transaction around it rolls back: such a write, its
-    idempotency record and its event then commit together or not at all.
+    idempotency record and its event then commit together or not at all. Where it is not, `apply` raises NotSent while
+    the upstream has seen nothing, and InDoubt where a write may have taken effect (gateway/remote.py).
     """
 
     transactional: bool

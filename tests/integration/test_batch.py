@@ -1,0 +1,446 @@
+"""Batches through the API: order, dataflow, keys, the background, cancelling, and the workers of this process."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from analytics import events
+from analytics.models import OperationEvent
+from config import celery
+from core import follower
+from gateway import keys
+from gateway.batches import queue, sweep
+from gateway.models import ApiKey, Batch, BatchEntry
+from registry import releases
+from registry.models import Op
+from tests.conftest import Api
+from tests.integration.conftest import refused
+from tests.integration.test_concurrency import at_once
+from workspace.contract import Outcome, Request
+from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.handlers import HANDLERS
+from workspace.models import Task
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIST = {"type": "exec", "op": "onto.task.list", "args": {"limit": 1}}
+BAD = {"type": "exec", "op": "onto.task.get", "args": {"task_id": "no uuid"}}
+
+
+def create(title: str, **more: Any) -> dict[str, Any]:
+    args = {"project_id": DEMO_PROJECT_ID, "title": title}
+    return {"type": "exec", "op": "onto.task.create", "args": args, **more}
+
+
+def batch(api: Api, *ops: dict[str, Any], **body: Any) -> dict[str, Any]:
+    response = api.post("batch", {"ops": list(ops), **body})
+    assert response.status_code == 200, response.content
+    answer: dict[str, Any] = response.json()
+    assert [result["index"] for result in answer["results"]] == list(range(len(ops)))
+    assert [result["type"] for result in answer["results"]] == [op["type"] for op in ops]
+    return answer
+
+
+def reasons(answer: dict[str, Any]) -> list[str]:
+    return ["" if each["ok"] else each["error"]["details"]["reason"] for each in answer["results"]]
+
+
+@pytest.fixture(scope="session")
+def _worker() -> None:
+    celery.start_embedded()
+
+
+@pytest.fixture
+def workers(_worker: None) -> None:
+    """The worker of a web process, which runs in threads of this one."""
+    queue._sender._failed_at = 0.0
+
+
+def slow(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> list[float]:
+    """Have an op take so long; return when each call began."""
+    began: list[float] = []
+    whole = HANDLERS[name]
+
+    def waits(request: Request) -> Outcome:
+        began.append(time.monotonic())
+        time.sleep(seconds)
+        return whole.apply(request)
+
+    monkeypatch.setitem(HANDLERS, name, replace(whole, apply=waits))
+    return began
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_help_and_exec_are_answered_in_the_order_of_the_request(api: Api, workers: None, mode: str) -> None:
+    answer = batch(
+        api, {"type": "help", "path": "onto.task"}, LIST, {"type": "help", "path": "no.such"}, BAD, mode=mode
+    )
+
+    assert set(answer) == {"batch_id", "ok", "results", "summary", "meta"}
+    assert (answer["ok"], answer["summary"]) == (False, {"succeeded": 2, "failed": 2, "skipped": 0})
+    assert answer["results"][0] == {
+        "index": 0,
+        "type": "help",
+        "path": "onto.task",
+        "ok": True,
+        "result": api.help("onto.task"),
+    }
+    assert answer["results"][1]["result"]["tasks"][0]["id"]
+    assert answer["results"][2]["error"]["code"] == "NOT_FOUND"
+    assert answer["results"][2]["error"]["help_path"] == "root"
+    assert reasons(answer) == ["", "", "unknown_path", "invalid_args"]
+    assert set(answer["results"][3]) == {"index", "type", "op", "ok", "error", "meta"}
+    assert {each["meta"]["trace_id"] for each in (answer, answer["results"][1])} == {answer["meta"]["trace_id"]}
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_values_flow_from_entry_to_entry(api: Api, workers: None, mode: str) -> None:
+    renamed = {
+        "type": "exec",
+        "op": "onto.task.update",
+        "args": {"task_id": {"$result": "0#/result/task/id"}, "description": {"$result": "1#/result/path"}},
+    }
+    answer = batch(api, create("First"), {"type": "help", "path": "onto.task.get"}, renamed, mode=mode)
+
+    assert answer["ok"], answer
+    task = Task.objects.get(title="First")
+    assert (str(task.pk), task.description) == (answer["results"][2]["result"]["task"]["id"], "onto.task.get")
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_what_an_entry_needs_and_does_not_get_fails_it_alone(api: Api, workers: None, mode: str) -> None:
+    missing = {"type": "exec", "op": "onto.task.get", "args": {"task_id": {"$result": "0#/result/tasks/9/id"}}}
+    after_bad = {**LIST, "depends_on": [1]}
+    after_that = {"type": "help", "path": "onto", "depends_on": [3]}
+    answer = batch(api, LIST, BAD, missing, after_bad, after_that, LIST, mode=mode)
+
+    assert reasons(answer) == ["", "invalid_args", "result_missing", "dependency_failed", "dependency_failed", ""]
+    assert answer["summary"] == {"succeeded": 2, "failed": 2, "skipped": 2}
+    error = answer["results"][2]["error"]
+    assert (error["code"], error["details"]["field_errors"][0]["path"]) == ("VALIDATION_ERROR", "/args/task_id")
+    assert answer["results"][3]["error"]["code"] == "CONFLICT"
+    assert answer["results"][4]["path"] == "onto"
+
+
+def test_the_rest_is_skipped_after_an_error_where_asked(api: Api) -> None:
+    answer = batch(api, create("Before"), BAD, create("After"), stop_on_error=True)
+
+    assert reasons(answer) == ["", "invalid_args", "skipped"]
+    assert set(Task.objects.filter(title__in=["Before", "After"]).values_list("title", flat=True)) == {"Before"}
+    assert reasons(batch(api, create("Before"), BAD, create("After"))) == ["", "invalid_args", ""]
+
+
+def test_a_malformed_batch_runs_nothing(api: Api) -> None:
+    error = refused(api.post("batch", {"ops": [create("Never"), {"type": "exec"}]}), 400, "malformed_call")
+
+    assert error["details"]["field_errors"][0]["path"] == "/ops/1/op"
+    assert "Entry 1" in error["message"]
+    assert not Task.objects.filter(title="Never").exists()
+    assert not Batch.objects.exists()
+
+
+def test_parallel_entries_run_at_the_same_time(api: Api, workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = slow(monkeypatch, "list_onto_tasks", 0.5)
+    batch(api, LIST, mode="parallel")
+    began.clear()
+
+    answer = batch(api, *[LIST] * 8, mode="parallel")
+
+    assert answer["ok"]
+    assert max(began) - min(began) < 0.4
+    assert answer["meta"]["warnings"] == []
+
+
+def test_dependent_entries_wait_and_the_others_do_not(api: Api, workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = slow(monkeypatch, "list_onto_tasks", 0.3)
+
+    answer = batch(api, LIST, {**LIST, "depends_on": [0]}, LIST, mode="parallel")
+
+    assert answer["ok"]
+    first, second, third = sorted(began)
+    assert second - first < 0.25
+    assert third - first >= 0.3
+
+
+def test_without_a_broker_the_waiting_thread_runs_them_all(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+
+    answer = batch(api, *[LIST] * 5, BAD, mode="parallel")
+
+    assert answer["summary"] == {"succeeded": 5, "failed": 1, "skipped": 0}
+    assert answer["meta"]["warnings"][0].startswith("degraded_sequential")
+
+
+def test_twelve_writes_of_one_row_at_once_all_take_effect(api: Api, workers: None) -> None:
+    append = {"task_id": DEMO_TASK_ID, "update_strategy": "append"}
+    ops = [
+        {"type": "exec", "op": "onto.task.update", "args": {**append, "description": f"line {number}"}}
+        for number in range(12)
+    ]
+
+    answer = batch(api, *ops, mode="parallel")
+
+    assert answer["ok"], answer
+    assert all(f"line {number}" in Task.objects.get(pk=DEMO_TASK_ID).description for number in range(12))
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_a_batch_under_its_key_is_one_batch(api: Api, header: bool) -> None:
+    body = {"ops": [create("Once"), {**LIST}]}
+    key = {"Idempotency_Key": "batch-1"} if header else {}
+    sent = body if header else body | {"idempotency_key": "batch-1"}
+
+    first, again = (api.post("batch", sent, **key) for _ in range(2))
+
+    assert Task.objects.filter(title="Once").count() == 1
+    assert again.json()["batch_id"] == first.json()["batch_id"]
+    assert again.json()["results"] == first.json()["results"]
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.json()["meta"]["replayed"] is True
+    other = api.post("batch", {"ops": [create("Other")], "idempotency_key": "batch-1"})
+    refused(other, 422, "idempotency_key_reused")
+
+
+def test_twins_of_a_batch_have_one_effect(api: Api, workers: None) -> None:
+    body = {"ops": [create(f"Twin {number}") for number in range(4)], "mode": "parallel", "idempotency_key": "twins"}
+
+    answers = at_once([lambda: api.post("batch", body)] * 6)
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.json()["batch_id"] for answer in answers}) == 1
+    assert all(answer.json()["ok"] for answer in answers)
+    assert Task.objects.filter(title__startswith="Twin").count() == 4
+
+
+def test_an_entry_keeps_a_key_of_its_own(api: Api) -> None:
+    entry = create("Keyed", idempotency_key="mine")
+    batch(api, entry)
+
+    again = batch(api, entry)
+    alone = api.post("exec", {name: value for name, value in entry.items() if name != "type"})
+
+    assert again["results"][0]["meta"]["replayed"] is True
+    assert alone.headers["Idempotent-Replayed"] == "true"
+    assert Task.objects.filter(title="Keyed").count() == 1
+
+
+def test_each_entry_is_one_event(api: Api, told: Callable[[], list[OperationEvent]]) -> None:
+    answer = batch(api, {"type": "help", "path": "onto"}, create("Told"), BAD, {"type": "help", "path": "no.such"})
+
+    found = [(event.type, event.op, event.source, event.ok) for event in told()]
+    assert sorted(found) == [
+        ("exec", "onto.task.create", "batch", True),
+        ("exec", "onto.task.get", "batch", False),
+        ("help", "no.such", "batch", False),
+        ("help", "onto", "batch", True),
+    ]
+    assert {event.trace_id for event in told()} == {answer["meta"]["trace_id"]}
+
+
+def test_a_batch_in_the_background_is_followed_by_its_address(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow(monkeypatch, "list_onto_tasks", 0.3)
+
+    taken = api.post("batch", {"ops": [LIST, {"type": "help", "path": "onto"}]}, Prefer="respond-async, wait=5")
+
+    assert taken.status_code == 202
+    assert taken.headers["Preference-Applied"] == "respond-async"
+    place = taken.headers["Location"].removeprefix("/api/v1/")
+    assert place == f"batches/{taken.json()['batch_id']}"
+    assert taken.json()["results"][1] == {"index": 1, "type": "help", "path": "onto", "status": "pending"}
+    until, answer = time.monotonic() + 10, taken.json()
+    seen = [answer["status"]]
+    while answer["status"] not in ("done", "cancelled") and time.monotonic() < until:
+        answer = api.get(f"{place}?wait=5").json()
+        seen.append(answer["status"])
+    assert seen[-1] == "done"
+    assert len(seen) < 8  # each answer was held until something had changed
+    assert (answer["ok"], answer["summary"]) == (True, {"succeeded": 2, "failed": 0, "skipped": 0, "pending": 0})
+
+
+def test_what_has_not_begun_is_cancelled(api: Api, workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = slow(monkeypatch, "list_onto_tasks", 0.5)
+    taken = api.post("batch", {"ops": [LIST, create("Never")]}, Prefer="respond-async").json()
+    while not began:
+        time.sleep(0.01)
+
+    cancelled = api.http.delete(f"/api/v1/batches/{taken['batch_id']}", headers=api.headers)
+
+    assert cancelled.status_code == 200
+    assert cancelled.json()["results"][0]["status"] == "running"
+    assert cancelled.json()["results"][1]["error"]["details"]["reason"] == "cancelled"
+    answer = cancelled.json()
+    while answer["status"] == "running":
+        answer = api.get(f"batches/{taken['batch_id']}?wait=5").json()
+    assert (answer["status"], answer["results"][0]["ok"]) == ("cancelled", True)
+    assert not Task.objects.filter(title="Never").exists()
+
+
+def test_a_batch_is_its_senders_alone(api: Api, another: Callable[..., Api]) -> None:
+    id = batch(api, LIST)["batch_id"]
+    same_client = Api(api.headers["Authorization"].removeprefix("Bearer "), "other-user")
+
+    for stranger in (another(), same_client):
+        refused(stranger.get(f"batches/{id}"), 404, "unknown_batch")
+        gone = stranger.http.delete(f"/api/v1/batches/{id}", headers=stranger.headers)
+        refused(gone, 404, "unknown_batch")
+    refused(api.get(f"batches/{uuid4()}"), 404, "unknown_batch")
+    refused(api.get("batches/1"), 404, "unknown_address")
+    refused(api.get(f"batches/{id}?wait=x"), 400, "malformed_call")
+    assert api.get(f"batches/{id}").json()["status"] == "done"
+
+
+def test_scopes_of_the_key_hold_for_every_entry(another: Callable[..., Api], live_catalog: Any) -> None:
+    reads_only = another(scopes=["batch", "exec:read"])
+
+    answer = batch(reads_only, LIST, create("Never"), {"type": "help", "path": "onto"})
+
+    assert reasons(answer) == ["", "scope_missing", "scope_missing"]
+    refused(another(scopes=["exec:read"]).post("batch", {"ops": [LIST]}), 403, "scope_missing")
+
+
+def test_every_entry_counts_against_the_rate(another: Callable[..., Api], live_catalog: Any) -> None:
+    api = another(rate=5)
+
+    batch(api, *[{"type": "help", "path": "onto"}] * 20)
+
+    assert refused(api.post("batch", {"ops": [LIST]}), 429, "rate_limited")
+
+
+def test_a_batch_runs_under_the_release_that_it_began_with(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow(monkeypatch, "list_onto_tasks", 0.5)
+    taken = api.post("batch", {"ops": [LIST, {"type": "help", "path": "onto.task.list"}]}, Prefer="respond-async")
+    Op.objects.filter(op="onto.task.list").update(summary="Another summary")
+    releases.publish(note="changed", by="tests", at=timezone.now())
+    follower.poll()
+
+    answer = api.get(f"batches/{taken.json()['batch_id']}").json()
+    while answer["status"] != "done":
+        answer = api.get(f"batches/{taken.json()['batch_id']}?wait=5").json()
+
+    assert answer["results"][1]["result"]["summary"] != "Another summary"
+    assert api.help("onto.task.list")["summary"] == "Another summary"
+    assert taken.headers["Gateway-Release"] == api.get(f"batches/{taken.json()['batch_id']}").headers["Gateway-Release"]
+
+
+def test_what_takes_longer_than_the_batch_may_is_followed(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.GATEWAY_BATCH_SECONDS = 1
+    slow(monkeypatch, "list_onto_tasks", 1.6)
+    after = {"type": "help", "path": "onto", "depends_on": [0]}
+    started = time.monotonic()
+
+    answer = batch(api, LIST, {"type": "help", "path": "onto"}, after, mode="parallel")
+
+    assert time.monotonic() - started < 1.5
+    assert reasons(answer) == ["timeout", "", "cancelled"]
+    assert answer["results"][0]["error"]["code"] == "INTERNAL"
+    assert answer["results"][0]["error"]["details"]["batch_id"] == answer["batch_id"]
+    status = api.get(f"batches/{answer['batch_id']}?wait=5").json()
+    assert (status["status"], status["results"][0]["ok"]) == ("done", True)
+
+
+def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    id = api.post("batch", {"ops": [create("Never")]}, Prefer="respond-async").json()["batch_id"]
+    keys.revoke(ApiKey.objects.get(), at=timezone.now())
+
+    sweep_until_done(id)
+
+    entry = BatchEntry.objects.get(batch=id)
+    assert (entry.outcome, "key_revoked" in entry.answer) == ("failed", True)
+    assert not Task.objects.filter(title="Never").exists()
+
+
+def sweep_until_done(id: str) -> None:
+    """Do what workers do for a batch that only the sweep tells them of."""
+    from gateway.batches import running
+
+    Batch.objects.filter(pk=id).update(woken_at=timezone.now() - timedelta(minutes=5))
+    sweep.sweep()
+    for entry in BatchEntry.objects.filter(batch=id).order_by("index"):
+        running.run(entry.batch_id, entry.index)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Leave no entry running behind a test: its threads would meet the next one's rows."""
+    yield
+    until = time.monotonic() + 5
+    while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    events.discard()
+    connection.close()
+
+
+def test_an_entry_whose_runner_died_is_run_again_and_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    id = api.post("batch", {"ops": [create("Again")]}, Prefer="respond-async").json()["batch_id"]
+    BatchEntry.objects.filter(batch=id).update(
+        state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=1
+    )
+
+    sweep_until_done(id)
+
+    entry = BatchEntry.objects.get(batch=id)
+    assert (entry.outcome, entry.attempts) == ("succeeded", 2)
+    assert Task.objects.filter(title="Again").count() == 1
+
+
+def test_an_entry_that_takes_its_runners_down_is_given_up(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    id = api.post("batch", {"ops": [create("Deadly"), LIST]}, Prefer="respond-async").json()["batch_id"]
+    BatchEntry.objects.filter(batch=id, index=0).update(
+        state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
+    )
+
+    sweep.sweep()
+
+    answer = api.get(f"batches/{id}").json()
+    assert answer["results"][0]["error"]["details"]["reason"] == "runner_lost"
+    assert answer["results"][1]["status"] == "pending"
+
+
+def test_a_runner_that_was_given_up_undoes_what_it_did(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    whole = HANDLERS["create_onto_task"]
+    taken_over = threading.Event()
+
+    def loses(request: Request) -> Outcome:
+        outcome = whole.apply(request)
+        if not taken_over.is_set():
+            taken_over.set()
+            # As the sweep of another process would; in this transaction, for SQLite has one writer.
+            BatchEntry.objects.filter(state="running").update(runner="another")
+        return outcome
+
+    monkeypatch.setitem(HANDLERS, "create_onto_task", replace(whole, apply=loses))
+
+    id = api.post("batch", {"ops": [create("Lost")]}, Prefer="respond-async").json()["batch_id"]
+    sweep_until_done(id)
+
+    assert not Task.objects.filter(title="Lost").exists()
+    assert BatchEntry.objects.get(batch=id).state == "running"  # the other runner's change was undone with it
+
+
+def test_late_entries_are_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    id = api.post("batch", {"ops": [create("Late")]}, Prefer="respond-async").json()["batch_id"]
+    Batch.objects.filter(pk=id).update(runs_until=timezone.now() - timedelta(seconds=1))
+
+    sweep_until_done(id)
+
+    assert reasons(api.get(f"batches/{id}").json()) == ["cancelled"]
+    assert not Task.objects.filter(title="Late").exists()
