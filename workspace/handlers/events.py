@@ -72,6 +72,8 @@ def update(request: Request) -> Outcome:
     after = events.whole(event, zone=clock.zone)
     changed = [name for name in after if after[name] != before[name] and name not in ("id", "props", "updated_at")]
     told = f"Changed {', '.join(changed)}."
+    if event.recurrence and not {"start_at", "end_at"}.isdisjoint(changed):
+        told += f" It comes again, so all its times changed; the first is {after['start_at']}."
     told += f" Its task follows: changed {' and '.join(dates)} of the task." if dates else ""
     return _synced(replace(_outcome(event, zone=clock.zone, message=told), warnings=warnings), request)
 
@@ -129,7 +131,7 @@ def _assign(event: CalendarEvent, request: Request, clock: Wallclock) -> None:
         sent["attendees"] = [] if named is None else list(dict.fromkeys(named)) or event.attendees
     clock.errors += changes.assign(event, kind=EVENT, sent=sent, at=request.at)
     if "time_zone" in sent:
-        event.time_zone = clock.zone.key
+        event_times.change_zone(event, clock.zone)
     event_times.assign(event, sent, clock)
     clock.check()
 
