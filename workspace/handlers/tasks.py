@@ -1,13 +1,16 @@
 """What only tasks do."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from workspace.contract import Outcome, Request
+from workspace.errors import FieldError
 from workspace.handlers import reads
 from workspace.kinds import PROJECT, TASK
-from workspace.services import access, excerpts, neighbours, pages, rows
+from workspace.models import Entity
+from workspace.services import access, excerpts, neighbours, pages, rows, subtasks, task_events
 
 MOST_SUBTASKS, MOST_LINKS = 50, 20
 BY_PRIORITY = pages.Listing.of(TASK, {"sort_by": "priority"})
@@ -40,6 +43,11 @@ def get(request: Request) -> Outcome:
         task["project_context"] = context.row
         message += reads.cut(context, kind=PROJECT, place=" in project_context")
     return replace(outcome, result={"task": task, "message": message})
+
+
+def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
+    """Return what is wrong with a task beyond what its columns say: with its parent, with when it comes again."""
+    return subtasks.problems(row, sent) + task_events.problems(row, sent)
 
 
 def _context(task: dict[str, Any], request: Request) -> excerpts.Excerpt:

@@ -115,6 +115,8 @@ def _of_one_date(
 
 
 def _set_until(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> None:
+    if event.task_event_kind:
+        return  # it is the task's
     until = clock.read(args, "recurrence_until")
     if not event.recurrence:
         event.recurrence_until = None

@@ -453,6 +453,17 @@ def test_tasks_own_checks_hold_for_its_event(db: None) -> None:
     assert task.due_at == NOON + timedelta(days=3)
 
 
+def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says_what_to_change(db: None) -> None:
+    _, event = of_task("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
+
+    with pytest.raises(Invalid) as refused:
+        update(event, start_at="2026-03-20T12:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/start_at", "out_of_order")
+    assert "recurrence_until with onto.task.update" in error.message
+
+
 def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:
     _, event = of_task("due", due_at=MADE_AT - HALF, state_key="done")
 

@@ -273,6 +273,30 @@ def test_the_end_of_what_comes_again_goes_with_the_rhythm(project: Project) -> N
     assert "recurrence_until" in once.result["message"]
 
 
+@pytest.mark.parametrize(
+    ("dates", "sent", "path"),
+    [
+        ({"start_at": MADE_AT}, {"start_at": "2026-05-31T09:00:00Z"}, "/start_at"),
+        ({"start_at": MADE_AT}, {"recurrence_until": "2026-02-28T09:00:00Z"}, "/recurrence_until"),
+        ({"due_at": MADE_AT}, {"due_at": "2026-05-31T09:00:00Z"}, "/due_at"),
+    ],
+)
+def test_a_task_that_would_begin_after_its_last_time_is_refused(
+    project: Project, dates: dict[str, Any], sent: dict[str, str], path: str
+) -> None:
+    task = TaskFactory(project=project, recurrence="weekly", recurrence_until=MADE_AT + timedelta(days=90), **dates)
+
+    with pytest.raises(Invalid) as refused:
+        call("update_onto_task", task_id=str(task.pk), **sent)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == (path, "out_of_order")
+    assert "recurrence_until" in error.message
+    # What was wrong before stands in nobody's way who changes something else.
+    Task.objects.update(recurrence_until=MADE_AT - timedelta(days=1))
+    assert call("update_onto_task", task_id=str(task.pk), title="New").warnings == ()
+
+
 def test_an_end_without_a_rhythm_is_refused(project: Project) -> None:
     task = TaskFactory(project=project)
 
