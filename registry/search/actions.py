@@ -1,6 +1,7 @@
 """What a request wants done, or an op does: create, read, update or delete something."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from registry.catalogs import CatalogOp
 from registry.search import words
@@ -38,7 +39,12 @@ def of_request(asked: Sequence[str]) -> str:
 
 def of_op(op: CatalogOp) -> str:
     """Return what an op does, by its record, else by the verb in its name; "" where neither says."""
-    return _first(words.split(op.action)) or _first(words.split(op.tool_name))
+    return _named(op.action) or _first(words.split(op.tool_name))
+
+
+@lru_cache(maxsize=1_000)  # thousands of ops share a few actions
+def _named(action: str) -> str:
+    return _first(words.split(action))
 
 
 def _first(found: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from registry.catalogs import CatalogOp
 from registry.search import actions, fields, meaning, postings, words
@@ -26,9 +25,9 @@ FITS = 0.35  # cosine from which on an op that has none of a request's words is 
 
 _DIGIT = re.compile("[0-9]")
 
-ABOUT = ("name", "aliases", "keywords", "summary", "description", "arguments")
 TOLD = ("summary", "description")
-OPS_AT_ONCE = 1_000  # whose vectors are added up together; more would hold hundreds of MB for a moment
+BESIDE = ("name", "aliases", "keywords", "arguments")
+OPS_AT_ONCE = 250  # whose vectors are added up as one product of matrices; more would hold many MB for a moment
 
 
 class Index:
@@ -82,7 +81,7 @@ class Index:
         covered = self._postings.covered(map(words.stem, asked))
         if self._vectors is None or self._meant is None or not asked:
             return covered, np.zeros_like(covered)
-        wanted = meaning.directions(self._vectors.of(asked)[0].sum(axis=0, keepdims=True))[0]
+        wanted = meaning.directions(self._vectors.of(asked).sum(axis=0, keepdims=True))[0]
         # Not by BLAS, whose threads wait for each other where all cores are busy serving.
         return covered, np.einsum("ij,j->i", self._meant, wanted)
 
@@ -115,17 +114,14 @@ def _keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
 
 def _directions(vectors: Vectors, read: Read, count: int) -> Floats:
     """Return the direction of each op, shape (ops, size): between all that it is about and what it says it does."""
-    telling = np.array([bool(words.stem(word)) for word in read.vocabulary], dtype=bool)
-    of_word, _ = vectors.of(read.vocabulary)
-    views = [_view(of_word, read, telling[read.word] & _among(read, names), count) for names in (ABOUT, TOLD)]
-    return np.asarray((views[0] + views[1]) / 2, dtype=np.float32)
+    of_word = vectors.of([word if words.stem(word) else "" for word in read.vocabulary])
+    told, beside = (_sums(of_word, read, names, count) for names in (TOLD, BESIDE))
+    return (meaning.directions(told + beside) + meaning.directions(told)) / np.float32(2)
 
 
-def _among(read: Read, names: Sequence[str]) -> NDArray[np.bool_]:
-    return np.isin(read.field, [FIELDS.index(name) for name in names])
-
-
-def _view(of_word: Floats, read: Read, chosen: NDArray[np.bool_], count: int) -> Floats:
+def _sums(of_word: Floats, read: Read, names: Sequence[str], count: int) -> Floats:
+    """Return for each op the sum over its words in some fields, shape (ops, size)."""
+    chosen = np.isin(read.field, [FIELDS.index(name) for name in names])
     word, op = read.word[chosen], read.op[chosen]
     order = np.argsort(op, kind="stable")
     word, op = word[order], op[order]
@@ -133,5 +129,7 @@ def _view(of_word: Floats, read: Read, chosen: NDArray[np.bool_], count: int) ->
     for start in range(0, count, OPS_AT_ONCE):
         end = min(start + OPS_AT_ONCE, count)
         some = slice(*np.searchsorted(op, (start, end)))
-        found[start:end] = meaning.summed(of_word[word[some]], op[some] - start, end - start)
-    return meaning.directions(found)
+        said, at = np.unique(word[some], return_inverse=True)
+        times = np.bincount((op[some] - start) * len(said) + at, minlength=(end - start) * len(said))
+        found[start:end] = times.reshape(end - start, len(said)).astype(np.float32) @ of_word[said]
+    return found

@@ -16,6 +16,9 @@ from tokenizers import Tokenizer
 
 Floats = NDArray[np.float32]
 
+SPACE = "▁"  # the piece that stands before a word that has no piece with its beginning
+FIRST_PIECE = 259  # before it come control signs and the 256 bytes, which spell what no piece does and mean nothing
+
 
 class Vectors:
     """A table of vectors by piece, mapped so that all processes share its memory, and what cuts words to pieces."""
@@ -25,15 +28,16 @@ class Vectors:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._space = self._tokenizer.token_to_id(SPACE)
         self.size = int(self._table.shape[1])
 
-    def of(self, words: Sequence[str]) -> tuple[Floats, NDArray[np.int64]]:
-        """Return of each word the sum of its pieces' vectors, shape (words, size), and how many pieces it has."""
+    def of(self, words: Sequence[str]) -> Floats:
+        """Return of each word the sum of its pieces' vectors, shape (words, size); zeros for one of unknown signs."""
         cut = [each.ids for each in self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)]
-        lengths = np.array([len(ids) for ids in cut], dtype=np.int64)
         pieces = np.array([piece for ids in cut for piece in ids], dtype=np.int64)
-        owner = np.repeat(np.arange(len(cut)), lengths)
-        return summed(self._table[pieces].astype(np.float32), owner, len(cut)), lengths
+        owner = np.repeat(np.arange(len(cut)), [len(ids) for ids in cut])
+        meant = (pieces >= FIRST_PIECE) & (pieces != self._space)
+        return summed(self._table[pieces[meant]].astype(np.float32), owner[meant], len(cut))
 
     def is_word(self, word: str) -> bool:
         """Whether a word is a piece of its own: a usual word, then, and no slip of another."""

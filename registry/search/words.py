@@ -10,7 +10,7 @@ import Stemmer
 
 BREAK = "\n"  # a word of its own in `split`, so that many texts can be split as one
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # begins with its letter, to be skipped to fast
 # Joins of words that say nothing alone, as in to-do and how-to.
 _HYPHENED = re.compile(r"\b([A-Za-z]{2,5})-([A-Za-z]{2,5})\b")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: written by some and left out by others.
@@ -66,7 +66,7 @@ def split(text: str) -> list[str]:
 
     Unspaced scripts give pairs of characters. A line break is a word of its own.
     """
-    spread = _HUMP.sub(" ", _HYPHENED.sub(_joined, text))
+    spread = _HUMP.sub(r" \g<0>", _HYPHENED.sub(_joined, text))
     if not spread.isascii():
         plain = _MARKS.sub("", unicodedata.normalize("NFKD", spread))
         spread = _UNSPACED.sub(_pairs, unicodedata.normalize("NFC", plain))
