@@ -53,16 +53,21 @@ class Index:
         asked = self._asked(text)
         covered, near = self._fit(asked)
         scores = covered + MEANING * near
-        clauses = [clause for clause in words.clauses(text) if actions.of_request(words.split(clause)[:1])]
-        if clauses:
-            fits = [self._fit(self._asked(clause)) for clause in islice(clauses, CLAUSES)]
+        orders = self._orders(text)
+        if orders:
+            fits = [self._fit(order) for order in orders]
             scores += CLAUSE * np.max([has + MEANING * means for has, means in fits], axis=0)
-        scores += self._agreement(actions.of_request(asked))
+        scores += self._agreement(actions.of_request(orders[0] if orders else asked))
         named = self._keywords.get(words.bare(request), [])
         scores[named] += KEYWORD
         covered[named] = 1
         fitting = np.flatnonzero((covered > 0) | (near >= FITS))
         return [self.paths[at] for at in fitting[np.argsort(-scores[fitting], kind="stable")]]
+
+    def _orders(self, text: str) -> list[list[str]]:
+        """Return the clauses of a text that say what to do; others only say why, and count with the whole."""
+        orders = (clause for clause in words.clauses(text) if actions.of_request(words.split(clause)[:1]))
+        return [self._asked(order) for order in islice(orders, CLAUSES)]
 
     def _asked(self, text: str) -> list[str]:
         """Return the telling words of a text, slips mended, ids and other values left out."""

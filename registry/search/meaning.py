@@ -33,15 +33,23 @@ class Vectors:
 
     def of(self, words: Sequence[str]) -> Floats:
         """Return of each word the sum of its pieces' vectors, shape (words, size); zeros for one of unknown signs."""
-        cut = [each.ids for each in self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)]
+        cut = self._cut(words)
         pieces = np.array([piece for ids in cut for piece in ids], dtype=np.int64)
         owner = np.repeat(np.arange(len(cut)), [len(ids) for ids in cut])
         meant = (pieces >= FIRST_PIECE) & (pieces != self._space)
         return summed(self._table[pieces[meant]].astype(np.float32), owner[meant], len(cut))
 
     def is_word(self, word: str) -> bool:
-        """Whether a word is a piece of its own: a usual word, then, and no slip of another."""
-        return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
+        """Whether a word is a piece of its own: a usual word or name, then, and no slip of another."""
+        return len(self._cut([word])[0]) == 1
+
+    def _cut(self, words: Sequence[str]) -> list[list[int]]:
+        """Return the pieces of each word, of a name's capitalised form where that is one piece: Paris, Monday."""
+        as_is, capital = (
+            [each.ids for each in self._tokenizer.encode_batch_fast(list(form), add_special_tokens=False)]
+            for form in (words, map(str.capitalize, words))
+        )
+        return [name if len(name) == 1 < len(ids) else ids for ids, name in zip(as_is, capital, strict=True)]
 
 
 @cache

@@ -15,8 +15,10 @@ _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # begins wi
 _HYPHENED = re.compile(r"\b([A-Za-z]{2,5})-([A-Za-z]{2,5})\b")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: written by some and left out by others.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
-# Vowel signs of the scripts from Devanagari to Sinhala are no letters to `re`, and yet part of their words.
-_WORD = re.compile("(?:[^\\W_]|[\u0900-\u0963\u0966-\u0dff])+|" + BREAK)
+# Vowel signs of the scripts of South and Southeast Asia are no letters to `re`, and yet part of their words.
+_WORD = re.compile(
+    "(?:[^\\W_]|[\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3])+|" + BREAK
+)
 # Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with particles that cling to words.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]+"
