@@ -15,6 +15,9 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
+from django.conf import settings
+from django.utils.module_loading import import_string
+
 from registry import schemas
 from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
 
@@ -205,13 +208,19 @@ def get(version: str) -> Catalog:
 
 
 def follow() -> None:
-    """Swap in the live release if it is another one than before. One query when nothing changed."""
+    """Swap in the live release, once it is ready to serve, if it is another one than before.
+
+    One query when nothing changed.
+    """
     global _live
     version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
     if version is None:
         _live = None
     elif _live is None or _live.version != version:
-        _live = get(version)
+        catalog = get(version)
+        for path in settings.GATEWAY_WARMS:
+            import_string(path)(catalog)
+        _live = catalog
         log.info("release %s is live", version[:12])
 
 
