@@ -56,7 +56,12 @@ def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
 
 def size(body: Any) -> int:
     """Return the o200k_base tokens of a body as it is sent."""
-    return tokens.count(orjson.dumps(body).decode())
+    return size_of(orjson.dumps(body))
+
+
+def size_of(body: bytes) -> int:
+    """Return the o200k_base tokens of a body that is rendered already."""
+    return tokens.count(body.decode())
 
 
 def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

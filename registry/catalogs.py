@@ -7,7 +7,7 @@ swapped, so that every answer is of one release and a cached answer costs no que
 import hashlib
 import json
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -43,6 +43,7 @@ class CatalogOp:
     kind: str
     summary: str
     schema: dict[str, Any]
+    upstream_name: str = ""
     entity: str = ""
     action: str = ""
     category: str = ""
@@ -130,7 +131,7 @@ class Catalog:
     version: str
     ops: dict[str, CatalogOp]
     groups: dict[str, str]  # path -> summary
-    names: dict[str, str]  # every path, tool name and alias -> path
+    names: dict[str, str]  # every path, tool name, alias, and upstream's name of one op alone -> path
     prompts: dict[str, tuple[Section, ...]] = field(default_factory=dict)  # name -> its sections in their order
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # help rendered so far, by view and query
@@ -162,7 +163,9 @@ class Catalog:
 def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Return the catalog of a release's content (see registry.snapshot)."""
     ops = {entry["op"]: _op(entry) for entry in content["ops"]}
-    names = {alias: path for path, op in ops.items() for alias in op.aliases}
+    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name)
+    names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
+    names |= {alias: path for path, op in ops.items() for alias in op.aliases}
     names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
