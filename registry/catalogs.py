@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from registry import schemas
+from registry.arguments import is_plain, properties
 from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
 
 log = logging.getLogger(__name__)
@@ -84,11 +85,15 @@ class CatalogOp:
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
         """The schema of each argument by name."""
+        if not is_plain(self.schema):
+            return {name: schema for name, schema, _ in properties(self.schema)}
         named: dict[str, dict[str, Any]] = self.schema.get("properties", {})
         return named
 
     @cached_property
     def required(self) -> frozenset[str]:
+        if not is_plain(self.schema):
+            return frozenset(name for name, _, required in properties(self.schema) if required)
         return frozenset(self.schema.get("required", ()))
 
 
@@ -163,11 +168,13 @@ class Catalog:
 def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Return the catalog of a release's content (see registry.snapshot)."""
     ops = {entry["op"]: _op(entry) for entry in content["ops"]}
-    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name)
+    groups = {group["path"]: group["summary"] for group in content["groups"]}
+    nameless = {"", ROOT, *groups}
+    # Nobody chose these names, so each gives way: to a group, to any other name, and to the same name of another op.
+    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name not in nameless)
     names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
     names |= {alias: path for path, op in ops.items() for alias in op.aliases}
     names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
-    groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
     prompts = _prompts(content.get("sections", []))
     return Catalog(version=version, ops=ops, groups=groups, names=names, prompts=prompts, tokens=tokens or {})

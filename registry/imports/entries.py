@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from registry.arguments import choices
 from registry.imports import prose
 from registry.imports.documents import Function
 from registry.imports.paths import MAX_SEGMENT, Reading
@@ -26,9 +27,16 @@ def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path:
         "action": reading.action[:MAX_SEGMENT],
         "summary": summary,
         "description": "" if description.rstrip(".") == summary else description,
+        "notes": _notes(schema),
         "keywords": [function.name] if function.name != tool_name else [],
     }
     return {name: value for name, value in said.items() if value} | {"needs_subject": True, "parameters_schema": schema}
+
+
+def _notes(schema: dict[str, Any]) -> str:
+    """Say in words what a signature cannot: which arguments a call must have one of."""
+    wanted = [" with ".join(names) for names in choices(schema)]
+    return f"Send {' or '.join(wanted)}."[: prose.MAX_DESCRIPTION] if wanted else ""
 
 
 def tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
