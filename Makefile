@@ -17,11 +17,11 @@ ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test check fix bench lock clean clean-data
+.PHONY: help run test check fix bench bench-search lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/.base ## Set up what is missing and serve on PORT (8000); Ctrl-C stops everything
 	@exec $(IN_VENV) manage.py start
@@ -37,6 +37,11 @@ fix: .venv/.dev ## Mend what ruff can mend, format, write the generated docs ane
 
 bench: .venv/.dev ## Measure, print a table and write var/bench.json; ARGS choose what
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)
+
+bench-search: .venv/.dev ## Measure search on a set of tools and requests: EVALS=folder
+	@if [ -z "$(EVALS)" ]; then echo "Name a folder that holds tools.jsonl and queries.jsonl (benchmarks/search.py says" \
+		"what is in them): make bench-search EVALS=path/to/folder" >&2; exit 2; fi
+	@DJANGO_SETTINGS_MODULE=benchmarks.settings $(IN_VENV) manage.py bench_search "$(EVALS)"
 
 lock: .venv/.dev ## Pin requirements/ anew from pyproject.toml; ARGS=--upgrade takes the newest versions
 	@$(COMPILE) --output-file requirements/base.txt

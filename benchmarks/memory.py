@@ -10,6 +10,11 @@ def is_told() -> bool:
     return (PROC / "self" / "status").exists()
 
 
+def own_mb() -> float:
+    """Return the resident set size of this process, in MB (10^6 bytes)."""
+    return _resident_bytes(PROC / "self") / 1e6
+
+
 def largest_child_mb(pid: int) -> float:
     """Return the resident set size of a process's largest child, in MB (10^6 bytes)."""
     return max(_resident_bytes(child) for child in _children(pid)) / 1e6

@@ -299,6 +299,9 @@ GATEWAY_FOLLOWS = [
     "gateway.jobs.follow",
 ]
 
+# What makes a catalog ready before it is swapped in, so that no request pays for it; each is called with the catalog.
+GATEWAY_WARMS = ["registry.search.warm"]
+
 # Periodic jobs and the time between two runs; of all processes one runs each (gateway/jobs.py).
 GATEWAY_JOBS = {
     "gateway.cleanup.idempotency_records": timedelta(minutes=5),

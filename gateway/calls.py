@@ -16,6 +16,9 @@ from registry import help
 from registry.catalogs import Catalog, CatalogOp, View
 from registry.models import ROOT
 
+# What a write answers is told as done; who reads no further than its message must not take it for that.
+DRY = "A dry run: nothing was kept, and the result tells what would be."
+
 
 class Superseded(Exception):
     """Whoever waits for this answer has it from another run: what this one did is to be undone and forgotten."""
@@ -65,9 +68,10 @@ class Call:
 
 def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
     """Return the success envelope of a call."""
+    dry = [DRY] if call.dry_run and work.op.is_write else []
     meta = envelopes.meta(
         call.trace,
-        [*call.warnings, *outcome.warnings],
+        [*dry, *call.warnings, *outcome.warnings],
         dry_run=call.dry_run,
         applied_defaults=call.applied_defaults,
         executed_op=work.op.op if work.op.op != call.path else None,

@@ -151,6 +151,7 @@ def _replayed(call: Call) -> Answer | None:
 def _run(call: Call) -> Answer:
     asked = _resolved(call)
     _authorise(call, asked)
+    executor_for(asked)  # what nothing runs needs no better args
     op, args = _validated(call, asked)
     work = Work(
         op=op,
@@ -240,18 +241,20 @@ def _invalid(call: Call, op: CatalogOp, args: dict[str, Any], errors: list[Field
     )
 
 
-class _Listers(dict[str, str]):
-    """{entity: the op that lists it} of one catalog."""
+class _Listers(dict[tuple[str, str], str]):
+    """{(connection, entity): the op that lists it} of one catalog: another upstream's ids are other ids."""
 
 
 def _id_sources(catalog: Catalog, op: CatalogOp) -> dict[str, str]:
     """Return, for each id argument of an op, the op that answers such ids."""
     listers = catalog.derived(_Listers, lambda: _listers(catalog))
-    return {name: listers[name[:-3]] for name in op.arguments if name[-3:] == "_id" and name[:-3] in listers}
+    entities = {name: (op.connection, name[:-3]) for name in op.arguments if name[-3:] == "_id"}
+    return {name: listers[entity] for name, entity in entities.items() if entity in listers}
 
 
 def _listers(catalog: Catalog) -> _Listers:
-    return _Listers({o.entity: o.op for o in catalog.ops.values() if o.action == "list" and o.is_active and o.entity})
+    lists = (op for op in catalog.ops.values() if op.action == "list" and op.is_active and op.entity)
+    return _Listers({(op.connection, op.entity): op.op for op in lists})
 
 
 def _refused(call: Call, error: GatewayError) -> Answer:

@@ -7,7 +7,10 @@ import orjson
 
 from core import tokens
 from registry import signatures
+from registry.arguments import properties
 
+STEPS = 32  # in which the optional arguments go: each is counted, and an op may have hundreds
+NAMED = 12  # optional arguments that are named when all of them are left out
 PROSE = ("notes", "policy", "usage", "description", "summary")
 
 
@@ -56,7 +59,12 @@ def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
 
 def size(body: Any) -> int:
     """Return the o200k_base tokens of a body as it is sent."""
-    return tokens.count(orjson.dumps(body).decode())
+    return size_of(orjson.dumps(body))
+
+
+def size_of(body: bytes) -> int:
+    """Return the o200k_base tokens of a body that is rendered already."""
+    return tokens.count(body.decode())
 
 
 def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -70,9 +78,15 @@ def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict
     if isinstance(body.get("args"), dict):
         body["args"] = signatures.short(schema, fold=True)
         yield {**body, "omitted": list(omitted)} if omitted else dict(body)
-    for name in [name for name, _, required in signatures.properties(schema) if not required][::-1]:
-        body["args"] = _without(body["args"], name)
-        omitted.append(f"args.{name}")
+    optional = [name for name, _, required in properties(schema) if not required][::-1]
+    step = 1 + len(optional) // STEPS
+    for start in range(0, len(optional), step):
+        names = optional[start : start + step]
+        body["args"] = _without(body["args"], frozenset(names))
+        omitted += [f"args.{name}" for name in names]
+        yield {**body, "omitted": list(omitted)}
+    if len(optional) > NAMED:
+        omitted = [part for part in omitted if not part.startswith("args.")] + ["args.*"]
         yield {**body, "omitted": list(omitted)}
     for part in PROSE:
         if body.pop(part, None) is not None:
@@ -84,7 +98,7 @@ def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict
     yield {**body, "omitted": list(omitted)} if omitted else dict(body)
 
 
-def _without(args: Any, name: str) -> Any:
+def _without(args: Any, names: frozenset[str]) -> Any:
     if isinstance(args, dict):
-        return {key: value for key, value in args.items() if key != name}
-    return [arg for arg in args if arg["name"] != name]
+        return {key: value for key, value in args.items() if key not in names}
+    return [arg for arg in args if arg["name"] not in names]

@@ -7,7 +7,7 @@ swapped, so that every answer is of one release and a cached answer costs no que
 import hashlib
 import json
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -15,7 +15,11 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
+from django.conf import settings
+from django.utils.module_loading import import_string
+
 from registry import schemas
+from registry.arguments import is_plain, properties
 from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
 
 log = logging.getLogger(__name__)
@@ -43,6 +47,7 @@ class CatalogOp:
     kind: str
     summary: str
     schema: dict[str, Any]
+    upstream_name: str = ""
     entity: str = ""
     action: str = ""
     category: str = ""
@@ -83,11 +88,15 @@ class CatalogOp:
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
         """The schema of each argument by name."""
+        if not is_plain(self.schema):
+            return {name: schema for name, schema, _ in properties(self.schema)}
         named: dict[str, dict[str, Any]] = self.schema.get("properties", {})
         return named
 
     @cached_property
     def required(self) -> frozenset[str]:
+        if not is_plain(self.schema):
+            return frozenset(name for name, _, required in properties(self.schema) if required)
         return frozenset(self.schema.get("required", ()))
 
 
@@ -130,7 +139,7 @@ class Catalog:
     version: str
     ops: dict[str, CatalogOp]
     groups: dict[str, str]  # path -> summary
-    names: dict[str, str]  # every path, tool name and alias -> path
+    names: dict[str, str]  # every path, tool name, alias, and upstream's name of one op alone -> path
     prompts: dict[str, tuple[Section, ...]] = field(default_factory=dict)  # name -> its sections in their order
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # help rendered so far, by view and query
@@ -162,9 +171,13 @@ class Catalog:
 def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Return the catalog of a release's content (see registry.snapshot)."""
     ops = {entry["op"]: _op(entry) for entry in content["ops"]}
-    names = {alias: path for path, op in ops.items() for alias in op.aliases}
-    names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
+    nameless = {"", ROOT, *groups}
+    # Nobody chose these names, so each gives way: to a group, to any other name, and to the same name of another op.
+    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name not in nameless)
+    names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
+    names |= {alias: path for path, op in ops.items() for alias in op.aliases}
+    names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
     groups.setdefault(ROOT, "Groups of ops.")
     prompts = _prompts(content.get("sections", []))
     return Catalog(version=version, ops=ops, groups=groups, names=names, prompts=prompts, tokens=tokens or {})
@@ -205,13 +218,19 @@ def get(version: str) -> Catalog:
 
 
 def follow() -> None:
-    """Swap in the live release if it is another one than before. One query when nothing changed."""
+    """Swap in the live release, once it is ready to serve, if it is another one than before.
+
+    One query when nothing changed.
+    """
     global _live
     version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
     if version is None:
         _live = None
     elif _live is None or _live.version != version:
-        _live = get(version)
+        catalog = get(version)
+        for path in settings.GATEWAY_WARMS:
+            import_string(path)(catalog)
+        _live = catalog
         log.info("release %s is live", version[:12])
 
 

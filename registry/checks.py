@@ -27,7 +27,7 @@ def problems(content: dict[str, Any]) -> list[Problem]:
     found = [*_name_problems(content)]
     ops = {op["op"]: op for op in content["ops"]}
     for op in content["ops"]:
-        found += _op_problems(op)
+        found += op_problems(op)
         found += _without_id_problems(op, ops)
     return found + list(_section_problems(content.get("sections", [])))
 
@@ -74,7 +74,8 @@ def _ancestor_problems(path: str, groups: set[str]) -> Iterator[Problem]:
         yield Problem(path, "group", f"The group {parent} is missing. Add it, so that the path can be walked to.")
 
 
-def _op_problems(op: dict[str, Any]) -> list[Problem]:
+def op_problems(op: dict[str, Any]) -> list[Problem]:
+    """Return every problem that an op has by itself, whatever stands beside it."""
     path, schema = op["op"], op["parameters_schema"]
     found = [Problem(path, "parameters_schema", message) for message in schemas.problems(schema)]
     if found:

@@ -30,6 +30,7 @@ _OP: dict[str, Any] = {
         **dict.fromkeys(
             ("entity", "action", "category", "description", "notes", "successor", "connection", "without_id"), _TEXT
         ),
+        "upstream_name": {"type": "string", "maxLength": 200},
         **dict.fromkeys(("contexts", "keywords", "display_only", "aliases"), _TEXTS),
         "kind": {"enum": ["read", "write"]},
         "status": {"enum": ["active", "retired"]},

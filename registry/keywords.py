@@ -67,3 +67,27 @@ def resolve(root: dict[str, Any], ref: str) -> object:
         else:
             return None
     return target
+
+
+def resolved(root: dict[str, Any], schema: object) -> dict[str, Any]:
+    """Return what a schema's reference leads to, or the schema itself; empty where that is no object."""
+    target = resolve(root, ref) if isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) else schema
+    return target if isinstance(target, dict) else {}
+
+
+def definitions(root: dict[str, Any], part: object) -> dict[str, dict[str, object]]:
+    """Return {"$defs": {name: schema} …} of all that the references in a part lead to, directly or not."""
+    found: dict[str, dict[str, object]] = {}
+    stack = [part]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, list):
+            stack += value
+        elif isinstance(value, dict):
+            stack += value.values()
+            holder, _, name = str(value.get("$ref", "")).removeprefix("#/").partition("/")
+            if holder in ("$defs", "definitions") and "/" not in name and name not in found.get(holder, ()):
+                target = resolve(root, f"#/{holder}/{name}")
+                found.setdefault(holder, {})[name] = target
+                stack.append(target)
+    return found

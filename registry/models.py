@@ -41,6 +41,18 @@ def _map_of_text(value: object) -> None:
         raise ValidationError('Send an object of strings, such as {"search": "query"}.')
 
 
+def _source() -> "models.CharField[str, str]":
+    # A default in the database: what ran before this column was there still inserts rows.
+    return models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="The group of the import that it came with; empty for what is shipped and for the admins' own.",
+    )
+
+
 class Connection(models.Model):
     """An upstream that runs ops."""
 
@@ -59,6 +71,7 @@ class Group(models.Model):
 
     path = models.CharField(max_length=200, unique=True, validators=[path_validator])
     summary = models.CharField(max_length=200, help_text="One line, at most 12 words, read when the parent is listed.")
+    source = _source()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -91,6 +104,14 @@ class Op(models.Model):
 
     op = models.CharField(max_length=200, unique=True, validators=[path_validator])
     tool_name = models.CharField(max_length=128, unique=True, validators=[name_validator])
+    upstream_name = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What its upstream calls it, where its tool name cannot be that.",
+    )
     kind = models.CharField(max_length=10, choices=Kind)
     entity = models.CharField(max_length=60, blank=True, help_text="What its operation event is about.")
     action = models.CharField(max_length=60, blank=True)
@@ -118,6 +139,7 @@ class Op(models.Model):
     connection = models.ForeignKey(Connection, null=True, blank=True, on_delete=models.PROTECT, related_name="ops")
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
     successor = models.CharField(max_length=200, blank=True, help_text="What to run instead, once retired.")
+    source = _source()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
-from core import canonical, tokens
-from registry import catalogs, checks, help, snapshot
+from core import canonical
+from registry import budget, catalogs, checks, help, snapshot
 from registry.models import Activation, Release
 
 
@@ -100,4 +100,4 @@ def token_counts(catalog: catalogs.Catalog) -> dict[str, list[int]]:
 
 
 def _count(catalog: catalogs.Catalog, path: str, form: Any) -> int:
-    return tokens.count(help.answer(catalog, help.HelpQuery(path=path, format=form)).body.decode())
+    return budget.size_of(help.answer(catalog, help.HelpQuery(path=path, format=form)).body)

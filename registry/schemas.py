@@ -121,8 +121,7 @@ def problems(schema: object) -> list[str]:
     """Return what is wrong with an argument schema, a sentence each; empty when it can be published."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return ['The schema must be an object with "type": "object", since args are an object.']
-    found = _shape_problems(schema) or _cost_problems(schema)
-    if found:
+    if found := hazards(schema):
         return found
     try:
         compiled(schema)
@@ -134,6 +133,11 @@ def problems(schema: object) -> list[str]:
     except ValueError:  # half a surrogate pair
         return [f"The schema {_UNSENDABLE}"]
     return []
+
+
+def hazards(schema: dict[str, Any]) -> list[str]:
+    """Return why a schema must not even be compiled, a sentence each: its depth, size, references and cost."""
+    return _shape_problems(schema) or _cost_problems(schema)
 
 
 def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Collection[str] = ()) -> list[str]:

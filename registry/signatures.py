@@ -1,12 +1,19 @@
 """Argument schemas as a model reads them: a typed signature costs half of the JSON Schema it stands for."""
 
-from collections.abc import Iterator
+import re
+from dataclasses import dataclass
 from typing import Any
 
 from registry import keywords, schemas
+from registry.arguments import properties
 
 MAX_ENUM_SHOWN = 20
 FOLDED = {"object": "object", "array": "list"}
+MAX_PARTS = 1_000  # schemas that the signatures of one op go into: a few definitions can stand for millions
+MAX_NESTED = 6  # levels of objects and lists within an argument
+
+_NESTING = frozenset(("properties", "items", "prefixItems", "anyOf", "oneOf", "allOf", "$ref"))
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")  # a format that can stand for a type
 
 # Keywords shown by help on one argument, beside its name, type, requiredness and description.
 FACETS = (
@@ -15,41 +22,38 @@ FACETS = (
 )
 
 
-def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Yield (name, schema, required) of each argument, the required ones first."""
-    required = schema.get("required", [])
-    named = schema.get("properties", {})
-    named = named | {name: {} for name in required if name not in named}
-    for name in sorted(named, key=lambda name: name not in required):
-        yield name, named[name] if isinstance(named[name], dict) else {}, name in required
-
-
 def short(schema: dict[str, Any], *, fold: bool = False) -> dict[str, str]:
     """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}.
 
     With `fold`, nested objects and lists are written `object` and `list`.
     """
-    return {name: signature(argument, schema, required, fold) for name, argument, required in properties(schema)}
+    writer = _Writer(schema, fold)
+    return {name: _signature(argument, writer, required) for name, argument, required in properties(schema)}
 
 
 def full(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """Return [{name, type, required, default?, enum?, description?}] in the order that `short` has."""
-    return [_described(name, argument, schema, required) for name, argument, required in properties(schema)]
+    writer = _Writer(schema)
+    return [_described(name, argument, writer, required) for name, argument, required in properties(schema)]
 
 
 def one(schema: dict[str, Any], name: str) -> dict[str, Any]:
     """Return everything a schema says of one argument, for help on that argument alone."""
     argument, required = next((found, needed) for named, found, needed in properties(schema) if named == name)
-    entry = _described(name, argument, schema, required)
+    entry = _described(name, argument, _Writer(schema), required)
     entry |= {facet: argument[facet] for facet in FACETS if facet in argument}
-    if "properties" in argument or "items" in argument:
-        entry["schema"] = without_annotations(argument)
+    if _NESTING & argument.keys():
+        entry["schema"] = without_annotations(argument | keywords.definitions(schema, argument))
     return entry
 
 
 def signature(argument: dict[str, Any], root: dict[str, Any], required: bool, fold: bool = False) -> str:
     """Return one argument's signature: its type, default, bounds, and `required` where it is."""
-    text = _type(argument, root, fold, ())
+    return _signature(argument, _Writer(root, fold), required)
+
+
+def _signature(argument: dict[str, Any], writer: "_Writer", required: bool) -> str:
+    text = writer.type(argument)
     if "default" in argument and argument["default"] not in (None, [], {}):
         text += f" = {literal(argument['default'])}"
     parts = [text, *_bounds(argument)]
@@ -58,7 +62,7 @@ def signature(argument: dict[str, Any], root: dict[str, Any], required: bool, fo
 
 def expected(argument: dict[str, Any], root: dict[str, Any]) -> str:
     """Return what a value of an argument must be: its type and bounds."""
-    return ", ".join([_type(argument, root, False, ()), *_bounds(argument)])
+    return ", ".join([_Writer(root).type(argument), *_bounds(argument)])
 
 
 def usage(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, Any]:
@@ -97,8 +101,8 @@ def _stripped(value: Any, hidden: set[str], *, names: bool) -> Any:
     }
 
 
-def _described(name: str, argument: dict[str, Any], root: dict[str, Any], required: bool) -> dict[str, Any]:
-    kind = _type({key: value for key, value in argument.items() if key != "enum"}, root, False, ())
+def _described(name: str, argument: dict[str, Any], writer: "_Writer", required: bool) -> dict[str, Any]:
+    kind = writer.type({key: value for key, value in argument.items() if key != "enum"})
     entry: dict[str, Any] = {"name": name, "type": ", ".join([kind, *_bounds(argument)]), "required": required}
     if argument.get("default") is not None and argument["default"] not in ([], {}, ""):
         entry["default"] = argument["default"]
@@ -109,40 +113,67 @@ def _described(name: str, argument: dict[str, Any], root: dict[str, Any], requir
     return entry
 
 
-def _type(schema: Any, root: dict[str, Any], fold: bool, trail: tuple[str, ...]) -> str:
-    if not isinstance(schema, dict):
-        return "any"
-    ref = schema.get("$ref")
-    if isinstance(ref, str):
-        if ref in trail:
-            return "object"  # a recursive part: its own arguments are shown once
-        return _type(keywords.resolve(root, ref), root, fold, (*trail, ref))
-    if enum := schema.get("enum"):
-        return _enum(enum)
-    if "const" in schema:
-        return literal(schema["const"])
-    for union in ("anyOf", "oneOf"):
-        if isinstance(schema.get(union), list):
-            return "|".join(dict.fromkeys(_type(part, root, fold, trail) for part in schema[union]))
-    kinds = schema.get("type", "any")
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    return "|".join(_one_type(kind, schema, root, fold, trail) for kind in kinds)
+@dataclass
+class _Writer:
+    """Writes the types of one op's arguments: nested as they are, up to a size at which the rest is folded."""
 
+    root: dict[str, Any]
+    fold: bool = False
+    left: int = MAX_PARTS
 
-def _one_type(kind: str, schema: dict[str, Any], root: dict[str, Any], fold: bool, trail: tuple[str, ...]) -> str:
-    if kind == "string":
-        return str(schema.get("format", kind))
-    if kind in FOLDED and fold:
-        return FOLDED[kind]
-    if kind == "array":
-        return f"[{_type(schema.get('items'), root, fold, trail)}]"
-    if kind == "object" and schema.get("properties"):
-        members = (
-            f"{name}{'' if required else '?'}: {_type(member, root, fold, trail)}"
-            for name, member, required in properties(schema)
-        )
-        return "{" + ", ".join(members) + "}"
-    return kind
+    def type(self, schema: Any, trail: tuple[str, ...] = (), depth: int = 0) -> str:
+        """Return a schema's type; `trail` holds the references that led to it, so that none is followed in a ring."""
+        if not isinstance(schema, dict):
+            return "any"
+        self.left -= 1
+        if isinstance(ref := schema.get("$ref"), str):
+            if ref in trail:
+                return "object"  # a recursive part: its own arguments are shown once
+            return self.type(keywords.resolve(self.root, ref), (*trail, ref), depth)
+        if enum := schema.get("enum"):
+            return _enum(enum)
+        if "const" in schema:
+            return literal(schema["const"])
+        for union in ("anyOf", "oneOf"):
+            if isinstance(schema.get(union), list) and "properties" not in schema:
+                return self._union(schema[union], trail, depth)
+        if isinstance(schema.get("allOf"), list) and not {"type", "properties"} & schema.keys():
+            return self._all(schema, trail, depth)
+        kinds = schema.get("type", "object" if "properties" in schema else "any")
+        kinds = kinds if isinstance(kinds, list) else [kinds]
+        return "|".join(self._one(kind, schema, trail, depth) for kind in kinds)
+
+    def _union(self, parts: list[Any], trail: tuple[str, ...], depth: int) -> str:
+        shown = parts[:MAX_ENUM_SHOWN] if self.left > 0 else parts[:1]
+        found = dict.fromkeys(self.type(part, trail, depth) for part in shown)
+        return "|".join([*found, *(["…"] if len(shown) < len(parts) else [])])
+
+    def _all(self, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> str:
+        """Return the type of what must be all of its parts: their members together, else the part that says most."""
+        if any(properties(schema, self.root)):
+            return self._one("object", schema, trail, depth)
+        found = [self.type(part, trail, depth) for part in schema["allOf"][:MAX_ENUM_SHOWN]]
+        return next((kind for kind in found if kind != "any"), "any")
+
+    def _one(self, kind: str, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> str:
+        if kind == "string":
+            named = schema.get("format")
+            return named if isinstance(named, str) and _NAME.fullmatch(named) else kind
+        if kind in FOLDED and (self.fold or self.left <= 0 or depth >= MAX_NESTED):
+            return FOLDED[kind]
+        if kind == "array":
+            return f"[{self.type(schema.get('items'), trail, depth + 1)}]"
+        if kind == "object" and (members := self._members(schema, trail, depth)):
+            return "{" + ", ".join(members) + "}"
+        return kind
+
+    def _members(self, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> list[str]:
+        found: list[str] = []
+        for name, member, required in properties(schema, self.root):
+            if self.left <= 0:
+                return [*found, "…"]
+            found.append(f"{name}{'' if required else '?'}: {self.type(member, trail, depth + 1)}")
+        return found
 
 
 def _enum(values: list[Any]) -> str:

@@ -10,7 +10,8 @@ POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
 
 # The fields of an op that are copied as they stand, in the order in which a person reads them.
 OP_FIELDS = (
-    *("op", "tool_name", "kind", "entity", "action", "category", "contexts", "summary", "description", "notes"),
+    *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
+    *("description", "notes"),
     *(
         "keywords",
         "parameters_schema",

@@ -519,6 +519,7 @@ def test_dry_run_tells_what_would_be_and_changes_nothing(api: Api, op: str, args
 
     assert told["ok"] is True
     assert told["meta"]["dry_run"] is True
+    assert told["meta"]["warnings"][0] == "A dry run: nothing was kept, and the result tells what would be."
     assert rows() == before
     assert not IdempotencyRecord.objects.exists()
     done = api.exec(op, args, idempotency_key="once")
@@ -544,7 +545,9 @@ def test_dry_run_of_what_the_domain_refuses_is_refused(api: Api) -> None:
 
 
 def test_dry_run_of_a_read_is_the_read(api: Api) -> None:
-    assert api.exec("onto.task.list", dry_run=True)["result"]["total"] == Task.objects.count()
+    read = api.exec("onto.task.list", dry_run=True)
+
+    assert (read["result"]["total"], read["meta"]["warnings"]) == (Task.objects.count(), [])
 
 
 def test_retry_with_is_small(api: Api) -> None:

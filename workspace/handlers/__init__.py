@@ -27,7 +27,7 @@ from workspace.handlers import (
     writes,
 )
 from workspace.kinds import KINDS, TASK, Kind
-from workspace.services import subtasks, task_events
+from workspace.services import task_events
 
 
 def _shared(kind: Kind) -> dict[str, Handler]:
@@ -48,10 +48,8 @@ HANDLERS: dict[str, Handler] = {
     "create_onto_project": Handler(projects.create),
     "delete_onto_project": Handler(projects.delete),
     "get_onto_task_details": Handler(tasks.get),
-    "create_onto_task": Handler(partial(writes.create_row, kind=TASK, check=subtasks.problems, then=task_events.add)),
-    "update_onto_task": Handler(
-        partial(writes.update_row, kind=TASK, check=subtasks.problems, then=task_events.follow)
-    ),
+    "create_onto_task": Handler(partial(writes.create_row, kind=TASK, check=tasks.problems, then=task_events.add)),
+    "update_onto_task": Handler(partial(writes.update_row, kind=TASK, check=tasks.problems, then=task_events.follow)),
     "move_onto_task": Handler(moves.move),
     "create_onto_document": Handler(documents.create),
     "update_onto_document": Handler(documents.update),

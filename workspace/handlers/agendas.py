@@ -59,7 +59,10 @@ def span_of(request: Request, clock: Wallclock) -> Span:
     else:
         end = _moment(last if isinstance(last, datetime) else last + timedelta(days=1), clock.zone)
     if end <= start:
-        message = "time_max is not after time_min, which is now if you do not send it; send a later time_max."
+        message = (
+            "time_max is not after time_min, which is now if you do not send it; send an earlier one, "
+            "or a later time_max."
+        )
         clock.refuse("time_max", "out_of_order", message)
     elif end - start > agenda.LONGEST:
         message = f"The time is longer than {agenda.LONGEST.days} days; send a nearer time_max."

@@ -70,6 +70,9 @@ def _read(entity: Mapping[str, Any], kind: Kind) -> tuple[dict[str, Any], list[s
     if kind.label not in fields and other:
         fields[kind.label] = fields.pop(other[0])
         warnings.append(f"Read {other[0]} as {kind.label}.")
+    if kind is DOCUMENT and "body_markdown" in fields and "content" not in fields:
+        fields["content"] = fields.pop("body_markdown")
+        warnings.append("Read body_markdown as content.")
     state = fields.get("state_key")
     if state is not None and (meant := states.meant(state, kind)) not in (None, state):
         fields["state_key"] = meant

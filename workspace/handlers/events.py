@@ -72,6 +72,8 @@ def update(request: Request) -> Outcome:
     after = events.whole(event, zone=clock.zone)
     changed = [name for name in after if after[name] != before[name] and name not in ("id", "props", "updated_at")]
     told = f"Changed {', '.join(changed)}."
+    if event.recurrence and not {"start_at", "end_at"}.isdisjoint(changed):
+        told += f" It comes again, so all its times changed; the first is {after['start_at']}."
     told += f" Its task follows: changed {' and '.join(dates)} of the task." if dates else ""
     return _synced(replace(_outcome(event, zone=clock.zone, message=told), warnings=warnings), request)
 
@@ -129,7 +131,7 @@ def _assign(event: CalendarEvent, request: Request, clock: Wallclock) -> None:
         sent["attendees"] = [] if named is None else list(dict.fromkeys(named)) or event.attendees
     clock.errors += changes.assign(event, kind=EVENT, sent=sent, at=request.at)
     if "time_zone" in sent:
-        event.time_zone = clock.zone.key
+        event_times.change_zone(event, clock.zone)
     event_times.assign(event, sent, clock)
     clock.check()
 
@@ -169,11 +171,13 @@ def _follow(event: CalendarEvent, task: Task, dates: Mapping[str, datetime], req
 def _set_dates(task: Task, dates: Mapping[str, datetime | None], request: Request) -> None:
     """Set dates of a locked task under its own checks, and its events with them. Raises Invalid."""
     sent = {name: moment and times.write(moment) for name, moment in dates.items()}
-    errors = changes.assign(task, kind=TASK, sent=sent, at=request.at)
-    if errors:
-        path = "/start_at" if "start_at" in request.args else "/end_at"
+    path = "/start_at" if "start_at" in request.args else "/end_at"
+    if errors := changes.assign(task, kind=TASK, sent=sent, at=request.at):
         message = "The task would be due before it starts; send another time, or change both with onto.task.update."
         raise invalid([FieldError(path=path, code=errors[0].code, message=message)])
+    if errors := task_events.problems(task, sent):
+        message = "The task does not come again that late; send an earlier time, or a later recurrence_until with "
+        raise invalid([FieldError(path=path, code=errors[0].code, message=f"{message}{TASK.path('update')} first.")])
     task.updated_at = request.at
     task.save(update_fields=[*dates, "updated_at"])
     task_events.sync([task], by=request.subject, at=request.at)

@@ -32,12 +32,15 @@ def get(request: Request) -> Outcome:
     if request.args.get("field") is not None:
         return outcome
     project: dict[str, Any] = dict(outcome.result["project"])
+    message = outcome.result["message"]
     for argument, (name, kind, order, which, most) in PARTS.items():
         if request.args.get(argument):
             inside = kind.rows().visible_to(request.subject).filter(which, project=project["id"])
             listing = pages.Listing.of(kind, {"sort_by": order})
-            project[name] = pages.beginning(inside, listing=listing, limit=most, at=request.at)
-    return replace(outcome, result=outcome.result | {"project": project})
+            project[name], has_more = pages.beginning(inside, listing=listing, limit=most, at=request.at)
+            if has_more:
+                message += reads.only_first(most, name.replace("_", " "), path=kind.path("list"))
+    return replace(outcome, result={"project": project, "message": message})
 
 
 def create(request: Request) -> Outcome:

@@ -84,6 +84,11 @@ def cut(shown: excerpts.Excerpt, *, kind: Kind, place: str = "") -> str:
     return f" Cut{place}: {', '.join(shown.cut)}; {kind.path('get')} with field and offset reads on."
 
 
+def only_first(number: int, plural: str, *, path: str) -> str:
+    """Return the sentence that tells that there are more rows around a row than its get shows, and who has them."""
+    return f" Only the first {number} {plural}; {path} has the others."
+
+
 def _part(row: Any, request: Request, *, kind: Kind) -> Outcome:
     name, offset = request.args["field"], request.args.get("offset", 0)
     whole = rows.columns(row, kind=kind)

@@ -10,7 +10,7 @@ from workspace.errors import Conflict
 from workspace.handlers.reads import outcome
 from workspace.handlers.writes import UNCHANGED
 from workspace.kinds import TASK
-from workspace.models import CalendarEvent, Recurrence, Task, TaskState
+from workspace.models import CalendarEvent, Task, TaskState
 from workspace.models.calendar_event import LATEST
 from workspace.models.week import WEEKDAYS
 from workspace.services import (
@@ -31,7 +31,6 @@ from workspace.services.wallclock import EXPECTED, Wallclock
 
 AS_SENT = ("duration_minutes", "recurrence")  # what is set as any column is; the times are read in the user's zone
 ENDS = ("recurrence_until", "recurrence_count")  # the two ways to say when it comes for the last time
-SATURDAY = 5
 
 
 def schedule(request: Request) -> Outcome:
@@ -72,10 +71,8 @@ def _plan(task: Task, request: Request, clock: Wallclock) -> None:
 def _check_start(task: Task, clock: Wallclock) -> None:
     if task.due_at and task.due_at > LATEST:
         clock.refuse("start_at", "impossible_time", f"The task would end beyond all calendars; send {EXPECTED}.")
-    day = cast("datetime", task.start_at).astimezone(clock.zone).weekday()
-    if task.recurrence == Recurrence.WEEKDAYS and day >= SATURDAY:
-        message = f"start_at is a {WEEKDAYS[day].title()}, and weekdays are Monday to Friday; send one of them."
-        clock.refuse("start_at", "weekend", message)
+    day = cast("datetime", task.start_at).astimezone(clock.zone).date()
+    event_times.refuse_weekend(task.recurrence, day, clock)
 
 
 def _set_end(task: Task, args: Mapping[str, Any], clock: Wallclock) -> None:
@@ -92,7 +89,7 @@ def _set_end(task: Task, args: Mapping[str, Any], clock: Wallclock) -> None:
     elif number is not None:
         task.recurrence_until = recurrence.nth(task.recurrence, first=start, zone=clock.zone, number=number)
     elif "recurrence_until" in args and not clock.errors:
-        task.recurrence_until = until and event_times.end_of(until, clock)
+        task.recurrence_until = until and event_times.end_of(until, clock.zone)
     if task.recurrence_until and task.recurrence_until < start and not clock.errors:
         culprit = "recurrence_until" if named else "start_at"
         clock.refuse(culprit, "out_of_order", "start_at is after recurrence_until; send a later recurrence_until.")

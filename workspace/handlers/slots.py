@@ -23,7 +23,7 @@ def find(request: Request) -> Outcome:
     clock = Wallclock(profile.zone)
     hours = _hours(profile, request)
     span = _to_come(agendas.span_of(request, clock), request)
-    events = agenda.times_of(CalendarEvent.objects.visible_to(request.subject), span)
+    events = agenda.times_of(CalendarEvent.objects.visible_to(request.subject).taking_time(), span)
     found = slots.free(
         slots.working(hours, zone=clock.zone, after=span.start, before=span.end),
         [(event.start, event.end) for event in events],

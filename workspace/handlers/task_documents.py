@@ -23,6 +23,7 @@ DEFAULT_TYPE = "document.task.scratch"
 LONGEST_NAME = 280  # characters of a task's title in its document's
 
 JOINED = Relation(EdgeKind.TASK, Rel.TASK_HAS_DOCUMENT, EdgeKind.DOCUMENT)
+SAYING = ("title", "content", "description")  # one of them a new document needs: an empty one would say nothing
 NEW_ONLY = ("title", "description", "content", "type_key", "state_key", "props")  # what only a new document takes
 
 
@@ -49,6 +50,9 @@ def list_documents(request: Request) -> Outcome:
 def create_or_attach(request: Request) -> Outcome:
     """Join a document to a task: the one that is named, else a new one. Raises NotFound, Forbidden, Invalid."""
     task = cast("Task", access.changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
+    if request.args.keys().isdisjoint(("document_id", *SAYING)):
+        message = "Send document_id to attach a document that exists, or title, content or description for a new one."
+        raise invalid([FieldError(path="", code="no_document", message=message)])
     return _attach(request, task) if "document_id" in request.args else _create(request, task)
 
 

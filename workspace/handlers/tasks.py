@@ -1,14 +1,18 @@
 """What only tasks do."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from workspace.contract import Outcome, Request
+from workspace.errors import FieldError
 from workspace.handlers import reads
 from workspace.kinds import PROJECT, TASK
-from workspace.services import access, excerpts, pages, rows
+from workspace.models import Entity
+from workspace.services import access, excerpts, neighbours, pages, rows, subtasks, task_events
 
-MOST_SUBTASKS = 50
+MOST_SUBTASKS, MOST_LINKS = 50, 20
 BY_PRIORITY = pages.Listing.of(TASK, {"sort_by": "priority"})
 
 # What of its project a task tells, where it is asked to.
@@ -16,7 +20,10 @@ PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
 
 
 def get(request: Request) -> Outcome:
-    """Answer the complete task, with its first subtasks and its project's context where asked. Raises NotFound."""
+    """Answer the complete task; where asked its first subtasks, what it is linked to, and its project's context.
+
+    Raises NotFound.
+    """
     outcome = reads.get_row(request, kind=TASK)
     if request.args.get("field") is not None:
         return outcome
@@ -24,12 +31,23 @@ def get(request: Request) -> Outcome:
     message = outcome.result["message"]
     if request.args.get("include_subtasks"):
         below = TASK.rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
-        task["subtasks"] = pages.beginning(below, listing=BY_PRIORITY, limit=MOST_SUBTASKS, at=request.at)
+        task["subtasks"], has_more = pages.beginning(below, listing=BY_PRIORITY, limit=MOST_SUBTASKS, at=request.at)
+        if has_more:
+            message += reads.only_first(MOST_SUBTASKS, "subtasks", path=TASK.path("list"))
+    if request.args.get("include_links"):
+        task["links"], has_more = neighbours.in_brief(UUID(task["id"]), subject=request.subject, limit=MOST_LINKS)
+        if has_more:
+            message += reads.only_first(MOST_LINKS, "links", path="onto.entity.links.get")
     if request.args.get("include_project_context"):
         context = _context(task, request)
         task["project_context"] = context.row
         message += reads.cut(context, kind=PROJECT, place=" in project_context")
     return replace(outcome, result={"task": task, "message": message})
+
+
+def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
+    """Return what is wrong with a task beyond what its columns say: with its parent, with when it comes again."""
+    return subtasks.problems(row, sent) + task_events.problems(row, sent)
 
 
 def _context(task: dict[str, Any], request: Request) -> excerpts.Excerpt:

@@ -59,6 +59,10 @@ class CalendarEventQuerySet(EntityQuerySet["CalendarEvent"]):
         """Keep what a subject may change."""
         return self.visible_to(subject).filter(subject_role__in=CHANGING_ROLES)
 
+    def taking_time(self) -> Self:
+        """Leave out what only marks when a task is due: its half hour says until when, not that anybody is busy."""
+        return self.exclude(task_event_kind=TaskEventKind.DUE)
+
     def with_context(self) -> Self:
         """Add the project's name, where the event is a project's."""
         return self.annotate(project_name=F("project__name"))

@@ -70,9 +70,7 @@ def times_of(found: CalendarEventQuerySet, span: Span) -> list[Time]:
     for row in rows:
         together += _times(row, span)
         if len(rows) > MOST or len(together) > MOST:
-            message = (
-                f"There are more than {MOST:,} events in this time; send a time_max that is nearer, or a project_id."
-            )
+            message = f"There are more than {MOST:,} events in this time; send a time_max that is nearer."
             raise invalid([FieldError(path="/time_max", code="too_many", message=message)])
     return sorted(together)
 

@@ -18,7 +18,7 @@ def warnings(task: Task, span: Span, *, subject: str) -> tuple[str, ...]:
 
     It tells of nothing but what the subject sees.
     """
-    seen = CalendarEvent.objects.visible_to(subject)
+    seen = CalendarEvent.objects.visible_to(subject).taking_time()
     try:
         own = agenda.times_of(seen.filter(task=task).exclude(task_event_kind=""), span)
         others = agenda.times_of(seen.exclude(task=task), span)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
-from workspace.models import CalendarEvent, TaskEventKind
+from workspace.models import CalendarEvent, Recurrence, TaskEventKind
+from workspace.models.week import WEEKDAYS
 from workspace.services import wallclock
 from workspace.services.agenda import LONGEST
 from workspace.services.task_events import ALONE
@@ -12,6 +14,7 @@ from workspace.services.wallclock import Wallclock
 
 SHORTEST = timedelta(minutes=30)  # of an event that names no end
 DAY = timedelta(days=1)
+SATURDAY = 5
 
 MIXED = "start_at and end_at must both be date-times or, for whole days, both be dates."
 ONE_DATE = "The event shows one date of its task and lasts 30 minutes; did not use {name}."
@@ -26,7 +29,32 @@ def assign(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> N
     start, end = clock.read(args, "start_at"), clock.read(args, "end_at")
     if not clock.errors and (start is not None or end is not None):
         _set(event, start, end, clock)
+    if not clock.errors and not args.keys().isdisjoint(("start_at", "recurrence")):
+        refuse_weekend(event.recurrence, first_day(event), clock)
     _set_until(event, args, clock)
+
+
+def first_day(event: CalendarEvent) -> date:
+    """Return the day on which an event takes place first, where the clocks go that it follows."""
+    if event.start_date is not None:
+        return event.start_date
+    return cast("datetime", event.start_at).astimezone(ZoneInfo(event.time_zone)).date()
+
+
+def refuse_weekend(recurrence: str | None, first: date, clock: Wallclock) -> None:
+    """Note that what comes on weekdays cannot begin on a weekend."""
+    if recurrence == Recurrence.WEEKDAYS and first.weekday() >= SATURDAY:
+        day = WEEKDAYS[first.weekday()].title()
+        message = f"start_at is a {day}, and weekdays are Monday to Friday; send one of them."
+        clock.refuse("start_at", "weekend", message)
+
+
+def change_zone(event: CalendarEvent, zone: ZoneInfo) -> None:
+    """Let an event go by the clocks of another zone; the last day of what takes whole days stays the same day."""
+    if event.is_all_day and event.recurrence_until:
+        last = event.recurrence_until.astimezone(ZoneInfo(event.time_zone)).date()
+        event.recurrence_until = end_of(last, zone)
+    event.time_zone = zone.key
 
 
 def _set(event: CalendarEvent, start: date | None, end: date | None, clock: Wallclock) -> None:
@@ -87,6 +115,8 @@ def _of_one_date(
 
 
 def _set_until(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> None:
+    if event.task_event_kind:
+        return  # it is the task's
     until = clock.read(args, "recurrence_until")
     if not event.recurrence:
         event.recurrence_until = None
@@ -94,19 +124,21 @@ def _set_until(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) 
             message = "recurrence_until is for an event that comes again; send recurrence too, or leave it out."
             clock.refuse("recurrence_until", "not_recurring", message)
         return
+    # A day ends where the user is; that of whole days is the day itself, so it ends where the event's clocks go.
+    zone = ZoneInfo(event.time_zone) if event.is_all_day else clock.zone
     if "recurrence_until" in args and not clock.errors:
-        event.recurrence_until = end_of(until, clock) if until is not None else None
-    first = event.start_at or (event.start_date and wallclock.beginning(event.start_date, clock.zone))
+        event.recurrence_until = end_of(until, zone) if until is not None else None
+    first = event.start_at or (event.start_date and wallclock.beginning(event.start_date, zone))
     if event.recurrence_until and first and event.recurrence_until < first:
         message = "recurrence_until is before the event begins; send a later one, or null for no end."
         clock.refuse("recurrence_until", "out_of_order", message)
 
 
-def end_of(until: date, clock: Wallclock) -> datetime:
+def end_of(until: date, zone: ZoneInfo) -> datetime:
     """Return the last moment that is meant: of a day, its last second."""
     if isinstance(until, datetime):
         return until
-    return wallclock.beginning(until + DAY, clock.zone) - timedelta(seconds=1)
+    return wallclock.beginning(until + DAY, zone) - timedelta(seconds=1)
 
 
 def _culprit(end: date | None) -> str:

@@ -1,13 +1,15 @@
 """The rows at the other ends of a row's edges."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, F, IntegerField, Q, QuerySet, Subquery, UUIDField, Value, When
+from django.db.models import Case, CharField, F, IntegerField, Q, QuerySet, Subquery, UUIDField, Value, When
 from django.db.models.expressions import OuterRef
 
-from workspace.kinds import KINDS, Kind
+from workspace.kinds import KINDS, PROJECT, Kind
 from workspace.models import Edge
+from workspace.services import ranking
 from workspace.services.edges import INCOMING, OUTGOING
 
 MOST = 50  # rows of a kind
@@ -32,6 +34,46 @@ def find(id: UUID, *, kind: Kind, subject: str, limit: int = MOST) -> tuple[list
     edges = list(found.order_by(*order)[: limit + 1])
     total = len(edges) if len(edges) <= limit else found.count()
     return [_told(edge, id, kind) for edge in edges[:limit]], total
+
+
+def in_brief(id: UUID, *, subject: str, limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """Return what is linked to a row, but for its project, by relation, and whether there is more.
+
+    Each of these rows in brief, as far as the subject sees it; two queries, whatever their kinds.
+    """
+    found = Edge.objects.filter(_touching(id)).exclude(src_kind=PROJECT.name).order_by("rel", "created_at", "pk")
+    edges = list(found[: limit + 1])
+    ends = {
+        edge.pk: (edge.dst_id, edge.dst_kind) if edge.src_id == id else (edge.src_id, edge.src_kind) for edge in edges
+    }
+    rows = _named(ends.values(), subject) if ends else {}
+    told = [
+        rows[ends[edge.pk][0]] | {"rel": edge.rel, "direction": OUTGOING if edge.src_id == id else INCOMING}
+        for edge in edges[:limit]
+        if ends[edge.pk][0] in rows
+    ]
+    return told, len(edges) > limit
+
+
+def _named(ends: Iterable[tuple[UUID, str]], subject: str) -> dict[UUID, dict[str, Any]]:
+    """Return rows that the subject sees in brief, by id, in one query. `ends` are their ids and kinds."""
+    ids: dict[str, set[UUID]] = {}
+    for end_id, kind_name in ends:
+        ids.setdefault(kind_name, set()).add(end_id)
+    parts = [
+        ranking.visible(KINDS[name], subject=subject, project_id=None)
+        .annotate(found_state=F("state_key") if KINDS[name].has_state else Value("", output_field=CharField()))
+        .filter(pk__in=those)
+        .values("pk", "found_kind", "found_title", "found_state")
+        for name, those in ids.items()
+    ]
+    return {row["pk"]: _brief(row) for row in ranking.together(parts)}
+
+
+def _brief(row: dict[str, Any]) -> dict[str, Any]:
+    kind = KINDS[row["found_kind"]]
+    brief = {"id": str(row["pk"]), "kind": kind.name, kind.label: row["found_title"], "state_key": row["found_state"]}
+    return {name: value for name, value in brief.items() if value}
 
 
 def _touching(id: UUID) -> Q:

@@ -113,9 +113,15 @@ def first(found: EntityQuerySet[Any], *, listing: Listing, limit: int) -> list[E
     return list(dressed.only(*needed).order_by(*order))
 
 
-def beginning(found: EntityQuerySet[Any], *, listing: Listing, limit: int, at: datetime) -> list[dict[str, Any]]:
-    """Return the first rows of a listing, abbreviated, in one query: what a get tells of the rows around its own."""
-    return [rows.abbreviated(row, kind=listing.kind, at=at) for row in first(found, listing=listing, limit=limit)]
+def beginning(
+    found: EntityQuerySet[Any], *, listing: Listing, limit: int, at: datetime
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the first rows of a listing, abbreviated, and whether there are others, in one query.
+
+    It is what a get tells of the rows around its own.
+    """
+    read = first(found, listing=listing, limit=limit + 1)
+    return [rows.abbreviated(row, kind=listing.kind, at=at) for row in read[:limit]], len(read) > limit
 
 
 def position(row: Entity, *, listing: Listing, relaxed: bool = False) -> Position:

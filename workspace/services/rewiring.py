@@ -226,11 +226,10 @@ def _placed(node: Node, held: Sequence[Edge]) -> Placement:
 def _beside(place: Placement, node: Node, held: Sequence[Edge]) -> None:
     """Leave a row that has a parent with that one, unless it may have several; the parent it has stays the primary."""
     parents = [edge for edge in held if edge.src_kind != EdgeKind.PROJECT]  # in the project it is anyway
+    if any(edge.props.get(edges.PRIMARY) for edge in parents):
+        place.primary = None  # also where it is given that one, or another that it has, once more
     new = [wish for wish in place.wishes if wish.is_parent and wish.named.id not in {edge.src_id for edge in held}]
-    if not parents or not new:
-        return
-    if node.several:
-        place.primary = None if any(edge.props.get(edges.PRIMARY) for edge in parents) else place.primary
+    if node.several or not parents:
         return
     mend = "Send mode replace to move it" if node.is_listed else "List it among nodes to move it"
     for wish in new:

@@ -5,13 +5,14 @@ short event that begins with it, a due date alone one that ends with it; both ar
 lie within ten hours, else the two short ones. A task that is done keeps the events that had begun by then.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
+from workspace.errors import FieldError
 from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task, TaskEventKind, TaskState
 from workspace.models.calendar_event import EARLIEST, LATEST, LONGEST_TITLE
 from workspace.services import profiles
@@ -26,6 +27,9 @@ PREFIXES = {START: "Start: ", DUE: "Due: ", RANGE: ""}
 
 # The columns of a task that its events tell.
 TOLD = frozenset({"title", "state_key", "start_at", "due_at", "recurrence", "recurrence_until"})
+
+# Those of them that say when it is.
+PLANNED = TOLD - {"title", "state_key"}
 
 # The columns of an event that follow its task.
 FOLLOWING = (
@@ -54,6 +58,18 @@ def wanted(task: Task) -> list[Shown]:
         for each in shown
         if each.start_at >= EARLIEST and each.end_at <= LATEST and (ended is None or each.start_at <= ended)
     ]
+
+
+def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
+    """Return what is wrong with a task that, with what was sent, begins after its last time: no calendar shows it."""
+    task = cast("Task", row)
+    name = "start_at" if task.start_at else "due_at"
+    first = getattr(task, name)
+    if sent.keys().isdisjoint(PLANNED) or not (first and task.recurrence_until and first > task.recurrence_until):
+        return []
+    culprit = name if sent.get("recurrence_until") is None else "recurrence_until"
+    message = f"{name} is after recurrence_until; send a later recurrence_until, null for no end, or an earlier {name}."
+    return [FieldError(path=f"/{culprit}", code="out_of_order", message=message)]
 
 
 def of(task: Task) -> CalendarEventQuerySet:

@@ -31,5 +31,5 @@ def test_env_example_says_what_each_variable_sets() -> None:
     ] == []
 
 
-def test_follows_are_all_importable_functions() -> None:
-    assert all(callable(import_string(path)) for path in settings.GATEWAY_FOLLOWS)
+def test_follows_and_warms_are_all_importable_functions() -> None:
+    assert all(callable(import_string(path)) for path in [*settings.GATEWAY_FOLLOWS, *settings.GATEWAY_WARMS])

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -17,6 +18,13 @@ from tests.unit.registry.entries import catalog, op
 from tests.unit.registry.rows import make_op
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+SEEN: list[tuple[str, str | None]] = []
+
+
+def note_what_is_live(catalog: catalogs.Catalog) -> None:
+    SEEN.append((catalog.version, catalogs.live_version()))
 
 
 def publish(summary: str) -> Release:
@@ -46,6 +54,17 @@ def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> N
     assert catalogs.live().ops["onto.task.add"].summary == "Second"
     assert first.ops["onto.task.add"].summary == "First"
     assert f"release {second.version[:12]} is live" in caplog.text
+
+
+@pytest.mark.django_db
+def test_follow_makes_a_catalog_ready_before_it_is_live(settings: Any) -> None:
+    settings.GATEWAY_WARMS = [f"{__name__}.note_what_is_live"]
+    first = publish("First")
+    follower.poll()
+    second = publish("Second")
+    follower.poll()
+
+    assert [(first.version, None), (second.version, first.version)] == SEEN
 
 
 @pytest.mark.django_db

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from registry import schemas, signatures
+from registry.arguments import properties
 from tests.unit.registry.entries import op, schema
 from tests.unit.registry.test_schemas import LIST, SCHEMAS, TREE
 
@@ -204,13 +205,15 @@ def test_without_annotations_strips_ours_and_no_argument() -> None:
 def test_whatever_can_be_published_can_be_told(made: Any) -> None:
     if schemas.problems(made):
         return
-    required = set(made.get("required", []))
-    named = required | set(made.get("properties", {}))
+    required = {name for name, _, needed in properties(made) if needed}
+    named = {name for name, _, _ in properties(made)}
 
+    assert required >= set(made.get("required", []))
+    assert named >= required | set(made.get("properties", {}))
     assert set(signatures.short(made)) == set(signatures.short(made, fold=True)) == named
     assert {entry["name"] for entry in signatures.full(made)} == named
     assert set(signatures.usage(made, {})) == required
-    for name in made.get("properties", {}):
+    for name in named:
         assert signatures.one(made, name)["name"] == name
 
 

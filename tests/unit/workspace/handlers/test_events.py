@@ -177,6 +177,12 @@ def test_task_wins_over_the_project_of_the_context(db: None) -> None:
         ({"time_zone": "Mars/Base"}, [("/time_zone", "unknown_zone")]),
         ({"recurrence_until": "2026-04-01"}, [("/recurrence_until", "not_recurring")]),
         ({"recurrence": "daily", "recurrence_until": "2026-03-03"}, [("/recurrence_until", "out_of_order")]),
+        ({"recurrence": "weekdays", "start_at": "2026-03-07"}, [("/start_at", "weekend")]),
+        # Friday afternoon in UTC is Saturday there, and what comes again goes by the clocks there.
+        (
+            {"recurrence": "weekdays", "start_at": "2026-03-06T15:30:00Z", "time_zone": "Asia/Tokyo"},
+            [("/start_at", "weekend")],
+        ),
         ({"calendar_scope": "project"}, [("/project_id", "required")]),
         ({"calendar_scope": "calendar_id"}, [("/calendar_id", "required")]),
         ({"task_id": str(uuid4()), "calendar_scope": "user"}, [("/task_id", "other_calendar")]),
@@ -196,6 +202,25 @@ def test_last_day_of_what_comes_again_counts_with_all_its_hours(db: None) -> Non
     made = create(recurrence="daily", recurrence_until="2026-03-06", time_zone="Europe/Berlin").result["event"]
 
     assert made["recurrence_until"] == "2026-03-06T23:59:59+01:00"
+
+
+def test_last_day_of_whole_days_is_that_day_in_whatever_zone_it_was_said(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="America/New_York")
+    event = own(start_at=None, end_at=None, start_date=date(2026, 3, 4), end_date=date(2026, 3, 4), recurrence="daily")
+    event.time_zone = "Asia/Tokyo"
+    event.save()
+
+    update(event, recurrence_until="2026-03-06")
+    before = days()
+    update(event, time_zone="Pacific/Honolulu")
+    update(event, time_zone="Pacific/Auckland")
+
+    assert before == days() == ["2026-03-04", "2026-03-05", "2026-03-06"]
+
+
+def days() -> list[str]:
+    listed = call("list_calendar_events", time_min="2026-03-01", time_max="2026-03-20").result["events"]
+    return [event["start_at"] for event in listed]
 
 
 # --- who may
@@ -314,6 +339,28 @@ def test_update_clears_by_null_and_names_what_changed(db: None) -> None:
     assert made.result["message"] == "Changed description, location, attendees, recurrence, recurrence_until."
 
 
+def test_moving_what_comes_again_says_that_all_its_times_moved(db: None) -> None:
+    event = own(recurrence="weekly")
+
+    moved = update(event, start_at="2026-03-05T09:00:00Z").result["message"]
+    elsewhere = update(event, location="Café").result["message"]
+
+    assert moved == (
+        "Changed start_at, end_at. It comes again, so all its times changed; the first is 2026-03-05T09:00:00Z."
+    )
+    assert elsewhere == "Changed location."
+
+
+def test_weekday_event_cannot_be_moved_to_a_weekend_nor_begin_to_come_again_on_one(db: None) -> None:
+    weekdays, once = own(recurrence="weekdays"), own(start_at=NOON + timedelta(days=3))
+
+    for event, args in ((weekdays, {"start_at": "2026-03-07T12:00:00Z"}), (once, {"recurrence": "weekdays"})):
+        with pytest.raises(Invalid) as refused:
+            update(event, **args)
+        assert codes(refused) == [("/start_at", "weekend")]
+        assert "is a Saturday" in refused.value.field_errors[0].message
+
+
 def test_update_with_the_same_values_changes_nothing_and_says_so(db: None) -> None:
     event = own(attendees=["a"])
 
@@ -404,6 +451,17 @@ def test_tasks_own_checks_hold_for_its_event(db: None) -> None:
     assert codes(refused) == [("/end_at", "out_of_order")]
     task.refresh_from_db()
     assert task.due_at == NOON + timedelta(days=3)
+
+
+def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says_what_to_change(db: None) -> None:
+    _, event = of_task("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
+
+    with pytest.raises(Invalid) as refused:
+        update(event, start_at="2026-03-20T12:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/start_at", "out_of_order")
+    assert "recurrence_until with onto.task.update" in error.message
 
 
 def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:

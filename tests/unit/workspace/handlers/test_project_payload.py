@@ -263,6 +263,11 @@ def test_an_entity_that_is_not_of_its_kind_is_refused(db: None, sent: dict[str, 
     ("sent", "stored", "warnings"),
     [
         ({"kind": "goal", "title": "A"}, {"name": "A"}, ["Read title as name."]),
+        (
+            {"kind": "document", "title": "A", "body_markdown": "# B"},
+            {"title": "A", "content": "# B"},
+            ["Read body_markdown as content."],
+        ),
         ({"kind": "task", "name": "A"}, {"title": "A"}, ["Read name as title."]),
         ({"kind": "requirement", "title": "A"}, {"text": "A"}, ["Read title as text."]),
         ({"kind": "task", "title": "A", "state_key": "completed"}, {"state_key": "done"}, ["Read state_key as done."]),

@@ -301,6 +301,23 @@ def test_get_tells_phases_in_the_order_of_their_days_and_tasks_by_urgency(db: No
     assert [row["title"] for row in found["tasks"]] == ["1", "2", "3"]
 
 
+def test_get_says_which_parts_go_on_and_where(db: None) -> None:
+    project = ProjectFactory()
+    Plan.objects.bulk_create(Plan(project=project, name=str(number)) for number in range(51))
+    TaskFactory.create_batch(20, project=project)
+
+    outcome = call(
+        "get_onto_project_details",
+        project_id=str(project.pk),
+        include_phases=True,
+        include_tasks=True,
+        include_notes=True,
+    ).result
+
+    assert [len(outcome["project"][name]) for name in ("phases", "tasks", "notes")] == [50, 20, 0]
+    assert outcome["message"] == "The complete project. Only the first 50 phases; onto.plan.list has the others."
+
+
 def test_get_with_all_parts_costs_a_query_for_each(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     project = ProjectFactory()
     TaskFactory.create_batch(5, project=project)

@@ -16,6 +16,7 @@ from tests.factories import (
 from tests.unit.workspace.calls import call
 from workspace.errors import Conflict, Invalid
 from workspace.models import CalendarEvent, Project, Role, Task, TaskState
+from workspace.services import task_events
 
 MONDAY = "2026-03-09T09:00"
 
@@ -221,6 +222,13 @@ def test_schedule_warns_of_what_overlaps_and_does_it_all_the_same(task: Task) ->
     [warning] = overlaps(outcome)
     assert "“Dentist” (2026-03-09T09:30:00+01:00 to 2026-03-09T10:30:00+01:00);" in warning
     assert len(outcome.result["events"]) == 1
+
+
+def test_schedule_does_not_warn_of_what_is_only_due_then(task: Task) -> None:
+    due = TaskFactory(project=task.project, due_at=datetime(2026, 3, 9, 8, 30, tzinfo=UTC))
+    task_events.sync([due], by="owner", at=MADE_AT)
+
+    assert overlaps(schedule(task)) == []
 
 
 def test_schedule_warns_of_overlaps_of_later_times(task: Task) -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.factories import MADE_AT, EventFactory, MembershipFactory, ProfileFactory, ProjectFactory
+from tests.factories import MADE_AT, EventFactory, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import call
 from workspace.errors import Invalid
 from workspace.models import CalendarEvent, Project
+from workspace.services import task_events
 
 SUNDAY = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 MONDAY = {"time_min": "2026-03-02", "time_max": "2026-03-02"}
@@ -25,6 +26,10 @@ def find(at: datetime = SUNDAY, **sent: Any) -> Any:
 
 def free(at: datetime = SUNDAY, **sent: Any) -> list[str]:
     return [f"{slot['start']} to {slot['end']}" for slot in find(at, **sent)["slots"]]
+
+
+def march(day: int, hour: int, minute: int) -> datetime:
+    return datetime(2026, 3, day, hour, minute, tzinfo=UTC)
 
 
 def busy(start: str, minutes: int = 60, **columns: Any) -> CalendarEvent:
@@ -101,6 +106,18 @@ def test_find_knows_what_comes_again_and_whole_days(db: None) -> None:
     days = [slot["start"][:10] for slot in find(time_min="2026-03-02", time_max="2026-03-06")["slots"]]
 
     assert days == ["2026-03-05", "2026-03-06"]
+
+
+def test_find_is_not_stopped_by_what_is_due_but_by_what_is_worked_on(db: None) -> None:
+    project = ProjectFactory(created_by="owner")
+    for start, due in ((None, (2, 10, 0)), ((2, 12, 0), (2, 13, 0)), ((2, 15, 0), None)):
+        task = TaskFactory(project=project, start_at=start and march(*start), due_at=due and march(*due))
+        task_events.sync([task], by="owner", at=MADE_AT)
+
+    assert free(**MONDAY) == [
+        "2026-03-02T09:00:00+01:00 to 2026-03-02T13:00:00+01:00",
+        "2026-03-02T14:00:00+01:00 to 2026-03-02T16:00:00+01:00",
+    ]
 
 
 def test_find_keeps_wall_time_over_the_change_of_the_clocks(db: None) -> None:

@@ -30,7 +30,7 @@ def attach(task: Task, **sent: Any) -> Any:
 
 
 def test_create_makes_a_document_in_the_tasks_project_and_joins_it(task: Task) -> None:
-    outcome = attach(task)
+    outcome = attach(task, description="What was said")
 
     document, edge = Document.objects.get(), Edge.objects.get()
     assert (document.title, document.type_key, document.state_key) == (
@@ -63,9 +63,21 @@ def test_create_takes_what_a_document_has(task: Task) -> None:
 
 
 def test_create_names_the_document_after_a_task_of_any_length(db: None) -> None:
-    attach(TaskFactory(title="ü" * 300))
+    attach(TaskFactory(title="ü" * 300), content="# A")
 
     assert Document.objects.get().title == "ü" * 280 + " Document"
+
+
+@pytest.mark.parametrize("sent", [{}, {"role": "scratch"}, {"type_key": "document.brief", "state_key": "ready"}])
+def test_a_task_alone_makes_no_empty_document_but_says_what_to_send(task: Task, sent: dict[str, str]) -> None:
+    with pytest.raises(Invalid) as refused:
+        attach(task, **sent)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("", "no_document")
+    assert "document_id" in error.message
+    assert "title" in error.message
+    assert not Document.objects.exists()
 
 
 def test_attach_joins_a_document_that_exists(task: Task) -> None:

@@ -6,8 +6,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
+from tests.unit.workspace.graph import edge
 from workspace.errors import Invalid
-from workspace.models import Project, Task
+from workspace.models import Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 
@@ -134,6 +135,52 @@ def test_get_tells_at_most_fifty_subtasks_in_two_queries(
         assert len(get(task, include_subtasks=True)["task"]["subtasks"]) == 50
 
 
+def test_get_says_that_there_are_more_subtasks(project: Project) -> None:
+    task = TaskFactory(project=project)
+    TaskFactory.create_batch(51, project=project, parent_task=task)
+
+    message = get(task, include_subtasks=True)["message"]
+
+    assert message == "The complete task. Only the first 50 subtasks; onto.task.list has the others."
+
+
+def test_get_names_what_the_task_is_linked_to(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    task, first = TaskFactory(project=project), TaskFactory(project=project, title="First", state_key="done")
+    gone = TaskFactory(project=project, deleted_at=MADE_AT)
+    plan = Plan.objects.create(project=project, name="Phase")
+    later = TaskFactory(project=project, title="Later")
+    edge(plan, "has_task", task)
+    edge(task, "depends_on", first)
+    edge(task, "depends_on", gone)
+    edge(later, "depends_on", task, created_at=AT)
+    edge(project, "has_task", task)
+
+    with django_assert_num_queries(3):
+        told = get(task, include_links=True)["task"]["links"]
+
+    links = [
+        {"kind": "task", "title": "First", "state_key": "done", "rel": "depends_on", "direction": "outgoing"},
+        {"kind": "task", "title": "Later", "state_key": "todo", "rel": "depends_on", "direction": "incoming"},
+        {"kind": "plan", "name": "Phase", "state_key": "draft", "rel": "has_task", "direction": "incoming"},
+    ]
+    ids = [str(row.pk) for row in (first, later, plan)]
+    assert told == [{"id": id} | link for id, link in zip(ids, links, strict=True)]
+    assert "links" not in get(task)["task"]
+
+
+def test_get_names_at_most_twenty_links_and_says_so(project: Project) -> None:
+    task = TaskFactory(project=project)
+    for other in TaskFactory.create_batch(21, project=project):
+        edge(task, "depends_on", other)
+
+    told = get(task, include_links=True)
+
+    assert len(told["task"]["links"]) == 20
+    assert told["message"] == "The complete task. Only the first 20 links; onto.entity.links.get has the others."
+
+
 def test_get_tells_the_context_of_the_project_in_what_the_task_leaves(project: Project) -> None:
     Project.objects.update(context="c" * 900, executive_summary="s" * 200, description="never")
     task = TaskFactory(project=project, description="d" * 300)
@@ -224,6 +271,30 @@ def test_the_end_of_what_comes_again_goes_with_the_rhythm(project: Project) -> N
     assert kept["recurrence_until"] == "2026-05-30T09:00:00Z"
     assert once.result["task"]["recurrence_until"] is None
     assert "recurrence_until" in once.result["message"]
+
+
+@pytest.mark.parametrize(
+    ("dates", "sent", "path"),
+    [
+        ({"start_at": MADE_AT}, {"start_at": "2026-05-31T09:00:00Z"}, "/start_at"),
+        ({"start_at": MADE_AT}, {"recurrence_until": "2026-02-28T09:00:00Z"}, "/recurrence_until"),
+        ({"due_at": MADE_AT}, {"due_at": "2026-05-31T09:00:00Z"}, "/due_at"),
+    ],
+)
+def test_a_task_that_would_begin_after_its_last_time_is_refused(
+    project: Project, dates: dict[str, Any], sent: dict[str, str], path: str
+) -> None:
+    task = TaskFactory(project=project, recurrence="weekly", recurrence_until=MADE_AT + timedelta(days=90), **dates)
+
+    with pytest.raises(Invalid) as refused:
+        call("update_onto_task", task_id=str(task.pk), **sent)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == (path, "out_of_order")
+    assert "recurrence_until" in error.message
+    # What was wrong before stands in nobody's way who changes something else.
+    Task.objects.update(recurrence_until=MADE_AT - timedelta(days=1))
+    assert call("update_onto_task", task_id=str(task.pk), title="New").warnings == ()
 
 
 def test_an_end_without_a_rhythm_is_refused(project: Project) -> None:

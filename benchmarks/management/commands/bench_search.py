@@ -1,0 +1,20 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from benchmarks import figures, search
+
+
+class Command(BaseCommand):
+    help = "Measure search on a folder of tools and requests: recall, ranks, time and memory."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="Holds tools.jsonl and queries.jsonl, plain or gzipped.")
+
+    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+        try:
+            self.stdout.write(figures.table(search.measure(folder)))
+        except search.NoSet as error:
+            raise CommandError(str(error)) from None

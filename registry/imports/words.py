@@ -1,0 +1,125 @@
+"""The words of tool names: how a name splits, which word is the verb, and whether that verb changes anything."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+# Names that are written with a hump, and are one word.
+_BRANDS = re.compile(
+    r"IoT|iOS|OAuth|GraphQL|(?:Postgre|My|No)SQL|GitHub|GitLab|YouTube|LinkedIn|(?:Java|Type)Script|"
+    r"i(?:Phone|Pad|Cloud)|eBay|Pay[Pp]al|WhatsApp|OpenAI|(?:Dev|ML)Ops|HubSpot|DocuSign|ClickUp|SharePoint|OneDrive"
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*")
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Verbs that only look. Anything else writes: an op that is wrongly held for a write asks for more than it needs, one
+# that is wrongly held for a read does harm.
+READS = _set(
+    """
+    analyze analyse assess browse calculate check classify compare compute convert count decode describe detect
+    determine diff discover download encode estimate evaluate examine explain explore export extract fetch filter
+    find forecast get identify inspect inquire list load locate look lookup measure parse peek ping poll predict
+    preview query rank read recommend resolve retrieve return returns scan scrape search select show solve sort
+    suggest summarize summarise translate validate verify view visualize
+    """
+)
+WRITES = _set(
+    """
+    accept activate add adjust allocate allow append apply approve archive assign attach authorise authorize backup
+    ban begin block book build bulk buy call cancel capture change charge clean clear clone close commit complete
+    compose configure confirm connect control copy create deactivate decline delete deliver deny deploy destroy
+    disable disconnect dismiss dispatch draft draw drop duplicate edit email enable end enqueue enroll execute
+    extend finish follow fork format forward generate grant hide import increment initialize insert install invite
+    invoke issue join kick launch leave link lock log login logout make manage mark merge modify monitor move mute
+    notify open optimize order organize paint patch pause pay perform pin place plan play post process provision
+    publish purchase push put react rebase record redeem refresh refund register reject release remove rename render
+    renew reopen replace reply report request rerun reschedule reserve reset resize restart restore resume retry
+    revert revoke rotate run save schedule send set share ship sign signup skip snooze split star start stop store
+    stream submit subscribe suspend swap switch sync synchronize tag terminate test toggle track transfer trigger
+    turn unarchive unassign unblock undo unfollow uninstall unlink unlock unmute unpin unshare unstar unsubscribe
+    update upgrade upload upsert use void watch withdraw write
+    """
+)
+VERBS = READS | WRITES
+# Nouns as often as verbs: verbs only where a name begins with them and goes on.
+_ALSO_NOUNS = _set(
+    """
+    book bulk call charge check commit control copy count diff draft draw drop email end estimate export filter
+    forecast fork format grant import invite issue join launch leave link list load lock log look make manage mark
+    measure monitor move open order patch pause pay pin place plan play post preview process push query rank react
+    read record refund release reply report request return run scan schedule search set share ship show sign sort
+    split star start stop store stream swap switch sync tag test track transfer trigger turn upgrade use view void
+    watch write
+    """
+)
+_LAST = _set("list search run query check")  # …and these where a name ends with them: contact_list
+
+# What these verbs do, by the names that our own ops give it.
+ACTIONS = {
+    **dict.fromkeys(("fetch", "retrieve", "read", "show", "view", "load", "return", "returns", "describe"), "get"),
+    **dict.fromkeys(("browse", "enumerate"), "list"),
+    **dict.fromkeys(("find", "query", "lookup", "discover"), "search"),
+    **dict.fromkeys(("add", "insert", "make", "register"), "create"),
+    **dict.fromkeys(("edit", "modify", "change", "patch", "adjust"), "update"),
+    **dict.fromkeys(("remove", "destroy", "drop"), "delete"),
+}
+PREPOSITIONS = _set("by for from with in to on at using via into as")
+ARTICLES = _set("a an the of")
+_NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
+
+
+def split(name: str) -> list[str]:
+    """Return the words of a name in lower case: humps, underscores and dashes part them, digits stay with theirs."""
+    plain = _BRANDS.sub(lambda found: found[0].capitalize(), name)
+    spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", plain)
+    return [word.lower() for word in _WORD.findall(spaced)]
+
+
+def singular(word: str) -> str:
+    """Return a noun's singular, as far as its ending tells."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(_NOT_PLURAL):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
+
+
+def verb_at(words: Sequence[str], description: str) -> int | None:
+    """Return where the verb of a name stands: first, last or between; None where it has none.
+
+    A first word that also begins the description is taken for a verb, though we do not know it: `irrigateCrop`,
+    "Irrigate a field".
+    """
+    if not words:
+        return None
+    first, last = words[0], words[-1]
+    if first in VERBS and (len(words) > 1 or first not in _ALSO_NOUNS):
+        return 0
+    if len(words) > 1 and len(first) > 3 and opening(description) == first and first == singular(first):
+        return 0
+    strong = VERBS - _ALSO_NOUNS
+    if last in strong | _LAST:
+        return len(words) - 1
+    return next((place for place, word in enumerate(words) if word in strong), 0 if first in VERBS else None)
+
+
+def opening(description: str) -> str:
+    """Return the first word of a description, a verb without its ending: "Returns all …" gives return."""
+    word = next(iter(_WORD.findall(description[:100])), "").lower()
+    return word if word in VERBS else singular(word)
+
+
+def only_looks(description: str, verb: str) -> bool:
+    """Return whether an op whose name has no verb looks and does no more, as far as its first sentence tells."""
+    said = split(description[:300].split(". ")[0])
+    return verb in READS and not any(word in WRITES and word not in _ALSO_NOUNS for word in said)
+
+
+def changes(words: Sequence[str], verb: str) -> bool:
+    """Return whether an op writes, as far as its verb tells: `get_or_create_user` does."""
+    joined = pairwise(words)
+    return verb not in READS or any(word in ("or", "and") and following in WRITES for word, following in joined)

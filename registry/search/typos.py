@@ -1,0 +1,28 @@
+"""Words that no op has, and the words that were probably meant."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+SHORTEST = 4  # letters; in a shorter word one slip makes another word
+LONG = 8  # letters from which on two slips are within reason
+
+
+class Speller:
+    """The words of an index by their first letter, which is seldom what is mistyped."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        self._words: dict[str, list[str]] = defaultdict(list)
+        for word in vocabulary:
+            if len(word) >= SHORTEST and word.isalpha():
+                self._words[word[0]].append(word)
+
+    def meant(self, word: str) -> str | None:
+        """Return the nearest word that is a slip or two away: a letter wrong, missing, too many, or swapped."""
+        if len(word) < SHORTEST or not word.isalpha():
+            return None
+        slips = 2 if len(word) >= LONG else 1
+        found = process.extractOne(word, self._words.get(word[0], ()), scorer=OSA.distance, score_cutoff=slips)
+        return found[0] if found else None

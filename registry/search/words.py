@@ -1,0 +1,128 @@
+"""Words of a text, as search compares them: whatever the script, however a name is spelled."""
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+
+import Stemmer
+
+BREAK = "\n"  # a word of its own in `split`, so that many texts can be split as one
+
+_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # begins with its letter, to be skipped to fast
+# Joins of words that say nothing alone, as in to-do and how-to.
+_HYPHENED = re.compile(r"\b([A-Za-z]{2,5})-([A-Za-z]{2,5})\b")
+# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: written by some and left out by others.
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
+# Vowel signs of the scripts of South and Southeast Asia are no letters to `re`, and yet part of their words.
+_WORD = re.compile(
+    "(?:[^\\W_]|[\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3])+|" + BREAK
+)
+# Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with particles that cling to words.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]+"
+)
+
+# Words that say nothing about which op is wanted.
+STOP = frozenset(
+    [
+        *("a", "about", "again", "all", "also", "am", "an", "and", "any", "anyone", "are", "as", "at", "be", "been"),
+        *("being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "done", "for", "from", "get"),
+        *("give", "had", "has", "have", "having", "hello", "help", "her", "here", "hey", "hi", "him", "his", "how"),
+        *("i", "if", "in", "into", "is", "it", "its", "itself", "just", "kindly", "know", "let", "like", "ll", "m"),
+        *("me", "my", "myself", "need", "of", "on", "or", "our", "out", "over", "please", "re", "s", "should", "show"),
+        *("so", "some", "something", "such", "t", "tell", "than", "thank", "thanks", "that", "the", "their", "them"),
+        *("then", "there", "these", "they", "this", "those", "through", "to", "too", "up", "us", "use", "using", "ve"),
+        *("very", "want", "was", "way", "we", "were", "what", "when", "where", "whether", "which", "while", "who"),
+        *("whom", "whose", "why", "will", "with", "within", "would", "you", "your", "yours", "yourself"),
+    ]
+)
+
+# What polite people write before what they want.
+_FRAME = re.compile(
+    r"^\W*(?:(?:hi|hello|hey|ok|okay|so|well|also|and|then|now|next|finally|please|kindly|thanks?|thank you)\b\W*)*"
+    r"(?:"
+    r"(?:can|could|would|will) you (?:please |kindly |also )?(?:help me (?:to |with )?)?"
+    r"|(?:i (?:would like|want|need|wish|have)|i'd like|i'm (?:trying|looking)|we (?:want|need)) (?:you )?to "
+    r"|help me (?:to |with )?|let(?:'s| us| me) |show me how to |how (?:do|can|could|should) i "
+    r"|i (?:want|need) (?:your )?(?:help )?(?:with )?|(?:is it possible|be able) to "
+    r"|(?:please|kindly) "
+    r")?",
+    re.IGNORECASE,
+)
+# Values to run an op with, which say little of which op: quoted text, addresses, ids, numbers.
+_VALUE = re.compile(
+    r"\"[^\"]{1,60}\"|(?<!\w)'[^']{1,60}'(?!\w)|\S+(?:@|://)\S+|(?<!\w)[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}(?!\w)"
+    r"|(?<!\w)[0-9][0-9.,:/%-]*(?!\w)|(?<!\w)(?=\w{0,40}[0-9]\w{0,40}[A-Za-z])\w{8,}"
+)
+_CLAUSE = re.compile(
+    r"[.;!?\n]+(?:\s|$)|,?\s+(?:and then|and|then|also|after that|afterwards|but)\s+|,\s+", re.IGNORECASE
+)
+
+_stemmers = threading.local()  # a stemmer is not to be shared by threads
+
+
+def split(text: str) -> list[str]:
+    """Return the words of a text, folded but not stemmed, in order: humps and signs part them.
+
+    Unspaced scripts give pairs of characters. A line break is a word of its own.
+    """
+    spread = _HUMP.sub(r" \g<0>", _HYPHENED.sub(_joined, text))
+    if not spread.isascii():
+        plain = _MARKS.sub("", unicodedata.normalize("NFKD", spread))
+        spread = _UNSPACED.sub(_pairs, unicodedata.normalize("NFC", plain))
+    return _WORD.findall(spread.casefold())
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return what inflections of a word have in common; "" for one that says nothing in a search."""
+    if word in STOP:
+        return ""
+    if not hasattr(_stemmers, "english"):
+        _stemmers.english = Stemmer.Stemmer("english")
+    found: str = _stemmers.english.stemWord(word)
+    return found
+
+
+def bare(name: str) -> str:
+    """Return a name without signs, spaces and case, in which all its spellings are alike."""
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+def wanted(request: str) -> str:
+    """Return what a request asks for, without the polite words before it and the values to do it with.
+
+    "Could you please find the holidays of 2026 in 'Chile'?" wants "find the holidays of   in  ?".
+    """
+    valueless = _VALUE.sub(" ", request)
+    return _unframed(valueless if _telling(valueless) > 1 else request)
+
+
+def clauses(request: str) -> list[str]:
+    """Return the parts of a request, each without its frame; none where there is only one."""
+    parts = [_unframed(part.strip()) for part in _CLAUSE.split(request)]
+    found = [part for part in parts if _telling(part) > 1]
+    return found if len(found) > 1 else []
+
+
+def _telling(text: str) -> int:
+    return sum(1 for word in split(text) if stem(word))
+
+
+def _unframed(text: str) -> str:
+    frame = _FRAME.match(text)
+    return text[frame.end() :] or text if frame else text
+
+
+def _joined(found: re.Match[str]) -> str:
+    parts = found.groups()
+    return "".join(parts) if STOP.issuperset(part.lower() for part in parts) else found.group()
+
+
+def _pairs(found: re.Match[str]) -> str:
+    run = found.group()
+    if len(run) < 3:
+        return f" {run} "
+    return f" {' '.join(map(''.join, pairwise(run)))} "

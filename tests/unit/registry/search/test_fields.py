@@ -1,0 +1,54 @@
+"""Fields: every text of an op is read, each word with its op and where it stands."""
+
+from registry.search import fields
+from tests.unit.registry.entries import catalog, op, schema
+
+ENTRY = op(
+    "onto.task.add",
+    tool_name="addTask",
+    summary="Summary\nof two lines",
+    description="Described",
+    notes="Noted",
+    keywords=["todo", "to do"],
+    aliases=["alias_one"],
+    entity="entity",
+    action="action",
+    parameters_schema=schema(due_at={"type": "string"}),
+    argument_aliases={"deadline": "due_at"},
+    policy={"do": ["Done"], "dont": ["Undone"]},
+    examples=[{"title": "Titled", "args": {}, "note": "Exemplary"}],
+)
+
+
+def words_by_field(ops: list[dict], former: list[list[str]]) -> list[dict[str, list[str]]]:
+    read = fields.read(list(catalog(*ops).ops.values()), former)
+    found: list[dict[str, list[str]]] = [{} for _ in ops]
+    for word, at, field in zip(read.word, read.op, read.field, strict=True):
+        found[at].setdefault(fields.FIELDS[field], []).append(read.vocabulary[word])
+    return found
+
+
+def test_every_text_is_read_where_it_stands() -> None:
+    assert words_by_field([ENTRY], [["old_name"]]) == [
+        {
+            "name": ["onto", "task", "add", "add", "task"],
+            "aliases": ["alias", "one", "old", "name"],
+            "keywords": ["todo", "to", "do", "entity", "action"],
+            "summary": ["summary", "of", "two", "lines"],
+            "description": ["described"],
+            "arguments": ["due", "at", "deadline"],
+            "prose": ["noted", "done", "undone", "titled", "exemplary"],
+        }
+    ]
+
+
+def test_words_are_of_their_own_op() -> None:
+    first, second = words_by_field([op("a.one", summary="First\n\none"), op("b.two", summary="Second")], [[], []])
+
+    assert (first["summary"], second["summary"]) == (["first", "one"], ["second"])
+
+
+def test_no_ops_have_no_words() -> None:
+    read = fields.read([], [])
+
+    assert len(read.word) == len(read.op) == len(read.field) == 0
