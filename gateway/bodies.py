@@ -13,12 +13,15 @@ from registry import schemas
 HELP: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "path": {"type": "string", "description": 'Group or op, such as "onto.task" or "onto.task.update"'},
+        "path": {
+            "type": "string",
+            "description": "Group or op, as the items of a help answer name it; nothing or root: the top",
+        },
         "query": {
             "type": "string",
             "minLength": 1,
             "maxLength": 1000,
-            "description": 'Words instead of a path, such as "reschedule a task"',
+            "description": "Words instead of a path: what you want to do",
         },
         "arg": {"type": "string", "minLength": 1, "description": "One argument of the op at path, told whole"},
         "format": {
@@ -42,7 +45,7 @@ HELP: dict[str, Any] = {
 EXEC: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "op": {"type": "string", "minLength": 1, "description": 'Path of the op, such as "onto.task.list"'},
+        "op": {"type": "string", "minLength": 1, "description": "Path of the op, as help names it"},
         "args": {"type": "object", "description": "Its arguments, as its help names them"},
         "idempotency_key": {
             "type": "string",
