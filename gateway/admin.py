@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from core.forms import STRICT_JSON
 from gateway import keys
-from gateway.models import ApiKey, Client, IdempotencyRecord, PeriodicJob
+from gateway.models import ApiKey, Batch, BatchEntry, Client, IdempotencyRecord, PeriodicJob
 
 OVERLAP = timedelta(hours=24)
 
@@ -72,33 +72,55 @@ class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
         self.message_user(request, f"Copy the new key now; it is not shown again: {plaintext}", messages.WARNING)
 
 
+class _Kept:
+    """Rows that services own: looked at, never changed by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 @admin.register(IdempotencyRecord)
-class IdempotencyRecordAdmin(admin.ModelAdmin[IdempotencyRecord]):
+class IdempotencyRecordAdmin(
+    _Kept, admin.ModelAdmin[IdempotencyRecord]
+):  # deleting one lets a repeated call write twice
     list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
     list_select_related = ["client"]
     search_fields = ["key", "op", "trace_id", "subject"]
     show_full_result_count = False
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: IdempotencyRecord | None = None) -> bool:
-        return False
+class BatchEntryInline(_Kept, admin.TabularInline[BatchEntry, Batch]):
+    model = BatchEntry
+    fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # not what users wrote
 
-    def has_delete_permission(self, request: HttpRequest, obj: IdempotencyRecord | None = None) -> bool:
-        return False  # deleting one lets a repeated call write twice
+
+@admin.register(Batch)
+class BatchAdmin(_Kept, admin.ModelAdmin[Batch]):
+    list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
+    list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["client"]
+    search_fields = ["id", "trace_id", "subject"]
+    exclude = ["caller"]
+    show_full_result_count = False
+    inlines = [BatchEntryInline]
+
+
+@admin.register(BatchEntry)
+class BatchEntryAdmin(_Kept, admin.ModelAdmin[BatchEntry]):
+    list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
+    list_filter = ["state", "outcome", "type"]
+    search_fields = ["name", "batch__trace_id", "batch__subject"]
+    exclude = ["body", "answer"]
+    show_full_result_count = False
 
 
 @admin.register(PeriodicJob)
-class PeriodicJobAdmin(admin.ModelAdmin[PeriodicJob]):
+class PeriodicJobAdmin(_Kept, admin.ModelAdmin[PeriodicJob]):
     list_display = ["name", "next_run"]
     search_fields = ["name"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: PeriodicJob | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: PeriodicJob | None = None) -> bool:
-        return False

@@ -313,7 +313,6 @@ UNKNOWN = [
     "/api/v1/exec/",
     "/api/v1/Help",
     "/api/v1/help.json",
-    "/api/v1/batch",
     "/api/v1/toolset",
     "/api/v1/%2e%2e/help",
     "/nothing/at/all",

@@ -1,6 +1,7 @@
 """Every route of the URLconf under every guard: a door that nobody decided on fails here, before a stranger."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,17 +9,22 @@ from django.conf import settings as configured
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
-from gateway.models import Scope
+from gateway.models import Batch, Client, Scope
 from gateway.views import GatewayView, PublicView
 from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused
+from workspace.demo import DEMO_SUBJECT
 
-# Doors behind a key, and what opens each: a body that works.
-GUARDED: dict[str, dict[str, Any]] = {
+# Doors behind a key, and what opens each: a body that works, or None for one that takes none.
+GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/help": {"path": "root"},
     "api/v1/exec": {"op": "util.schema.field_info", "args": {"entity_type": "ontology_task"}},
+    "api/v1/batch": {"ops": [{"type": "help", "path": "root"}]},
+    "api/v1/batches/<uuid:id>": None,
 }
+WITH_BODY = [route for route, body in GUARDED.items() if body is not None]
 
 # Doors without a key, and why that does no harm.
 PUBLIC = {
@@ -34,6 +40,7 @@ OTHERWISE = {"metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here
 # Parts of the URLconf that are no doors of the API: pages with their own guards.
 PAGES = {"admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py walks them"}
 
+BATCH_ID = "3d2f6a4e-5b1c-4d7e-8f90-a1b2c3d4e5f6"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 
 
@@ -52,11 +59,23 @@ def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterat
 ROUTES = dict(routes(get_resolver().url_patterns))
 
 
+def address(route: str) -> str:
+    """The address of a route, with an id where it has one."""
+    return "/" + route.replace("<uuid:id>", BATCH_ID)
+
+
+def open_with_key(api: Api, route: str) -> HttpResponse:
+    body = GUARDED[route]
+    if body is None:
+        return api.http.get(address(route), headers=api.headers)
+    return api.http.post(address(route), body, content_type="application/json", headers=api.headers)
+
+
 def knock(http: HttpClient, route: str, method: str = "", body: bytes = b"{}", **sent: Any) -> HttpResponse:
     """Send a body to a door by the first method that carries one, else by GET."""
     method = method or ("POST" if "POST" in taken(route) else "GET")
     media_type = sent.pop("media_type", "application/json")
-    return http.generic(method, f"/{route}", body if method != "GET" else b"", media_type, **sent)
+    return http.generic(method, address(route), body if method != "GET" else b"", media_type, **sent)
 
 
 def taken(route: str) -> set[str]:
@@ -73,6 +92,8 @@ def test_routes_are_these() -> None:
     assert {route: sorted(taken(route) - {"HEAD"}) for route in ROUTES if route not in PAGES} == {
         "api/v1/help": ["GET", "POST"],
         "api/v1/exec": ["POST"],
+        "api/v1/batch": ["POST"],
+        "api/v1/batches/<uuid:id>": ["DELETE", "GET"],
         "api/schema": ["GET"],
         "api/docs": ["GET"],
         "healthz": ["GET"],
@@ -93,8 +114,14 @@ def test_every_door_is_one_view_with_all_guards() -> None:
 
 
 @pytest.mark.parametrize("route", GUARDED)
-def test_guarded_door_is_open_to_a_key(api: Api, route: str) -> None:
-    response = api.http.post(f"/{route}", GUARDED[route], content_type="application/json", headers=api.headers)
+def test_guarded_door_is_open_to_a_key(api: Api, live_catalog: Any, route: str) -> None:
+    now, client = timezone.now(), Client.objects.get()
+    Batch.objects.create(
+        id=BATCH_ID, client=client, subject=DEMO_SUBJECT, mode="parallel", release=live_catalog.version,
+        **dict.fromkeys(("created_at", "runs_until", "woken_at", "expires_at"), now + timedelta(hours=1)),
+    )
+
+    response = open_with_key(api, route)
 
     assert response.status_code == 200, response.content
 
@@ -129,7 +156,7 @@ def test_guarded_door_refuses_other_methods(api: Api, route: str) -> None:
         assert set(response.headers["Allow"].split(", ")) - {"HEAD"} == taken(route)
 
 
-@pytest.mark.parametrize("route", GUARDED)
+@pytest.mark.parametrize("route", WITH_BODY)
 def test_guarded_door_refuses_what_is_too_large_before_it_asks_for_a_key(db: None, route: str) -> None:
     for headers in ({}, {"Authorization": f"Bearer {SECRET}"}):
         body = b" " * (configured.GATEWAY_BODY_MAX_BYTES + 1)
@@ -137,7 +164,7 @@ def test_guarded_door_refuses_what_is_too_large_before_it_asks_for_a_key(db: Non
         refused(knock(HttpClient(), route, body=body, headers=headers), 413, "too_large")
 
 
-@pytest.mark.parametrize("route", GUARDED)
+@pytest.mark.parametrize("route", WITH_BODY)
 def test_guarded_door_refuses_other_media_types(api: Api, route: str) -> None:
     for media_type in ("text/plain", "application/xml", "multipart/form-data; boundary=x", ""):
         response = knock(api.http, route, media_type=media_type, headers=api.headers)
@@ -145,7 +172,7 @@ def test_guarded_door_refuses_other_media_types(api: Api, route: str) -> None:
         refused(response, 415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("route", GUARDED)
+@pytest.mark.parametrize("route", WITH_BODY)
 def test_guarded_door_refuses_a_key_over_its_rate_before_it_reads_the_body(
     live_catalog: Any, make_key: Callable[..., str], route: str
 ) -> None:
@@ -164,9 +191,7 @@ def test_guarded_door_refuses_a_key_over_its_rate_before_it_reads_the_body(
 def test_guarded_door_asks_for_a_scope(live_catalog: Any, make_key: Callable[..., str], route: str) -> None:
     api = Api(make_key(scopes=[Scope.FLAGS]))
 
-    response = api.http.post(f"/{route}", GUARDED[route], content_type="application/json", headers=api.headers)
-
-    refused(response, 403, "scope_missing")
+    refused(open_with_key(api, route), 403, "scope_missing")
 
 
 @pytest.mark.parametrize("route", PUBLIC)
@@ -205,6 +230,7 @@ def test_public_door_tells_no_secret_and_no_op(live_catalog: Any, route: str) ->
 @pytest.mark.parametrize("route", [*GUARDED, *PUBLIC, *OTHERWISE])
 def test_variants_of_a_door_are_no_doors(api: Api, route: str) -> None:
     for variant in (f"{route}/", f"{route}.json", f"/{route}", f"{route}/x", route.upper(), f"{route};x"):
+        variant = variant.replace("<uuid:id>", BATCH_ID).replace("<UUID:ID>", BATCH_ID)
         response = api.http.generic("POST", f"/{variant}", b"{}", "application/json", headers=api.headers)
 
         refused(response, 404, "unknown_address")
