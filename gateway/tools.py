@@ -27,4 +27,15 @@ EXEC: dict[str, Any] = {
     "parameters": bodies.EXEC,
 }
 
-DEFINITIONS = (HELP, EXEC)
+BATCH: dict[str, Any] = {
+    "name": "tool_batch",
+    "description": (
+        "Send up to 50 tool_help and tool_exec calls at once; one that fails spoils no other. An entry is its call's "
+        'arguments with "type": "help" or "exec", and depends_on (indexes of earlier entries) where those must succeed '
+        'first. Anywhere in args {"$result": "0#/result/project/id"} is a value from the answer of entry 0, by JSON '
+        "Pointer."
+    ),
+    "parameters": bodies.BATCH,
+}
+
+DEFINITIONS = (HELP, EXEC, BATCH)

@@ -117,7 +117,11 @@ def test_every_door_is_one_view_with_all_guards() -> None:
 def test_guarded_door_is_open_to_a_key(api: Api, live_catalog: Any, route: str) -> None:
     now, client = timezone.now(), Client.objects.get()
     Batch.objects.create(
-        id=BATCH_ID, client=client, subject=DEMO_SUBJECT, mode="parallel", release=live_catalog.version,
+        id=BATCH_ID,
+        client=client,
+        subject=DEMO_SUBJECT,
+        mode="parallel",
+        release=live_catalog.version,
         **dict.fromkeys(("created_at", "runs_until", "woken_at", "expires_at"), now + timedelta(hours=1)),
     )
 

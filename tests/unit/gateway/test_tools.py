@@ -18,6 +18,12 @@ SENT = {
         "include_schemas": True,
         "max_tokens": 500,
     },
+    "tool_batch": {
+        "ops": [{"type": "exec", "op": "onto.task.list", "args": {"limit": 1}}, {"type": "help", "depends_on": [0]}],
+        "mode": "sequential",
+        "stop_on_error": True,
+        "idempotency_key": "one",
+    },
     "tool_exec": {"op": "onto.task.list", "args": {"limit": 1}, "idempotency_key": "one", "dry_run": True},
 }
 
@@ -32,8 +38,8 @@ def test_definitions_are_small() -> None:
 @pytest.mark.parametrize("tool", tools.DEFINITIONS, ids=lambda tool: str(tool["name"]))
 def test_every_parameter_is_taken_by_the_api(api: Api, live_catalog: Any, tool: dict[str, Any]) -> None:
     call = tool["name"].removeprefix("tool_")
-    extra = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}], "tool_exec": []}
-    bodies = [SENT[tool["name"]], *extra[tool["name"]]]
+    extra = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}]}
+    bodies = [SENT[tool["name"]], *extra.get(tool["name"], [])]
     named = {name for body in bodies for name in body}
     if tool["name"] == "tool_help":
         bodies.append({"path": "onto", "limit": 1, "cursor": api.help("onto", limit=1)["next_cursor"]})
