@@ -11,6 +11,8 @@ from gateway.errors import FieldError, Invalid
 from gateway.models import Batch, BatchEntry
 from gateway.validation import field_errors
 
+MOST_REFERENCES = 50  # in one entry
+
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 
@@ -116,7 +118,11 @@ def _dependency_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
 
 def _reference_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
     errors = []
-    for path, each in references.find(sent.get("args", {})):
+    found = list(references.find(sent.get("args", {})))
+    if len(found) > MOST_REFERENCES:
+        message = f"Entry {index} holds more than {MOST_REFERENCES} references; refer to the whole list or object once."
+        return [FieldError(f"/ops/{index}/args", "references", message)]
+    for path, each in found:
         reference = Reference.read(each)
         if reference is None:
             message = f"Entry {index}: write a reference as {references.EXAMPLE}, with nothing beside it."

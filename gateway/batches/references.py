@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from gateway.errors import FieldError
 
 NAME = "$result"
@@ -52,35 +54,53 @@ def find(args: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from find(value, f"{path}/{index}")
 
 
-def resolved(args: dict[str, Any], envelopes: Mapping[int, Any]) -> dict[str, Any]:
+def resolved(args: dict[str, Any], envelopes: Mapping[int, Any], *, most_bytes: int) -> dict[str, Any]:
     """Return args with each reference replaced by its value. `envelopes` are those of the entries, by index.
 
-    Raises Missing with all that is not there.
+    Raises Missing with all that is not there, and where the values together are larger than a body may be.
     """
-    errors: list[FieldError] = []
-    found: dict[str, Any] = _replaced(args, "/args", envelopes, errors)
-    if errors:
-        raise Missing(errors)
+    filling = _Filling(envelopes, most_bytes)
+    found: dict[str, Any] = filling.replaced(args, "/args")
+    if filling.errors:
+        raise Missing(filling.errors)
     return found
 
 
-def _replaced(value: Any, path: str, envelopes: Mapping[int, Any], errors: list[FieldError]) -> Any:
-    if isinstance(value, list):
-        return [_replaced(each, f"{path}/{index}", envelopes, errors) for index, each in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    if NAME not in value:
-        return {name: _replaced(each, f"{path}/{_escaped(name)}", envelopes, errors) for name, each in value.items()}
-    reference = Reference.read(value)
-    if reference is None:
-        raise ValueError("A reference that was not read beforehand.")
-    try:
-        return _at(envelopes[reference.index], reference.pointer)
-    except LookupError:
-        place = f"{reference.index}#{reference.pointer}"
-        message = f"Entry {reference.index} has answered nothing at {reference.pointer}; look at its result."
-        errors.append(FieldError(path, "result_missing", message, got=place[:100]))
-        return None
+class _Filling:
+    """One walk through an entry's args."""
+
+    def __init__(self, envelopes: Mapping[int, Any], most_bytes: int) -> None:
+        self.errors: list[FieldError] = []
+        self._envelopes = envelopes
+        self._bytes_left = most_bytes
+
+    def replaced(self, value: Any, path: str) -> Any:
+        if isinstance(value, list):
+            return [self.replaced(each, f"{path}/{index}") for index, each in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        if NAME not in value:
+            return {name: self.replaced(each, f"{path}/{_escaped(name)}") for name, each in value.items()}
+        reference = Reference.read(value)
+        if reference is None:
+            raise ValueError("A reference that was not read beforehand.")
+        return self._value(reference, path)
+
+    def _value(self, reference: Reference, path: str) -> Any:
+        index, pointer = reference.index, reference.pointer
+        try:
+            found = _at(self._envelopes[index], pointer)
+        except LookupError:
+            message = f"Entry {index} has answered nothing at {pointer[:100]}; look at its result."
+            self.errors.append(FieldError(path, "result_missing", message))
+            return None
+        # One result may be named many times, and each time counts: it is written out, checked and stored.
+        self._bytes_left -= len(orjson.dumps(found))
+        if self._bytes_left < 0:
+            message = f"What the references name is too large together; refer to parts of the result of entry {index}."
+            self.errors.append(FieldError(path, "result_too_large", message))
+            return None
+        return found
 
 
 def _at(value: Any, pointer: str) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 
 from analytics import events
 from analytics.models import OperationEvent
@@ -160,9 +161,12 @@ def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
     if not entry.needs or not args:
         return dict(entry.body)
     try:
-        return {**entry.body, "args": references.resolved(args, store.envelopes(batch, entry.needs))}
+        found = references.resolved(
+            args, store.envelopes(batch, entry.needs), most_bytes=settings.GATEWAY_BODY_MAX_BYTES
+        )
     except references.Missing as missing:
         raise Invalid(str(missing), reason="result_missing", field_errors=missing.errors) from None
+    return {**entry.body, "args": found}
 
 
 def _catalog(batch: Batch) -> Catalog:

@@ -58,6 +58,7 @@ def test_entries_are_read_with_what_they_need() -> None:
         ({"ops": [LIST, {**LIST, "args": {"a": {"$result": "7#/x"}}}]}, "/ops/1/args/a", "not_earlier"),
         ({"ops": [LIST, {**LIST, "args": {"a": {"$result": "0/x"}}}]}, "/ops/1/args/a", "reference"),
         ({"ops": [LIST, {**LIST, "args": {"a": {"$result": "0#/x", "b": 1}}}]}, "/ops/1/args/a", "reference"),
+        ({"ops": [LIST, {**LIST, "args": {"a": [{"$result": "0#"}] * 51}}]}, "/ops/1/args", "references"),
     ],
 )
 def test_a_wrong_form_refuses_the_whole_batch(body: Any, path: str, code: str) -> None:

@@ -10,7 +10,7 @@ from gateway.batches import references
 from gateway.batches.references import Missing, Reference
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(),
     lambda inner: (
         st.lists(inner, max_size=4) | st.dictionaries(st.text().filter(lambda name: name != "$result"), inner)
     ),
@@ -59,7 +59,7 @@ def test_references_become_values() -> None:
     envelopes = {0: {"ok": True, "result": {"rows": [{"id": "one"}, {"id": "two"}], "a/b": {"~": 5}}}}
     args = {"id": to("0#/result/rows/1/id"), "list": [to("0#/result/rows"), to("0#/result/a~1b/~0")], "kept": {"x": 1}}
 
-    found = references.resolved(args, envelopes)
+    found = references.resolved(args, envelopes, most_bytes=10_000)
 
     assert found == {"id": "two", "list": [[{"id": "one"}, {"id": "two"}], 5], "kept": {"x": 1}}
 
@@ -71,16 +71,23 @@ def test_what_is_not_there_is_told(pointer: str) -> None:
     envelopes = {0: {"result": {"rows": [{"id": "one"}, {"id": "two"}]}}}
 
     with pytest.raises(Missing) as missing:
-        references.resolved({"deep": [to(f"0#{pointer}")]}, envelopes)
+        references.resolved({"deep": [to(f"0#{pointer}")]}, envelopes, most_bytes=10_000)
 
     [error] = missing.value.errors
     assert (error.path, error.code) == ("/args/deep/0", "result_missing")
     assert pointer in error.message
 
 
+def test_a_large_result_named_again_and_again_is_refused() -> None:
+    with pytest.raises(Missing) as missing:
+        references.resolved({"all": [to("0#/text")] * 50}, {0: {"text": "x" * 300}}, most_bytes=10_000)
+
+    assert missing.value.errors[0].code == "result_too_large"
+
+
 @given(JSON)
 def test_args_without_references_stay_as_they_are(value: Any) -> None:
-    assert references.resolved({"value": value}, {}) == {"value": value}
+    assert references.resolved({"value": value}, {}, most_bytes=0) == {"value": value}
     assert list(references.find({"value": value})) == []
 
 
@@ -90,4 +97,4 @@ def test_every_key_can_be_pointed_at(result: dict[str, Any]) -> None:
         pointer = "/" + name.replace("~", "~0").replace("/", "~1")
         reference = Reference.read(to(f"0#{pointer}"))
         if reference is not None:  # a newline is no part of a pointer's text as we read it
-            assert references.resolved({"x": to(f"0#{pointer}")}, {0: result}) == {"x": value}
+            assert references.resolved({"x": to(f"0#{pointer}")}, {0: result}, most_bytes=10**9) == {"x": value}
