@@ -85,7 +85,7 @@ def singular(word: str) -> str:
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "tuses")) else word[:-1]
 
 
 def verb_at(words: Sequence[str], description: str) -> int | None:
