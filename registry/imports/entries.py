@@ -12,7 +12,9 @@ from registry.imports.paths import MAX_SEGMENT, Reading
 from registry.models import Op
 
 MAX_TOOL_NAME = 128
-SHOWN = 6  # names in a group's line
+SHOWN = 4  # names in a group's line, which is to cost about ten tokens
+
+_FIRST = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
 def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
@@ -51,8 +53,7 @@ def tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
 def group_summary(children: dict[str, str]) -> str:
     """Return what a group's line says of {child: its op's summary, empty for a group}: their names, so that a model
     can ask for an op without listing the group; of one op alone also what it does."""
-    names = sorted(children)
+    names = sorted(children, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
     if len(names) == 1 and children[names[0]]:
         return f"{names[0]}: {children[names[0]]}"[:200]
-    more = len(names) - SHOWN
-    return (", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else ""))[:200]
+    return ", ".join([*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])])[:200]

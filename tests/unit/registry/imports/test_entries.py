@@ -72,7 +72,7 @@ def test_a_tool_name_is_one_that_a_tool_can_have(name: str, taken: set[str], exp
 def test_a_groups_line_names_what_is_in_it() -> None:
     names = [f"deal{n}" for n in range(8)]
 
-    assert entries.group_summary({"get": "Get it", "list": "List all"}) == "get, list"
+    assert entries.group_summary({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
     assert entries.group_summary({"get": "Get a deal"}) == "get: Get a deal"
     assert entries.group_summary({"deal": ""}) == "deal"
-    assert entries.group_summary(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, deal4, deal5 and 2 more"
+    assert entries.group_summary(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"

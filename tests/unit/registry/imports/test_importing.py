@@ -35,7 +35,7 @@ def test_functions_become_ops_and_groups_that_can_be_published() -> None:
     done = run(GET, LIST)
 
     assert done.names == {"crm.contact.get": "get_contact", "crm.contact.list": "list_contacts"}
-    assert dict(Group.objects.values_list("path", "summary")) == {"crm": "contact", "crm.contact": "get, list"}
+    assert dict(Group.objects.values_list("path", "summary")) == {"crm": "contact", "crm.contact": "list, get"}
     assert stored("crm.contact.get")["parameters_schema"] == GET["function"]["parameters"]
     assert set(Op.objects.values_list("source", "connection")) == {("crm", None)}
     catalog = publish()
