@@ -94,7 +94,7 @@ def assign(found: dict[str, Reading], group: str, tree: Tree, *, kept: dict[str,
         spaces[reading.spaces].append(reading)
     assigned = {name: path for name, path in kept.items() if name in found}
     for parts, members in spaces.items():
-        base = tree.group(".".join((group, *parts))[: MAX_PATH // 2])
+        base = tree.group(".".join((group, *parts))[: MAX_PATH // 2].rstrip("."))
         new = [reading for reading in _settled(members) if reading.name not in kept]
         for reading in sorted(new, key=lambda reading: reading.is_plural):  # get_contact has the choice before …s
             parent = tree.group(f"{base}.{segment(reading.resource)}") if reading.resource else base

@@ -136,6 +136,15 @@ def test_small_resources_of_a_large_list_gather_under_their_first_word() -> None
     assert assign(*few, *many)["get_drug_price"] == "crm.drug.get_price"
 
 
+def test_many_namespaces_are_cut_between_two() -> None:
+    dotted = ".".join("abcdefghij" for _ in range(19))
+
+    (path,) = assign(f"{dotted}.get").values()
+
+    path_validator(path)
+    assert path == "crm." + ".".join("abcdefghij" for _ in range(8)) + ".abcdefgh.abcdefghij.get"
+
+
 NAMES = st.lists(st.text(min_size=1, max_size=60) | st.from_regex(r"[a-zA-Z_.\-]{1,200}", fullmatch=True), unique=True)
 
 

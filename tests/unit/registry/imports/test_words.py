@@ -19,6 +19,7 @@ from registry.imports import words
         ("version_v3", "version v3"),
         ("2fa_enable", "2fa enable"),
         ("S3Bucket", "s3 bucket"),
+        ("menú_del_día", "menu del dia"),
         ("获取天气", ""),
         ("", ""),
     ],
