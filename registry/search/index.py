@@ -21,7 +21,7 @@ MEANING = 1.2
 CLAUSE = 0.2
 ACTION = 0.03
 KEYWORD = 0.5  # a request that is one of an op's keywords and nothing else
-FITS = 0.35  # cosine from which on an op that has none of a request's words is still an answer
+FITS = 0.2  # cosine from which on an op that has none of a request's words is still an answer
 
 _DIGIT = re.compile("[0-9]")
 
@@ -61,7 +61,7 @@ class Index:
         named = self._keywords.get(words.bare(request), [])
         scores[named] += KEYWORD
         covered[named] = 1
-        fitting = np.flatnonzero((covered > 0) | (near >= FITS))
+        fitting = np.flatnonzero((covered > 0) | (near >= FITS if self._means(asked) else False))
         return [self.paths[at] for at in fitting[np.argsort(-scores[fitting], kind="stable")]]
 
     def _orders(self, text: str) -> list[list[str]]:
@@ -89,6 +89,10 @@ class Index:
         wanted = meaning.directions(self._vectors.of(asked).sum(axis=0, keepdims=True))[0]
         # Not by BLAS, whose threads wait for each other where all cores are busy serving.
         return covered, np.einsum("ij,j->i", self._meant, wanted)
+
+    def _means(self, asked: Sequence[str]) -> bool:
+        """Whether any word is a usual one: the pieces of zzqx are like those of something, too."""
+        return self._vectors is not None and any(map(self._vectors.is_word, asked))
 
     def _agreement(self, action: str) -> Floats:
         """Return what an op gains for doing what is asked, and loses for writing when asked to read, or reading."""
