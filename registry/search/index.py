@@ -14,6 +14,7 @@ from registry.search.meaning import Floats, Vectors
 from registry.search.typos import Speller
 
 LONGEST = 1_000  # characters of a request that are read
+BRIEF = 3  # telling words; a longer request is a sentence
 CLAUSES = 4  # of a request that are looked at one by one
 
 # What counts how much beside a covered share of 0 to 1. Found on the development set of benchmarks/search.py.
@@ -72,7 +73,9 @@ class Index:
     def _asked(self, text: str) -> list[str]:
         """Return the telling words of a text, slips mended, ids and other values left out."""
         said = [word for word in words.split(text) if words.stem(word)]
-        return [self._mended(word) for word in said if word in self._known or not _DIGIT.search(word)] or said
+        kept = [word for word in said if word in self._known or not _DIGIT.search(word)] or said
+        # Without vectors nobody knows the usual words, of which a long request has many that no op has.
+        return [self._mended(word) for word in kept] if self._vectors or len(kept) <= BRIEF else kept
 
     def _mended(self, word: str) -> str:
         if word in self._known or words.stem(word) in self._postings.stems:
