@@ -106,13 +106,13 @@ class Index:
         return np.asarray(ACTION * (same - against), dtype=np.float32)
 
 
-def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[list[str]]:
+def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:
     """Return for each active op the names of the retired ones that it succeeds."""
     names: dict[str, list[str]] = defaultdict(list)
     for op in listed:
         if not op.is_active and op.successor:
             names[op.successor] += [op.op, op.tool_name, *op.aliases]
-    return [names[op.op] for op in active]
+    return [names.get(op.op, ()) for op in active]
 
 
 def _keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
