@@ -1,5 +1,6 @@
 """Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
 
+import os
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -12,6 +13,9 @@ from django.core.exceptions import ImproperlyConfigured
 from config.local import local_secrets
 
 django_stubs_ext.monkeypatch()
+
+# Before anything imports numpy: threads of BLAS that wait for each other take from those that serve.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"

@@ -85,13 +85,17 @@ class GroupAdmin(CopyAdmin):
 @admin.register(Op)
 class OpAdmin(CopyAdmin):
     list_display = ["op", "summary", "kind", "status", "updated_at"]
-    list_filter = ["kind", "status", "entity", "connection"]
-    search_fields = ["op", "tool_name", "summary", "aliases__name"]
+    list_filter = ["kind", "status", "source", "entity", "connection"]
+    search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]
+    readonly_fields = ["upstream_name", "source"]
     inlines = [RuleInline, ExampleInline, AliasInline]
     fieldsets = [
         ("What the model reads", {"fields": ["op", "summary", "description", "notes", "parameters_schema"]}),
         ("How it is found", {"fields": ["keywords", "contexts", "category"]}),
-        ("What it is", {"fields": ["tool_name", "kind", "entity", "action", "status", "successor"]}),
+        (
+            "What it is",
+            {"fields": ["tool_name", "kind", "entity", "action", "status", "successor", "upstream_name", "source"]},
+        ),
         (
             "How it runs",
             {

@@ -6,6 +6,7 @@ from typing import Any
 from registry import keywords
 
 MAX_DEPTH = 8  # of references and parts within parts; what lies deeper is validated, and not shown
+MAX_WAYS = 50  # of describing one argument that are told apart
 
 _EITHER = ("anyOf", "oneOf")
 _PARTED = frozenset(("$ref", "allOf", *_EITHER, "then", "else", "dependentSchemas"))
@@ -97,6 +98,6 @@ def _joined(said: list[dict[str, Any]]) -> dict[str, Any]:
 def _distinct(said: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for each in said:
-        if each and each not in found:
+        if each and len(found) < MAX_WAYS and each not in found:
             found.append(each)
     return found

@@ -136,7 +136,9 @@ class _Writer:
             return literal(schema["const"])
         for union in ("anyOf", "oneOf"):
             if isinstance(schema.get(union), list) and "properties" not in schema:
-                return self._union(schema[union], trail, depth)
+                found = self._union(schema[union], trail, depth)
+                if found != "any" or "type" not in schema:  # parts may say no more than what is required
+                    return found
         if isinstance(schema.get("allOf"), list) and not {"type", "properties"} & schema.keys():
             return self._all(schema, trail, depth)
         kinds = schema.get("type", "object" if "properties" in schema else "any")

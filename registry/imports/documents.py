@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 MAX_NAME = 200
+MAX_DEPTH = 64  # of one function as JSON; schemas may be nested far less deep, which registry.schemas says better
 
 _LISTS = ("tools", "functions")  # what a document that is an object calls its list
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
@@ -61,6 +62,7 @@ def read(raw: bytes, form: Format) -> Document:
     items = _items(raw)
     functions: dict[str, Function] = {}
     refusals: list[Refusal] = []
+    said: list[Any] = []
     for place, item in enumerate(items, start=1):
         found = _function(item, form, f"function {place}")
         if isinstance(found, Function) and found.name in functions:
@@ -69,11 +71,11 @@ def read(raw: bytes, form: Format) -> Document:
             refusals.append(found)
         else:
             functions[found.name] = found
+            said.append(item)
     if not functions:
         why = f" {refusals[0].name}: {refusals[0].reason}" if refusals else ""
         raise BadDocument(f"The file holds no function that can be read as {form}.{why}")
-    readable = [item for item in items if not isinstance(item, Refusal)]
-    return Document(list(functions.values()), refusals, json.dumps(readable, ensure_ascii=False, separators=(",", ":")))
+    return Document(list(functions.values()), refusals, json.dumps(said, ensure_ascii=False, separators=(",", ":")))
 
 
 def _items(raw: bytes) -> list[Any]:
@@ -132,9 +134,11 @@ def _function(item: Any, form: Format, place: str) -> Function | Refusal:
         return item
     if not isinstance(item, dict):
         return Refusal(place, "It is not an object.")
-    said = item["function"] if form is Format.OPENAI and isinstance(item.get("function"), dict) else item
-    name = said.get("name")
-    if not isinstance(name, str) or not name.strip():
+    if _is_deep(item):
+        return Refusal(_own_name(item) or place, f"It is nested more than {MAX_DEPTH} levels deep. Make it flatter.")
+    said = _said(item)
+    name = _own_name(item)
+    if not name.strip():
         return Refusal(place, "It has no name.")
     if len(name) > MAX_NAME or not name.isprintable():
         reason = f"Its name is longer than {MAX_NAME} characters, or holds some that cannot be printed."
@@ -147,3 +151,23 @@ def _function(item: Any, form: Format, place: str) -> Function | Refusal:
     description = said.get("description")
     text = description if isinstance(description, str) else ""
     return Function(name, text, said.get(_PARAMETERS[form]))
+
+
+def _said(item: dict[str, Any]) -> dict[str, Any]:
+    """Return what holds a function's name: the item, or what Chat Completions wraps in it."""
+    return item["function"] if isinstance(item.get("function"), dict) else item
+
+
+def _own_name(item: dict[str, Any]) -> str:
+    name = _said(item).get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _is_deep(item: Any) -> bool:
+    level: list[Any] = [item]
+    for _ in range(MAX_DEPTH):
+        level = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+        level = [part for part in level if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import chain, count
 from typing import Any
 
 from registry.arguments import choices
@@ -11,7 +12,9 @@ from registry.imports.paths import MAX_SEGMENT, Reading
 from registry.models import Op
 
 MAX_TOOL_NAME = 128
-SHOWN = 6  # names in a group's line
+SHOWN = 4  # names in a group's line, which is to cost about ten tokens
+
+_FIRST = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
 def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
@@ -42,21 +45,15 @@ def _notes(schema: dict[str, Any]) -> str:
 def tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
     """Return the tool name of an upstream's name: that name, else one with the group before it, else with a number."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "tool"
-    candidates = [plain, f"{group.replace('.', '_')}_{plain}"]
-    number = 1
-    while True:
-        for candidate in candidates:
-            if is_free(candidate[:MAX_TOOL_NAME]):
-                return candidate[:MAX_TOOL_NAME]
-        number += 1
-        candidates = [f"{candidates[-1 if number == 2 else 0][: MAX_TOOL_NAME - 6]}_{number}"]
+    longer = f"{group.replace('.', '_')}_{plain}"
+    numbered = (f"{longer[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
+    return next(wanted for name in chain((plain, longer), numbered) if is_free(wanted := name[:MAX_TOOL_NAME]))
 
 
 def group_summary(children: dict[str, str]) -> str:
     """Return what a group's line says of {child: its op's summary, empty for a group}: their names, so that a model
     can ask for an op without listing the group; of one op alone also what it does."""
-    names = list(children)
+    names = sorted(children, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
     if len(names) == 1 and children[names[0]]:
         return f"{names[0]}: {children[names[0]]}"[:200]
-    more = len(names) - SHOWN
-    return (", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else ""))[:200]
+    return ", ".join([*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])])[:200]

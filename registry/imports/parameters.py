@@ -14,7 +14,6 @@ import jsonschema_rs
 from registry import schemas
 
 MAX_CHARACTERS = 200_000  # of the schema as JSON
-MAX_DEPTH = 64  # of the JSON; a schema may be nested far less deep, which registry.schemas says better
 MAX_MENDED = 50  # keywords that say nothing valid, before the schema is held for something else
 
 
@@ -53,7 +52,7 @@ class Unservable(Exception):
 def settle(parameters: Any) -> tuple[dict[str, Any], list[str]]:
     """Return the argument schema of a function's parameters, and a sentence for each kind of mend that it took.
 
-    Raises Unservable. The parameters are not changed.
+    Raises Unservable. The parameters are not changed, and are nested no deeper than documents lets in.
     """
     if parameters in (None, [], {}):
         return {"type": "object", "properties": {}}, []
@@ -70,14 +69,6 @@ def settle(parameters: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _check_size(parameters: dict[str, Any]) -> None:
-    level: list[Any] = [parameters]
-    for _ in range(MAX_DEPTH):
-        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
-        level = [item for item in level if isinstance(item, dict | list)]
-        if not level:
-            break
-    else:
-        raise Unservable(f"Its parameters are nested more than {MAX_DEPTH} levels deep. Make them flatter.")
     if len(json.dumps(parameters)) > MAX_CHARACTERS:
         raise Unservable(f"Its parameters have more than {MAX_CHARACTERS} characters. Make them smaller.")
 

@@ -29,6 +29,7 @@ class Reading:
     verb: str
     rest: tuple[str, ...] = ()  # get_user_by_email: by, email
     is_write: bool = True
+    is_plural: bool = False
     is_spelled: bool = True  # the name says its verb; else nothing is cut off it, which would make no sense after one
 
     @property
@@ -93,11 +94,11 @@ def assign(found: dict[str, Reading], group: str, tree: Tree, *, kept: dict[str,
         spaces[reading.spaces].append(reading)
     assigned = {name: path for name, path in kept.items() if name in found}
     for parts, members in spaces.items():
-        base = tree.group(".".join((group, *parts))[: MAX_PATH // 2])
-        for reading in (each for each in _settled(members) if each.name not in kept):
+        base = tree.group(".".join((group, *parts))[: MAX_PATH // 2].rstrip("."))
+        new = [reading for reading in _settled(members) if reading.name not in kept]
+        for reading in sorted(new, key=lambda reading: reading.is_plural):  # get_contact has the choice before …s
             parent = tree.group(f"{base}.{segment(reading.resource)}") if reading.resource else base
-            plural = reading.verb == "get" and not reading.rest and reading.resource != reading.key
-            leaves = [reading.leaf, "list"] if plural else [reading.leaf]
+            leaves = [reading.leaf, "list"] if reading.verb == "get" and reading.is_plural else [reading.leaf]
             assigned[reading.name] = tree.op(*(f"{parent}.{leaf}"[:MAX_PATH] for leaf in leaves))
     return assigned
 
@@ -151,7 +152,9 @@ def _read(function: Function, parts: list[list[str]], known: set[tuple[str, ...]
     resource, rest = (before, after) if before else _narrowed(after)
     if not resource and spaces:
         spaces, resource = spaces[:-1], [spaces[-1]]
-    return Reading(function.name, spaces, tuple(resource), verb, tuple(rest), words.changes(said, said[place]))
+    is_plural = bool(resource) and not rest and words.singular(resource[-1]) != resource[-1]
+    is_write = words.changes(said, said[place])
+    return Reading(function.name, spaces, tuple(resource), verb, tuple(rest), is_write, is_plural)
 
 
 def _without_verb(function: Function, spaces: tuple[str, ...], said: list[str]) -> Reading:

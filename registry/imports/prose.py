@@ -9,8 +9,9 @@ from registry.imports import words
 
 MAX_WORDS = 12
 MAX_SUMMARY = 90  # characters
-MAX_UNSPACED = 40  # …of a script that has no spaces between words
+MAX_UNSPACED = 30  # …of a script that has no spaces between words
 MAX_DESCRIPTION = 4_000
+MAX_SHOWN = 400  # characters of a text in a report
 
 _MARKUP = re.compile(r"<[^<>]{1,200}>|[`*#]+|(?<!\w)_+|_+(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
@@ -88,8 +89,8 @@ def remarks(value: Any) -> list[str]:
 
 def shown(text: str) -> str:
     """Return a stranger's text for a terminal: what cannot be printed is escaped, and it has an end."""
-    escaped = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text[:200])
-    return escaped + ("…" if len(text) > 200 else "")
+    escaped = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text[:MAX_SHOWN])
+    return escaped + ("…" if len(text) > MAX_SHOWN else "")
 
 
 def _first_paragraph(text: str) -> str:

@@ -1,6 +1,7 @@
 """The words of tool names: how a name splits, which word is the verb, and whether that verb changes anything."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -74,7 +75,8 @@ _NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
 
 def split(name: str) -> list[str]:
     """Return the words of a name in lower case: humps, underscores and dashes part them, digits stay with theirs."""
-    plain = _BRANDS.sub(lambda found: found[0].capitalize(), name)
+    latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é as e; other scripts have none
+    plain = _BRANDS.sub(lambda found: found[0].capitalize(), latin)
     spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", plain)
     return [word.lower() for word in _WORD.findall(spaced)]
 
@@ -85,7 +87,7 @@ def singular(word: str) -> str:
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "tuses")) else word[:-1]
 
 
 def verb_at(words: Sequence[str], description: str) -> int | None:

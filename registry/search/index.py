@@ -14,6 +14,7 @@ from registry.search.meaning import Floats, Vectors
 from registry.search.typos import Speller
 
 LONGEST = 1_000  # characters of a request that are read
+BRIEF = 3  # telling words; a longer request is a sentence
 CLAUSES = 4  # of a request that are looked at one by one
 
 # What counts how much beside a covered share of 0 to 1. Found on the development set of benchmarks/search.py.
@@ -21,7 +22,7 @@ MEANING = 1.2
 CLAUSE = 0.2
 ACTION = 0.03
 KEYWORD = 0.5  # a request that is one of an op's keywords and nothing else
-FITS = 0.35  # cosine from which on an op that has none of a request's words is still an answer
+FITS = 0.2  # cosine from which on an op that has none of a request's words is still an answer
 
 _DIGIT = re.compile("[0-9]")
 
@@ -61,7 +62,7 @@ class Index:
         named = self._keywords.get(words.bare(request), [])
         scores[named] += KEYWORD
         covered[named] = 1
-        fitting = np.flatnonzero((covered > 0) | (near >= FITS))
+        fitting = np.flatnonzero((covered > 0) | (near >= FITS if self._means(asked) else False))
         return [self.paths[at] for at in fitting[np.argsort(-scores[fitting], kind="stable")]]
 
     def _orders(self, text: str) -> list[list[str]]:
@@ -72,7 +73,9 @@ class Index:
     def _asked(self, text: str) -> list[str]:
         """Return the telling words of a text, slips mended, ids and other values left out."""
         said = [word for word in words.split(text) if words.stem(word)]
-        return [self._mended(word) for word in said if word in self._known or not _DIGIT.search(word)] or said
+        kept = [word for word in said if word in self._known or not _DIGIT.search(word)] or said
+        # Without vectors nobody knows the usual words, of which a long request has many that no op has.
+        return [self._mended(word) for word in kept] if self._vectors or len(kept) <= BRIEF else kept
 
     def _mended(self, word: str) -> str:
         if word in self._known or words.stem(word) in self._postings.stems:
@@ -90,6 +93,10 @@ class Index:
         # Not by BLAS, whose threads wait for each other where all cores are busy serving.
         return covered, np.einsum("ij,j->i", self._meant, wanted)
 
+    def _means(self, asked: Sequence[str]) -> bool:
+        """Whether any word is a usual one: the pieces of zzqx are like those of something, too."""
+        return self._vectors is not None and any(map(self._vectors.is_word, asked))
+
     def _agreement(self, action: str) -> Floats:
         """Return what an op gains for doing what is asked, and loses for writing when asked to read, or reading."""
         if not action:
@@ -99,13 +106,13 @@ class Index:
         return np.asarray(ACTION * (same - against), dtype=np.float32)
 
 
-def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[list[str]]:
+def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:
     """Return for each active op the names of the retired ones that it succeeds."""
     names: dict[str, list[str]] = defaultdict(list)
     for op in listed:
         if not op.is_active and op.successor:
             names[op.successor] += [op.op, op.tool_name, *op.aliases]
-    return [names[op.op] for op in active]
+    return [names.get(op.op, ()) for op in active]
 
 
 def _keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:

@@ -12,44 +12,50 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 Floats = NDArray[np.float32]
 
-SPACE = "▁"  # the piece that stands before a word that has no piece with its beginning
+START = "▁"  # what a piece begins with that begins a word
 FIRST_PIECE = 259  # before it come control signs and the 256 bytes, which spell what no piece does and mean nothing
 
 
 class Vectors:
-    """A table of vectors by piece, mapped so that all processes share its memory, and what cuts words to pieces."""
+    """A table of vectors by piece, mapped so that all processes share it, and the pieces that words are cut to."""
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
         self._table = _mapped(weights)
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._space = self._tokenizer.token_to_id(SPACE)
         self.size = int(self._table.shape[1])
+        told = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
+        self._pieces: dict[str, int] = {piece: at for piece, at in told.items() if at >= FIRST_PIECE and piece != START}
+        self._longest = max(map(len, self._pieces))
 
     def of(self, words: Sequence[str]) -> Floats:
         """Return of each word the sum of its pieces' vectors, shape (words, size); zeros for one of unknown signs."""
-        cut = self._cut(words)
-        pieces = np.array([piece for ids in cut for piece in ids], dtype=np.int64)
-        owner = np.repeat(np.arange(len(cut)), [len(ids) for ids in cut])
-        meant = (pieces >= FIRST_PIECE) & (pieces != self._space)
-        return summed(self._table[pieces[meant]].astype(np.float32), owner[meant], len(cut))
+        cut = [self._cut(word) for word in words]
+        owner = np.repeat(np.arange(len(cut)), [len(pieces) for pieces in cut])
+        rows = self._table[np.array([piece for pieces in cut for piece in pieces], dtype=np.int64)]
+        return summed(rows.astype(np.float32), owner, len(cut))
 
     def is_word(self, word: str) -> bool:
         """Whether a word is a piece of its own: a usual word or name, then, and no slip of another."""
-        return len(self._cut([word])[0]) == 1
+        return self._whole(word) is not None
 
-    def _cut(self, words: Sequence[str]) -> list[list[int]]:
-        """Return the pieces of each word, of a name's capitalised form where that is one piece: Paris, Monday."""
-        as_is, capital = (
-            [each.ids for each in self._tokenizer.encode_batch_fast(list(form), add_special_tokens=False)]
-            for form in (words, map(str.capitalize, words))
-        )
-        return [name if len(name) == 1 < len(ids) else ids for ids, name in zip(as_is, capital, strict=True)]
+    def _whole(self, word: str) -> int | None:
+        """Return the piece that is a word, be it only as a name: Paris, Monday."""
+        return self._pieces.get(START + word) or self._pieces.get(START + word.capitalize())
+
+    def _cut(self, word: str) -> list[int]:
+        """Return the pieces of a word, at each place the longest that fits; none for the signs that no piece has."""
+        whole = self._whole(word)
+        if whole is not None:
+            return [whole]
+        found, rest = [], START + word
+        while rest:
+            end = next((end for end in range(min(self._longest, len(rest)), 0, -1) if rest[:end] in self._pieces), 0)
+            if end:
+                found.append(self._pieces[rest[:end]])
+            rest = rest[end or 1 :]
+        return found
 
 
 @cache

@@ -11,14 +11,12 @@ import Stemmer
 BREAK = "\n"  # a word of its own in `split`, so that many texts can be split as one
 
 _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # begins with its letter, to be skipped to fast
-# Joins of words that say nothing alone, as in to-do and how-to.
-_HYPHENED = re.compile(r"\b([A-Za-z]{2,5})-([A-Za-z]{2,5})\b")
+_SIGNS = re.compile(r"[\W_]+")
+_JOINED = {"to-do": "todo", "how-to": "howto"}  # of two words that say nothing alone
 # Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: written by some and left out by others.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
 # Vowel signs of the scripts of South and Southeast Asia are no letters to `re`, and yet part of their words.
-_WORD = re.compile(
-    "(?:[^\\W_]|[\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3])+|" + BREAK
-)
+_WORD = re.compile("[\\w\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3]+|" + BREAK)
 # Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with particles that cling to words.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]+"
@@ -68,11 +66,14 @@ def split(text: str) -> list[str]:
 
     Unspaced scripts give pairs of characters. A line break is a word of its own.
     """
-    spread = _HUMP.sub(r" \g<0>", _HYPHENED.sub(_joined, text))
+    spread = _HUMP.sub(r" \g<0>", text.replace("_", " "))
     if not spread.isascii():
-        plain = _MARKS.sub("", unicodedata.normalize("NFKD", spread))
+        plain = _MARKS.sub("", unicodedata.normalize("NFKD", spread)).replace("_", " ")
         spread = _UNSPACED.sub(_pairs, unicodedata.normalize("NFC", plain))
-    return _WORD.findall(spread.casefold())
+    folded = spread.casefold()
+    for apart, together in _JOINED.items():
+        folded = folded.replace(apart, together)
+    return _WORD.findall(folded)
 
 
 @lru_cache(maxsize=20_000)
@@ -88,7 +89,7 @@ def stem(word: str) -> str:
 
 def bare(name: str) -> str:
     """Return a name without signs, spaces and case, in which all its spellings are alike."""
-    return "".join(filter(str.isalnum, name)).casefold()
+    return _SIGNS.sub("", name).casefold()
 
 
 def wanted(request: str) -> str:
@@ -114,11 +115,6 @@ def _telling(text: str) -> int:
 def _unframed(text: str) -> str:
     frame = _FRAME.match(text)
     return text[frame.end() :] or text if frame else text
-
-
-def _joined(found: re.Match[str]) -> str:
-    parts = found.groups()
-    return "".join(parts) if STOP.issuperset(part.lower() for part in parts) else found.group()
 
 
 def _pairs(found: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ def outline(request: Request) -> Outcome:
         "headings": [_told(each) | {"offset": each.start, "length": each.end - each.start} for each in shown],
         "total": len(wanted),
         "has_more": until < len(wanted),
-        "message": _said(len(shown), len(wanted)),
+        "message": _said(len(shown), len(wanted), has_more=until < len(wanted)),
     }
     return _about(document, result | ({"next_offset": until} if until < len(wanted) else {}))
 
@@ -73,10 +73,10 @@ def _told(each: Section) -> dict[str, Any]:
     return {name: getattr(each, name) for name in ("index", "level", "heading", "anchor", "line")}
 
 
-def _said(shown: int, total: int) -> str:
+def _said(shown: int, total: int, *, has_more: bool) -> str:
     if not total:
         return "The document has no headings at these levels; onto.document.get has its content."
-    more = "" if shown == total else " Send next_offset as offset for the next ones."
+    more = " Send next_offset as offset for the next ones." if has_more else ""
     return f"{shown} of {total} headings.{more} onto.document.section.get has the text below one."
 
 

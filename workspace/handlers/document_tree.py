@@ -56,15 +56,17 @@ def _structure(forest: Forest, top: UUID | None, shown: Sequence[UUID], version:
     total = sum(1 for _ in forest.below(top))
     before = sum(1 + sum(1 for _ in forest.below(id)) for id in children[:offset])
     has_more = before + len(shown) < total
-    more = " The id of a node as document_id shows what is under it, next_offset as offset what comes after."
+    until = offset + len(first)
+    goes_on = {"next_offset": until} if until < len(children) else {}
+    more = " The id of a node as document_id shows what is under it" if has_more else ""
+    more += ", next_offset as offset what comes after." if goes_on else "." if has_more else ""
     result: dict[str, Any] = {
         "structure": {"version": version, "root": [nodes[id] for id in first]},
         "total": total,
         "has_more": has_more,
-        "message": f"{len(shown)} of {total} documents, siblings in order.{more if has_more else ''}",
+        "message": f"{len(shown)} of {total} documents, siblings in order.{more}",
     }
-    until = offset + len(first)
-    return result | ({"next_offset": until} if until < len(children) else {})
+    return result | goes_on
 
 
 def _nodes(forest: Forest, shown: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:

@@ -8,7 +8,7 @@ from workspace.errors import FieldError, invalid
 
 USER, PROJECT, BY_ID = "user", "project", "calendar_id"
 
-UNUSED = "Did not use project_id: calendar_scope or calendar_id asked for the user's own calendar."
+UNUSED = "Did not use project_id: calendar_scope or calendar_id asks for other calendars than the project's."
 
 
 @dataclass(frozen=True, slots=True)

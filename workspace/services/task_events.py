@@ -151,13 +151,22 @@ def _columns(task: Task, shown: Shown) -> dict[str, Any]:
         "start_at": shown.start_at,
         "end_at": shown.end_at,
         "recurrence": task.recurrence or "",
-        "recurrence_until": _until(task),
+        "recurrence_until": _until(task, shown),
     }
 
 
-def _until(task: Task) -> datetime | None:
-    """Return after which moment a task does not come again: the end it was given, or when it was done."""
-    return min(filter(None, (task.recurrence_until, task.completed_at)), default=None) if task.recurrence else None
+def _until(task: Task, shown: Shown) -> datetime | None:
+    """Return after which moment an event does not come again: the end its task was given, or when that was done.
+
+    The end says when the task may begin for the last time; the event of its due date begins so much later.
+    """
+    if not task.recurrence:
+        return None
+    last = task.recurrence_until
+    if last and task.start_at and shown.start_at > task.start_at:
+        with suppress(OverflowError):  # at the end of time there is no later
+            last += shown.start_at - task.start_at
+    return min(filter(None, (last, task.completed_at)), default=None)
 
 
 def _props(task: Task, shown: Shown) -> dict[str, str]:

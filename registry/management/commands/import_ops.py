@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import IntegrityError
 from django.utils import timezone
 
 from registry import releases
@@ -43,7 +44,10 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{shown(str(file))} cannot be read: {error.strerror}.") from None
         except (documents.BadDocument, importing.BadGroup) as error:
-            raise CommandError(f"{error} Nothing was imported.") from None
+            raise CommandError(f"{shown(str(error))} Nothing was imported.") from None
+        except IntegrityError:
+            message = "The draft was changed at the same time. Nothing was imported; run it again."
+            raise CommandError(message) from None
         self.stdout.write(reports.told(done, document, everything=everything))
         return done
 

@@ -34,6 +34,17 @@ def test_of_adds_up_pieces_and_leaves_out_bytes(vectors: Vectors) -> None:
     assert [bool(each.any()) for each in found] == [True, False, True, False]
 
 
+def test_a_word_that_is_no_piece_begins_with_the_longest_that_is(vectors: Vectors) -> None:
+    over, _, *_ = vectors._cut("overbooking")
+
+    assert [over] == vectors._cut("over")
+    assert vectors.of(["overbooking"])[0] @ vectors.of(["over"])[0] > 0
+
+
+def test_a_name_is_known_by_its_capital(vectors: Vectors) -> None:
+    assert vectors.is_word("paris")
+
+
 def test_a_word_is_a_piece_of_its_own(vectors: Vectors) -> None:
     assert vectors.is_word("calendar")
     assert not vectors.is_word("calender")

@@ -58,7 +58,7 @@ def test_find_finds_nothing_where_nothing_fits_or_is_active(found: Catalog, quer
 def test_find_gives_visible_ops_alone_and_at_most_the_limit(found: Catalog) -> None:
     reader = found.view(Visibility(kinds=frozenset(["read"])))
 
-    assert search.find(found, reader, "create task", limit=5) == ["onto.task.list"]
+    assert set(search.find(found, reader, "create task", limit=5)) <= reader.ops
     assert len(search.find(found, found.view(EVERYTHING), "onto task list create", limit=2)) == 2
 
 

@@ -86,6 +86,7 @@ def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
     assert [each["index"] for each in first["headings"] + rest["headings"]] == [0, 1, 3, 4]
     assert (first["has_more"], first["total"], rest["has_more"], "next_offset" in rest) == (True, 4, False, False)
     assert "Send next_offset as offset" in first["message"]
+    assert rest["message"] == "2 of 4 headings. onto.document.section.get has the text below one."
 
 
 def test_outline_of_a_document_without_headings_says_so(document: Document) -> None:

@@ -117,6 +117,7 @@ def test_get_is_cut_and_says_so(
     assert titles(result["structure"]["root"]) == shown
     assert (result["has_more"], result.get("next_offset")) == (more, next_offset)
     assert ("document_id" in result["message"]) == more
+    assert ("next_offset" in result["message"]) == (next_offset is not None)
     if shown.get("A") is not None:
         node = result["structure"]["root"][0]
         assert (node["has_children"], node["child_count"]) == (True, 3)

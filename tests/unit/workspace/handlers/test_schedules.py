@@ -208,6 +208,25 @@ def own(title: str, start: str, minutes: int = 60, **columns: Any) -> CalendarEv
     return event
 
 
+def test_the_last_time_of_a_long_task_has_its_end_too(task: Task) -> None:
+    schedule(task, duration_minutes=700, recurrence="weekly", recurrence_count=2)
+
+    assert starts(time_min="2026-03-01", time_max="2026-04-30") == [
+        "2026-03-09T09:00:00+01:00",
+        "2026-03-09T20:10:00+01:00",
+        "2026-03-16T09:00:00+01:00",
+        "2026-03-16T20:10:00+01:00",
+    ]
+
+
+def test_a_long_task_may_come_again_until_the_end_of_time(task: Task) -> None:
+    schedule(task, duration_minutes=700, recurrence="weekly")
+
+    call("update_onto_task", task_id=str(task.pk), recurrence_until="9999-12-31T23:59:59Z")
+
+    assert len(starts(time_min="2026-03-01", time_max="2026-03-20")) == 4
+
+
 def overlaps(outcome: Any) -> list[str]:
     return [warning for warning in outcome.warnings if warning.startswith("Overlaps")]
 

@@ -1,0 +1,23 @@
+"""Lists of functions as providers take them, made of a few words."""
+
+import json
+from typing import Any
+
+from registry.imports import documents, importing
+from registry.imports.documents import Document, Format
+
+
+def function(name: str, description: str = "", /, **parameters: Any) -> dict[str, Any]:
+    """Return one function in the form of OpenAI; keywords are its parameters' own, such as properties."""
+    schema = {"type": "object", "properties": {}} | parameters
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+def document(*functions: Any) -> Document:
+    """Return the document that a file of these functions is read as."""
+    return documents.read(json.dumps(list(functions)).encode(), Format.OPENAI)
+
+
+def run(*functions: Any, group: str = "crm") -> importing.Imported:
+    """Import these functions below a group."""
+    return importing.run(document(*functions), group=group)

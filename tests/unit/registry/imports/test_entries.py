@@ -1,0 +1,78 @@
+"""What an op says of the function that it was."""
+
+from typing import Any
+
+import pytest
+
+from registry.imports import entries, paths
+from registry.imports.documents import Function
+
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+def entry(name: str, description: str = "", tool_name: str | None = None, **schema: Any) -> dict[str, Any]:
+    function = Function(name, description, {})
+    reading = paths.readings([function], "crm")[name]
+    return entries.entry(function, reading, SCHEMA | schema, path="crm.a.b", tool_name=tool_name or name)
+
+
+def test_an_entry_says_what_the_name_and_the_description_say() -> None:
+    assert entry("fetch_open_deals", "Fetches open deals. Newest first.") == {
+        "op": "crm.a.b",
+        "tool_name": "fetch_open_deals",
+        "kind": "read",
+        "entity": "open_deal",
+        "action": "get",
+        "summary": "Fetches open deals",
+        "description": "Fetches open deals. Newest first.",
+        "needs_subject": True,
+        "parameters_schema": SCHEMA,
+    }
+
+
+def test_a_description_that_is_its_summary_is_not_said_twice() -> None:
+    assert "description" not in entry("delete_deal", "Delete a deal.")
+
+
+def test_another_tool_name_keeps_the_upstreams() -> None:
+    said = entry("PDF&URL", tool_name="PDF_URL")
+
+    assert (said["tool_name"], said["upstream_name"], said["keywords"]) == ("PDF_URL", "PDF&URL", ["PDF&URL"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "notes"),
+    [
+        ({"anyOf": [{"required": ["id"]}, {"required": ["name", "city"]}]}, "Send id or city with name."),
+        ({"oneOf": [{"$ref": "#/$defs/a"}, {"required": ["b"]}], "$defs": {"a": {"required": ["a"]}}}, "Send a or b."),
+        ({"anyOf": [{"required": ["id"]}, {}]}, None),
+        ({"anyOf": [{"required": ["id"]}]}, None),
+    ],
+)
+def test_notes_say_which_arguments_are_chosen_from(schema: dict[str, Any], notes: str | None) -> None:
+    assert entry("a", **schema).get("notes") == notes
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "expected"),
+    [
+        ("get_user", set(), "get_user"),
+        ("get_user", {"get_user"}, "sales_crm_get_user"),
+        ("get_user", {"get_user", "sales_crm_get_user"}, "sales_crm_get_user_2"),
+        ("get_user", {"get_user", "sales_crm_get_user", "sales_crm_get_user_2"}, "sales_crm_get_user_3"),
+        ("a b&c", set(), "a_b_c"),
+        ("天气", set(), "tool"),
+        ("n" * 200, set(), "n" * 128),
+    ],
+)
+def test_a_tool_name_is_one_that_a_tool_can_have(name: str, taken: set[str], expected: str) -> None:
+    assert entries.tool_name(name, "sales.crm", lambda wanted: wanted not in taken) == expected
+
+
+def test_a_groups_line_names_what_is_in_it() -> None:
+    names = [f"deal{n}" for n in range(8)]
+
+    assert entries.group_summary({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
+    assert entries.group_summary({"get": "Get a deal"}) == "get: Get a deal"
+    assert entries.group_summary({"deal": ""}) == "deal"
+    assert entries.group_summary(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
