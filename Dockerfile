@@ -16,6 +16,7 @@ RUN apt-get update \
 ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
+    MALLOC_ARENA_MAX=2 \
     GATEWAY_ENV=production \
     PORT=8000 \
     GATEWAY_WORKERS=2 \

@@ -100,6 +100,7 @@ def environment(url: str) -> dict[str, str]:
         "SECRET_KEY": "of no use outside a benchmark, and made for nothing else",
         "GATEWAY_KEY_PEPPER": "of no use outside a benchmark either",
         "LOG_LEVEL": "WARNING",
+        "MALLOC_ARENA_MAX": "2",  # as manage.py start and the image have it
     }
 
 
