@@ -30,9 +30,10 @@ def test_the_guides_are_read_whole_and_by_section(api: Api) -> None:
     whole = api.exec("get_buildos_overview")["result"]
     one = api.exec("util.buildos.usage_guide", {"topic": "ids"})["result"]
 
-    assert [each["name"] for each in whole["sections"]] == ["purpose", "projects", "links", "access", "limits"]
+    names = ["purpose", "projects", "links", "calendar", "access", "limits"]
+    assert [each["name"] for each in whole["sections"]] == names
     assert all(set(each) == {"name", "title", "text"} for each in whole["sections"])
-    assert whole["message"] == "5 sections: purpose, projects, links, access, limits."
+    assert whole["message"] == f"6 sections: {', '.join(names)}."
     assert [each["title"] for each in one["sections"]] == ["Ids"]
 
 
@@ -64,7 +65,7 @@ def test_a_retired_section_is_left_out_once_published(api: Api) -> None:
 
     names = [each["name"] for each in api.exec("util.buildos.overview")["result"]["sections"]]
 
-    assert names == ["projects", "links", "access", "limits"]
+    assert names == ["projects", "links", "calendar", "access", "limits"]
 
 
 def test_a_person_edits_a_section_and_publishes_it_in_the_admin(api: Api, admin_client: Client) -> None:

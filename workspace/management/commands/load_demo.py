@@ -18,5 +18,5 @@ class Command(BaseCommand):
         if not any(added.values()):
             self.stdout.write("The demo workspace is there already; nothing was changed.")
             return
-        counts = ", ".join(f"{number} {name}" for name, number in added.items() if number)
+        counts = ", ".join(f"{number} {name if number > 1 else name[:-1]}" for name, number in added.items() if number)
         self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
