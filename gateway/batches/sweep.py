@@ -17,7 +17,6 @@ from gateway.models import Batch, BatchEntry
 log = logging.getLogger(__name__)
 
 EVERY = 2.0  # seconds
-ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
 
 _next = 0.0
 
@@ -48,9 +47,8 @@ def _take_over(entry: BatchEntry) -> None:
     """Have an entry run again, from the beginning: its transaction was undone with its runner."""
     batch: Batch = entry.batch
     log.warning("%s lost its runner in attempt %d, trace %s", entry, entry.attempts, batch.trace_id)
-    if entry.attempts < ATTEMPTS:
-        store.let_go(entry)
-        queue.wake(batch, list(running.settle(batch)))
+    if entry.attempts < store.ATTEMPTS:
+        queue.wake(batch, [entry.index])
         return
     error = Failed(
         f"What ran this entry ended {entry.attempts} times before it was done; tell the administrator.",

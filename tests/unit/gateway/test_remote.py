@@ -22,11 +22,11 @@ from analytics import events
 from analytics.models import OperationEvent
 from core.deadlines import DeadlineExceeded
 from gateway import cleanup, idempotency
-from gateway.batches import queue, running
+from gateway.batches import queue, running, sweep
 from gateway.errors import Conflict, InDoubt, NotSent
 from gateway.executors import EXECUTORS
 from gateway.executors.base import Outcome, Work
-from gateway.models import BatchEntry, IdempotencyRecord
+from gateway.models import Batch, BatchEntry, IdempotencyRecord
 from registry import catalogs, connections, loader, releases
 from tests.conftest import Api
 from tests.integration.conftest import refused
@@ -246,6 +246,51 @@ def test_outcome_is_kept_though_the_batch_has_given_its_entry_to_another(
 
     assert BatchEntry.objects.get().state == "running"
     assert (state(), len(upstream.requests)) == ("done", 1)
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_entry_whose_process_died_while_it_was_sent_ends_in_doubt_also_past_its_time(
+    api: Api, remote: Remote, upstream: Server, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(queue, "wake", lambda *_: None)
+    body = {"ops": [{"type": "exec", **KEYED}], "mode": mode}
+    id = UUID(api.post("batch", body, Prefer="respond-async").json()["batch_id"])
+    with monkeypatch.context() as dying:
+        dying.setattr(remote, "apply", _dies)
+        dying.setattr(idempotency, "doubt", lambda _: None)  # nor does what is dead note anything
+        with pytest.raises(_Death):
+            running.run(id, 0)
+    _lose_runners()
+
+    assert running.run(id, 0)  # what the first did may still come to its end
+    entry = BatchEntry.objects.get()
+    assert (entry.state, entry.attempts) == ("running", 2)
+    assert entry.held_until > timezone.now() + timedelta(seconds=30)
+    assert not running.run(id, 0)
+
+    IdempotencyRecord.objects.update(doubtful_at=timezone.now() - timedelta(seconds=1))
+    Batch.objects.update(runs_until=timezone.now() - timedelta(seconds=1))
+    _lose_runners()
+    sweep.sweep()
+    api.http.delete(f"/api/v1/batches/{id}", headers=api.headers)
+    assert running.run(id, 0)
+
+    told = api.get(f"batches/{id}").json()["results"][0]
+    assert told["error"]["details"]["reason"] == "outcome_unknown"
+    assert upstream.requests == []
+
+
+def _dies(*_: Any) -> Outcome:
+    """End as a process does: nothing after this is done."""
+    raise _Death
+
+
+class _Death(BaseException):
+    """Not handled by anything."""
+
+
+def _lose_runners() -> None:
+    BatchEntry.objects.update(held_until=timezone.now() - timedelta(seconds=1))
 
 
 CRASHES = """
