@@ -46,6 +46,8 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
     if batch is None or entry is None:
         return False
     logs.trace.set(batch.trace_id)
+    if entry.attempts > 1:
+        log.warning("%s lost its runner and begins again, attempt %d", entry, entry.attempts)
     running[entry.runner] = entry
     try:
         _answer(batch, entry, until)

@@ -3,7 +3,6 @@
 The follower thread calls it. Whatever is found is changed by an update that only one process can win.
 """
 
-import logging
 import time
 
 from django.utils import timezone
@@ -13,8 +12,6 @@ from gateway.calls import Superseded
 from gateway.envelopes import Trace
 from gateway.errors import Failed
 from gateway.models import Batch, BatchEntry
-
-log = logging.getLogger(__name__)
 
 EVERY = 2.0  # seconds
 
@@ -46,7 +43,6 @@ def sweep() -> None:
 def _take_over(entry: BatchEntry) -> None:
     """Have an entry run again, from the beginning: its transaction was undone with its runner."""
     batch: Batch = entry.batch
-    log.warning("%s lost its runner in attempt %d, trace %s", entry, entry.attempts, batch.trace_id)
     if entry.attempts < store.ATTEMPTS:
         queue.wake(batch, [entry.index])
         return

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from kombu import Connection
 
 from tests.services.processes import Process, eventually, free_port
@@ -143,9 +144,14 @@ BROKERS: dict[str, type[Broker]] = {"redis": Redis, "rabbitmq": RabbitMQ}
 _PROGRAMS = {"redis": "redis-server", "rabbitmq": "rabbitmq-server"}
 
 
-def missing(name: str) -> str:
-    """Return why a broker cannot be started here, empty where it can."""
-    return "" if shutil.which(_PROGRAMS[name]) else f"{_PROGRAMS[name]} is not installed"
+def started(name: str, running: dict[str, Broker], folders: pytest.TempPathFactory) -> Broker:
+    """Return a broker by name out of those that run, started where it does not yet. Skips where it is not installed."""
+    if shutil.which(_PROGRAMS[name]) is None:
+        pytest.skip(f"{_PROGRAMS[name]} is not installed")
+    if name not in running:
+        running[name] = BROKERS[name](folders.mktemp(name))
+        running[name].start()
+    return running[name]
 
 
 def _listens(port: int) -> bool:

@@ -78,13 +78,7 @@ def broker(
     request: pytest.FixtureRequest, running_brokers: dict[str, Broker], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Broker]:
     """A broker that runs, once Redis and once RabbitMQ; whatever a test does to it is mended afterwards."""
-    name = request.param
-    if reason := brokers.missing(name):
-        pytest.skip(reason)
-    if name not in running_brokers:
-        running_brokers[name] = brokers.BROKERS[name](tmp_path_factory.mktemp(name))
-        running_brokers[name].start()
-    broker = running_brokers[name]
+    broker = brokers.started(request.param, running_brokers, tmp_path_factory)
     yield broker
     broker.resume()
     if not broker.answers():

@@ -32,6 +32,7 @@ CONTENT: dict[str, Any] = {
             "parameters_schema": schema,
             "needs_subject": False,
             "connection": "probe",
+            **({"entity": "task", "action": "create"} if name == "keep" else {}),
         }
         for name, kind, schema in (
             ("process", "read", {"type": "object", "additionalProperties": False}),
