@@ -85,13 +85,16 @@ def _attended(batch: Batch, until: Deadline) -> int:
     patience = 0.0 if batch.mode == Batch.Mode.SEQUENTIAL else PATIENCE
     own, look, since = 0, LOOKS[0], time.monotonic()
     seen: list[str] = []
+    others = 0  # entries that somebody else has begun
     while time.monotonic() < until.at:
         standings = store.standings(batch)
         states = [each.state for each in standings]
         if set(states) == {State.DONE}:
             break
         if states != seen:
-            seen, since, look = states, time.monotonic(), LOOKS[0]
+            seen, look = states, LOOKS[0]
+        if len(states) - states.count(State.PENDING) - own != others:
+            others, since = len(states) - states.count(State.PENDING) - own, time.monotonic()
         runnable = running.settle(batch, standings)
         is_due = queue.is_down() or time.monotonic() - since >= patience
         # The last one: workers take the first.
