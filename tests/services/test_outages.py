@@ -1,7 +1,7 @@
 """Brokers and databases that go away in mid-batch: a clear answer in time, a consistent state, and nothing hangs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,13 @@ import pytest
 from django.conf import settings
 
 from gateway.models import BatchEntry
+from tests.services import brokers
+from tests.services import postgres as postgresql
 from tests.services.brokers import Broker
-from tests.services.processes import Process, Server, eventually
+from tests.services.conftest import environment_of
+from tests.services.postgres import Postgres
+from tests.services.processes import Process, Server, eventually, serving, working
+from tests.services.stores import Store
 from tests.services.test_batches import call, done, keep
 from tests.services.test_writes import standing_still
 from workspace.models import Task
@@ -105,3 +110,53 @@ def _runs_in_the_worker(server: Server, worker: Process, way: str) -> bool:
     answer = server.batch(*[entry] * 4, mode="parallel").json()
     assert answer["ok"], answer
     return not answer["meta"]["warnings"]
+
+
+@pytest.fixture
+def postgres(tmp_path: Path, set_up_store: Store) -> Iterator[Postgres]:
+    with postgresql.running() as found:
+        found.fill(environment_of(set_up_store, tmp_path) | {"DATABASE_URL": found.url})
+        yield found
+
+
+def test_batch_ends_and_keys_hold_when_the_database_crashes_in_the_middle(
+    postgres: Postgres, set_up_store: Store, running_brokers: Any, tmp_path_factory: Any, tmp_path: Path
+) -> None:
+    broker = brokers.started("redis", running_brokers, tmp_path_factory)
+    environment = environment_of(set_up_store, tmp_path, DATABASE_URL=postgres.url, CELERY_BROKER_URL=broker.url)
+    folder = tmp_path / "probe"
+    folder.mkdir()
+    with (
+        serving(environment=environment, key=postgres.key) as server,
+        working(environment=environment),
+        ThreadPoolExecutor() as pool,
+    ):
+        with server.workers():
+            entries = [call("probe.add", folder=str(folder)), *(keep(f"During {n}") for n in range(4))]
+            running = pool.submit(server.batch, *entries, mode="parallel")
+            standing_still(folder)
+            postgres.stop()
+        (folder / "go").touch()
+        _tells_that_the_database_is_away(server)
+        postgres.start()
+
+        answer = running.result(timeout=30)
+        assert answer.status_code == 200, answer.text
+        assert [each["ok"] for each in answer.json()["results"]] == [True] * len(entries), answer.text
+        eventually(lambda: server.exec("onto.task.list").status_code == 200, within=10)
+
+    assert postgres.value("SELECT count(*) FROM workspace_task WHERE title LIKE 'During%'") == 4
+    assert postgres.value("SELECT count(*) FROM workspace_task WHERE title = 'Added'") == 1
+    assert postgres.value("SELECT count(*) FROM gateway_batchentry WHERE state <> 'done'") == 0
+
+
+def _tells_that_the_database_is_away(server: Server) -> None:
+    started = time.monotonic()
+    assert [server.help().status_code for _ in range(4)] == [200] * 4
+    assert time.monotonic() - started < PATIENCE
+    for ask in (lambda: server.exec("onto.task.list"), lambda: server.batch(keep("Never"), mode="parallel")):
+        started = time.monotonic()
+        refused = ask()
+        assert refused.status_code == 503, refused.text
+        assert refused.json()["error"]["details"]["retryable"] is True
+        assert time.monotonic() - started < 2 * PATIENCE  # what is waited for a connection, and the machine's own pace
