@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+from multiprocessing.util import Finalize
 from typing import Any
 
 from celery import Celery, signals
@@ -26,9 +27,12 @@ def _run_embedded() -> None:
     from celery.worker import WorkController
 
     logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there is nothing to connect to
-    WorkController(
+    worker = WorkController(
         app=app, pool_cls="threads", without_heartbeat=True, without_mingle=True, without_gossip=True
-    ).start()
+    )
+    # Of a server's worker, which is a multiprocessing child; before the finalizer by which the last events are written.
+    Finalize(worker, worker.stop, exitpriority=20)
+    worker.start()
 
 
 @signals.setup_logging.connect
