@@ -63,6 +63,8 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
 
 def go_on(batch: Batch, *, after: int) -> None:
     """Close what never will run, and wake workers for what an entry's end lets run."""
+    if not (batch.mode == Batch.Mode.SEQUENTIAL or batch.stop_on_error or store.any_depends(batch)):
+        return
     found = settle(batch)
     sequential = batch.mode == Batch.Mode.SEQUENTIAL
     queue.wake(batch, [index for index, needs in found.items() if sequential or after in needs])

@@ -22,6 +22,7 @@ from gateway.models import Batch, BatchEntry
 from registry import catalogs
 
 PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
+BREATH = 0.005  # seconds in which entries that end together are seen together
 LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
 HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
 
@@ -101,6 +102,7 @@ def _attended(batch: Batch, until: Deadline) -> int:
         if runnable and is_due and running.run(batch.pk, max(runnable) if patience else min(runnable), until=until):
             own += 1
             continue
+        time.sleep(BREATH)
         queue.wait(min(look, max(0.0, until.at - time.monotonic())))
         look = min(look * 1.5, LOOKS[1])
     return own

@@ -93,6 +93,11 @@ def standings(batch: Batch) -> list[Standing]:
     return [Standing(*row) for row in rows.values_list("index", state, "outcome", "needs")]
 
 
+def any_depends(batch: Batch) -> bool:
+    """Whether an entry that nobody has begun depends on another one."""
+    return BatchEntry.objects.filter(batch=batch, state=State.PENDING).exclude(needs=[]).exists()
+
+
 def claim(batch: Batch, index: int) -> BatchEntry | None:
     """Hold an entry that nobody holds; None where somebody does, or it is done, or it is too late to begin.
 
