@@ -29,6 +29,9 @@ run: .venv/.base ## Set up what is missing and serve on PORT (8000); Ctrl-C stop
 test: .venv/.suite ## Run the whole suite on SQLite and on PostgreSQL; ARGS go to pytest
 	@exec $(IN_VENV) -m tests.run $(ARGS)
 
+chaos: .venv/.dev ## Kill processes under keyed writes for long; ARGS="--seed 7 --points 40 --writes 2500"
+	@exec $(IN_VENV) -m tests.chaos $(ARGS)
+
 check: .venv/.dev ## Run what CI runs beside the tests: lint, types, imports, drift; changes nothing
 	@exec $(IN_VENV) -m tests.check
 

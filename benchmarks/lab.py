@@ -50,8 +50,14 @@ class Prepared:
 
     def exec(self, op: str, args: dict[str, Any], **more: str) -> bytes:
         """Return a request to run an op."""
-        body = json.dumps({"op": op, "args": args, **more}, separators=(",", ":")).encode()
-        return request("POST", "/api/v1/exec", self.headers, body)
+        return self._post("exec", {"op": op, "args": args, **more})
+
+    def batch(self, op: str, args: dict[str, Any], count: int, *, mode: str) -> bytes:
+        """Return a request to run an op so many times."""
+        return self._post("batch", {"ops": [{"type": "exec", "op": op, "args": args}] * count, "mode": mode})
+
+    def _post(self, path: str, body: dict[str, Any]) -> bytes:
+        return request("POST", f"/api/v1/{path}", self.headers, json.dumps(body, separators=(",", ":")).encode())
 
 
 class Lab:
@@ -70,9 +76,13 @@ class Lab:
         """Return the PostgreSQL database, with as many ops as when it was first asked for; None where there is none."""
         return self._filled(self.postgres_url, ops) if self.postgres_url else None
 
-    def gateway(self, prepared: Prepared) -> AbstractContextManager[Server]:
-        """Serve the gateway on a database."""
-        return servers.serving(servers.GATEWAY, environment(prepared.url), probe="/readyz")
+    def gateway(self, prepared: Prepared, **variables: str) -> AbstractContextManager[Server]:
+        """Serve the gateway on a database, with more variables where it needs them."""
+        return servers.serving(servers.GATEWAY, environment(prepared.url) | variables, probe="/readyz")
+
+    def worker(self, prepared: Prepared, **variables: str) -> AbstractContextManager[None]:
+        """Run a Celery worker beside it."""
+        return servers.working(environment(prepared.url) | variables)
 
     def bare(self, answer: bytes) -> AbstractContextManager[Server]:
         """Serve the bare Django REST framework, whose GET answers these bytes."""

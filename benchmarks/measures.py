@@ -4,15 +4,17 @@ machine is doing meets both sides; each figure is the median of its rounds.
 Every server runs as `make run` runs the gateway: Granian, WSGI, 2 workers of 4 blocking threads, loopback.
 """
 
+import math
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from statistics import median as middle
 from typing import Any
 
-from benchmarks import figures, load, memory, synthetic
+from benchmarks import figures, load, memory, servers, synthetic, upstream
 from benchmarks.figures import GOALS, Figure, percentile
 from benchmarks.lab import Lab, Prepared
 from benchmarks.load import Address, once
@@ -24,6 +26,8 @@ RATE_ROUNDS = 21
 SMALL, USUAL, LARGE = 100, 1_000, 10_000  # ops in a catalog
 NAMES = {SMALL: "100", USUAL: "1k", LARGE: "10k"}  # of the sizes, in the names of figures
 SAMPLE = 100  # ops, spread over a catalog, that a round walks through
+READS_THAT_WAIT = 32  # in a parallel batch
+BATCH_THREADS = 8  # of a worker, the default of GATEWAY_BATCH_THREADS
 PAIRS = 300  # keyed and unkeyed writes a round
 OF_SIZE = (
     *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
@@ -135,6 +139,42 @@ def idempotency(lab: Lab) -> list[Figure]:
     return [figures.median("idempotency.ms", rounds, "ms", against)]
 
 
+def batch_in_parallel(lab: Lab) -> list[Figure]:
+    """A parallel batch of reads that wait, in the worker of a web process, over the ideal."""
+    prepared = lab.sqlite(SMALL)
+    with upstream.serving() as port, lab.gateway(prepared, **{upstream.PORT: str(port)}) as gateway:
+        return [_parallel("batch.parallel.ratio", gateway.address, prepared, "SQLite, in the web process")]
+
+
+def batch_in_parallel_over_redis(lab: Lab) -> list[Figure]:
+    """The same in a Celery worker over Redis, on PostgreSQL."""
+    prepared = lab.postgres(USUAL)
+    with servers.redis() as url, upstream.serving() as port:
+        if prepared is None or url is None:
+            print("batch.parallel.redis.ratio is left out: it needs PostgreSQL and redis-server.", file=sys.stderr)
+            return []
+        variables = {upstream.PORT: str(port), "CELERY_BROKER_URL": url}
+        with lab.gateway(prepared, **variables) as gateway, lab.worker(prepared, **variables):
+            told = "PostgreSQL, one worker process over Redis"
+            return [_parallel("batch.parallel.redis.ratio", gateway.address, prepared, told)]
+
+
+def batch_of_one(lab: Lab) -> list[Figure]:
+    """What a batch adds to a call that is alone in it."""
+    prepared = lab.sqlite(USUAL)
+    op, args = str(synthetic.READ["op"]), {"task_id": prepared.tasks[0]}
+    alone, batched = prepared.exec(op, args), prepared.batch(op, args, 1, mode="sequential")
+    with lab.gateway(prepared) as gateway:
+        load.drive(gateway.address, [batched, alone] * 20, connections=CONNECTIONS)
+        rounds = []
+        for _ in range(ROUNDS):
+            found = load.drive(gateway.address, [batched, alone] * 30).latencies
+            rounds.append(middle(found[0::2]) - middle(found[1::2]))
+    return [
+        figures.median("batch.one.ms", rounds, "ms", "p50 of a batch of one less p50 of exec, SQLite, concurrency 1")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """One measurement and the figures that come of it."""
@@ -152,6 +192,9 @@ MEASURES = (
     Measure(("scale.help.ratio", "scale.exec.ratio"), scale),
     Measure(("memory.worker.mb",), worker_memory),
     Measure(("idempotency.ms",), idempotency),
+    Measure(("batch.parallel.ratio",), batch_in_parallel),
+    Measure(("batch.parallel.redis.ratio",), batch_in_parallel_over_redis),
+    Measure(("batch.one.ms",), batch_of_one),
     Measure(tuple(figure.format(name) for name in NAMES.values() for figure in OF_SIZE), sizes),
 )
 
@@ -217,6 +260,19 @@ def _of_size(lab: Lab, prepared: Prepared, number: int) -> Iterator[Figure]:
         if memory.is_told():
             value = round(memory.largest_child_mb(gateway.pid), 1)
             yield Figure(f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {told}")
+
+
+def _parallel(name: str, address: Address, prepared: Prepared, told: str) -> Figure:
+    sent = prepared.batch(str(synthetic.WAIT["op"]), {}, READS_THAT_WAIT, mode="parallel")
+    until = time.monotonic() + servers.START_SECONDS
+    while time.monotonic() < until and b"degraded" in once(address, sent):
+        pass  # the worker is still starting
+    ideal = math.ceil(READS_THAT_WAIT / BATCH_THREADS) * upstream.SECONDS * 1000
+    rounds = [load.drive(address, [sent]).latencies[0] / ideal for _ in range(ROUNDS)]
+    against = (
+        f"{READS_THAT_WAIT} reads of {upstream.SECONDS * 1000:.0f} ms over {ideal:.0f} ms, {BATCH_THREADS} at once"
+    )
+    return figures.median(name, rounds, "ratio", f"{against}; {told}")
 
 
 def _key_cost(address: Address, prepared: Prepared, name: str) -> float:

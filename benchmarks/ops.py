@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from benchmarks import synthetic
+from benchmarks import synthetic, upstream
 from workspace.contract import Handler, Outcome, Request
 from workspace.models import Task
 
@@ -46,4 +46,5 @@ HANDLERS = dict.fromkeys(synthetic.tool_names(MOST), _ANSWER) | {
     synthetic.READ["tool_name"]: Handler(apply=read_task),
     synthetic.READ_BY_ORM["tool_name"]: Handler(apply=read_task_by_orm),
     synthetic.WRITE["tool_name"]: Handler(apply=write_task),
+    synthetic.WAIT["tool_name"]: Handler(apply=upstream.read),
 }

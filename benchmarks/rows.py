@@ -19,7 +19,7 @@ BY = "benchmarks"
 
 def make_ops(number: int) -> None:
     """Write that many synthetic ops, and the read and the write, into the draft of an empty database."""
-    entries = [synthetic.READ, synthetic.READ_BY_ORM, synthetic.WRITE, *synthetic.ops(number)]
+    entries = [synthetic.READ, synthetic.READ_BY_ORM, synthetic.WRITE, synthetic.WAIT, *synthetic.ops(number)]
     Group.objects.bulk_create(Group(path=path, summary=summary) for path, summary in synthetic.groups(entries).items())
     connection = Connection.objects.create(name=synthetic.CONNECTION)
     made = Op.objects.bulk_create([_op(entry, connection) for entry in entries], batch_size=500)

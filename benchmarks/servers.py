@@ -1,6 +1,7 @@
 """Servers of a benchmark: started as `make run` starts the gateway's, stopped whatever happens."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -59,6 +60,39 @@ def serving(application: str, environment: Mapping[str, str], *, probe: str) -> 
         address = ("127.0.0.1", port)
         _wait(process, address, request("GET", probe, {}))
         yield Server(address, process.pid)
+    finally:
+        _stop(process)
+
+
+@contextmanager
+def working(environment: Mapping[str, str]) -> Iterator[None]:
+    """Run a Celery worker until the block ends. It may need a moment longer to take messages."""
+    command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker"]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,  # its banner
+        stderr=subprocess.DEVNULL,  # that it runs as root
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        _stop(process)
+
+
+@contextmanager
+def redis() -> Iterator[str | None]:
+    """Run a Redis that keeps nothing and yield its URL; None where it is not installed."""
+    if shutil.which("redis-server") is None:
+        yield None
+        return
+    port = _free_port()
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield f"redis://127.0.0.1:{port}/0"
     finally:
         _stop(process)
 

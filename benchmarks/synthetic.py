@@ -61,6 +61,16 @@ WRITE = _entry(
     {"priority": {"type": "integer", "minimum": 1, "maximum": 5}},
 )
 
+WAIT = {
+    "op": "bench.upstream.read",
+    "tool_name": "bench_read_upstream",
+    "kind": "read",
+    "summary": "Ask an upstream that takes its time",
+    "parameters_schema": {"type": "object", "additionalProperties": False, "properties": {}},
+    "connection": CONNECTION,
+    "needs_subject": False,
+}
+
 
 def ops(number: int) -> list[dict[str, Any]]:
     """Return that many ops, each as it stands in a release (see registry.snapshot)."""

@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+from multiprocessing.util import Finalize
 from typing import Any
 
 from celery import Celery, signals
@@ -26,9 +27,12 @@ def _run_embedded() -> None:
     from celery.worker import WorkController
 
     logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there is nothing to connect to
-    WorkController(
+    worker = WorkController(
         app=app, pool_cls="threads", without_heartbeat=True, without_mingle=True, without_gossip=True
-    ).start()
+    )
+    # Of a server's worker, which is a multiprocessing child; before the finalizer by which the last events are written.
+    Finalize(worker, worker.stop, exitpriority=20)
+    worker.start()
 
 
 @signals.setup_logging.connect
@@ -41,3 +45,24 @@ def _follow(**_: Any) -> None:
     """Follow releases and keys, and hold on to what runs here, as a web process does."""
     if not settings.EMBEDDED_BROKER:  # else this is a web process, which has a follower
         follower.start()
+
+
+@signals.worker_init.connect
+def _outlive_redis(**_: Any) -> None:
+    """Have a worker that loses its Redis while it works connect again.
+
+    Kombu (5.7) would give back what is not acknowledged, and acknowledge what ends later, over the connection that is
+    lost, and the worker would end over that. Neither is needed: the rows are the work, and a message only wakes.
+    """
+    if not settings.CELERY_BROKER_URL.startswith(("redis", "sentinel")):
+        return
+    from kombu.transport import redis
+
+    class QoS(redis.QoS):
+        restore_at_shutdown = False
+
+        def ack(self, delivery_tag: str) -> None:
+            if not self.channel.closed:
+                super().ack(delivery_tag)
+
+    redis.Channel.QoS = QoS

@@ -229,9 +229,16 @@ REST_FRAMEWORK = {
 # Batches. Without a broker of its own each web process has one in memory and a worker in threads (config/celery.py).
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "memory://localhost/"
 EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
-CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.005} if EMBEDDED_BROKER else {}
+if EMBEDDED_BROKER:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.005}
+elif CELERY_BROKER_URL.startswith(("redis", "sentinel")):
+    # Seconds; a Redis that is gone without a word would else be waited for without end.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
+else:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {}
 CELERY_BROKER_CONNECTION_TIMEOUT = 2
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker outlasts any outage
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True

@@ -140,6 +140,14 @@ def unavailable() -> Failed:
     )
 
 
+def in_doubt() -> InDoubt:
+    """Return the error for a write that was sent, and whose outcome was lost on our side."""
+    return InDoubt(
+        "The call was sent, and whether it took effect is not known. It is not sent again. Look with a list, search or "
+        "get op before you send a new call."
+    )
+
+
 def unsupported_media_type() -> Invalid:
     """Return the error for a body that is not application/json in UTF-8."""
     return Invalid(

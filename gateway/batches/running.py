@@ -12,7 +12,7 @@ from analytics import events
 from analytics.models import OperationEvent
 from core import logs
 from core.deadlines import Deadline
-from gateway import discovery, envelopes, execution, keys, recording
+from gateway import discovery, envelopes, execution, keys, recording, remote
 from gateway.batches import plans, queue, references, store
 from gateway.batches.plans import Standing
 from gateway.callers import Caller, Context
@@ -46,6 +46,8 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
     if batch is None or entry is None:
         return False
     logs.trace.set(batch.trace_id)
+    if entry.attempts > 1:
+        log.warning("%s lost its runner and begins again, attempt %d", entry, entry.attempts)
     running[entry.runner] = entry
     try:
         _answer(batch, entry, until)
@@ -61,6 +63,8 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
 
 def go_on(batch: Batch, *, after: int) -> None:
     """Close what never will run, and wake workers for what an entry's end lets run."""
+    if not (batch.mode == Batch.Mode.SEQUENTIAL or batch.stop_on_error or store.any_depends(batch)):
+        return
     found = settle(batch)
     sequential = batch.mode == Batch.Mode.SEQUENTIAL
     queue.wake(batch, [index for index, needs in found.items() if sequential or after in needs])
@@ -136,8 +140,8 @@ def _exec(
     until: Deadline | None,
 ) -> None:
     def settle(answer: Answer) -> None:
-        if entry.attempts > 1 and _is_in_progress(answer):  # its attempt before may have reached its upstream
-            store.let_go(entry)
+        if 1 < entry.attempts < store.ATTEMPTS and _is_in_progress(answer):  # by the attempt before, it seems
+            store.put_off(entry, _longest(entry, catalog))
         else:
             store.finish(entry, answer.envelope)
 
@@ -148,6 +152,12 @@ def _exec(
 
 def _is_in_progress(answer: Answer) -> bool:
     return not answer.envelope["ok"] and answer.envelope["error"]["details"]["reason"] == "in_progress"
+
+
+def _longest(entry: BatchEntry, catalog: Catalog) -> int:
+    """Return the milliseconds after which it is known whether an attempt that began before now has had an effect."""
+    op = catalog.find(entry.name)
+    return (op.timeout_ms if op else 0) + int(remote.GRACE.total_seconds() * 1000)
 
 
 def _key(batch: Batch, entry: BatchEntry) -> str:

@@ -1,5 +1,6 @@
 """What the doors call: take a batch, wait for it, tell of it, cancel it."""
 
+import logging
 import time
 from datetime import timedelta
 from threading import BoundedSemaphore
@@ -7,18 +8,21 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
+from core import faults
 from core.deadlines import Deadline
 from gateway import throttling
 from gateway.batches import answers, plans, queue, running, store
 from gateway.callers import Caller
 from gateway.envelopes import Trace
-from gateway.errors import Missing
+from gateway.errors import Failed, Missing
 from gateway.models import Batch, BatchEntry
 from registry import catalogs
 
 PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
+BREATH = 0.005  # seconds in which entries that end together are seen together
 LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
 HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
 
@@ -27,6 +31,8 @@ DEGRADED = (
     "are the same."
 )
 
+log = logging.getLogger(__name__)
+AWAY = (OperationalError, InterfaceError)  # what a database that is restarted raises
 State = BatchEntry.State
 _held = BoundedSemaphore(HELD_ANSWERS)
 
@@ -50,28 +56,53 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
         queue.wake(batch, list(running.settle(batch)))
     if in_background:
         return answers.status(batch, trace, replayed=not is_new)
-    own = attend(batch, Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000))
-    running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
-    return answers.final(batch, trace, warnings=_degraded(batch, own), replayed=not is_new)
+    try:
+        own = attend(batch, Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000))
+        if batch.runs_until <= timezone.now():  # one that was sent into the background goes on
+            running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
+        return answers.final(batch, trace, warnings=_degraded(batch, own), replayed=not is_new)
+    except AWAY as error:
+        log.warning("batch %s cannot be told of, trace %s\n%s", batch.pk, trace.id, faults.told(error))
+        raise _untold(batch) from None
 
 
 def attend(batch: Batch, until: Deadline) -> int:
-    """Wait until a batch is done or the time is over, and run what no worker takes. Returns how many were run here."""
+    """Wait until a batch is done or the time is over, and run what no worker takes. Returns how many were run here.
+
+    A database that goes away meanwhile is waited for: what ran then is found by its rows.
+    """
+    own = 0
+    while time.monotonic() < until.at:
+        try:
+            return own + _attended(batch, until)
+        except AWAY as error:
+            log.info("batch %s waits for the database\n%s", batch.pk, faults.told(error))
+            connection.close()
+            time.sleep(LOOKS[1])
+    return own
+
+
+def _attended(batch: Batch, until: Deadline) -> int:
     patience = 0.0 if batch.mode == Batch.Mode.SEQUENTIAL else PATIENCE
     own, look, since = 0, LOOKS[0], time.monotonic()
     seen: list[str] = []
+    others = 0  # entries that somebody else has begun
     while time.monotonic() < until.at:
         standings = store.standings(batch)
         states = [each.state for each in standings]
         if set(states) == {State.DONE}:
             break
         if states != seen:
-            seen, since, look = states, time.monotonic(), LOOKS[0]
+            seen, look = states, LOOKS[0]
+        if len(states) - states.count(State.PENDING) - own != others:
+            others, since = len(states) - states.count(State.PENDING) - own, time.monotonic()
         runnable = running.settle(batch, standings)
-        if runnable and (queue.is_down() or time.monotonic() - since >= patience):
-            # The last one: workers take the first.
-            own += running.run(batch.pk, max(runnable) if patience else min(runnable), until=until)
+        is_due = queue.is_down() or time.monotonic() - since >= patience
+        # The last one: workers take the first.
+        if runnable and is_due and running.run(batch.pk, max(runnable) if patience else min(runnable), until=until):
+            own += 1
             continue
+        time.sleep(BREATH)
         queue.wait(min(look, max(0.0, until.at - time.monotonic())))
         look = min(look * 1.5, LOOKS[1])
     return own
@@ -114,6 +145,17 @@ def _until_changed(batch: Batch, until: float) -> None:
         queue.wait(min(look, max(0.0, until - time.monotonic())))
         look = min(look * 1.5, LOOKS[1])
         now = [each.state for each in store.standings(batch)]
+
+
+def _untold(batch: Batch) -> Failed:
+    return Failed(
+        f"The batch was taken, and its answer cannot be read now. Do not send it again: batches/{batch.pk} tells how "
+        "it ended.",
+        status=503,
+        reason="unavailable",
+        details={"batch_id": str(batch.pk)},
+        headers={"Retry-After": "1"},
+    )
 
 
 def _pending(batch: Batch) -> list[int]:

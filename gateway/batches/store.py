@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Value
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Now
 from django.db.models.lookups import GreaterThan
 
@@ -28,8 +28,10 @@ from gateway.models import Batch, BatchEntry
 AT_ONCE = 100  # rows that one sweep looks at
 QUIET = timedelta(seconds=3)  # that a message may take before it counts as lost
 HELD = timedelta(seconds=10)  # without a sign of life from its runner an entry is another's after that
+ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
+_LOST = Q(state=State.RUNNING, held_until__lt=Now())
 
 
 def create(
@@ -85,18 +87,27 @@ def find(id: UUID, caller: Caller) -> Batch | None:
 
 
 def standings(batch: Batch) -> list[Standing]:
-    """Return how far the entries are, in their order. One query."""
+    """Return how far the entries are, in their order: one that was lost waits again. One query."""
+    state = Case(When(_LOST, then=Value(State.PENDING)), default="state")
     rows = BatchEntry.objects.filter(batch=batch).order_by("index")
-    return [Standing(*row) for row in rows.values_list("index", "state", "outcome", "needs")]
+    return [Standing(*row) for row in rows.values_list("index", state, "outcome", "needs")]
+
+
+def any_depends(batch: Batch) -> bool:
+    """Whether an entry that nobody has begun depends on another one."""
+    return BatchEntry.objects.filter(batch=batch, state=State.PENDING).exclude(needs=[]).exists()
 
 
 def claim(batch: Batch, index: int) -> BatchEntry | None:
-    """Hold an entry that nobody holds; None where somebody does, or it is done, or it is too late to begin."""
+    """Hold an entry that nobody holds; None where somebody does, or it is done, or it is too late to begin.
+
+    One whose runner was lost has begun: it is never too late for it, nor is it cancelled, for only its next run can
+    tell what became of it.
+    """
     runner = secrets.token_hex(16)
     # All conditions are on the row itself: PostgreSQL checks them anew when it has waited for another claim.
-    open_ = BatchEntry.objects.filter(
-        GreaterThan(Value(batch.runs_until), Now()), batch=batch, index=index, state=State.PENDING
-    )
+    may_begin = Q(GreaterThan(Value(batch.runs_until), Now()), state=State.PENDING)
+    open_ = BatchEntry.objects.filter(may_begin | _LOST, batch=batch, index=index, attempts__lt=ATTEMPTS)
     held = open_.update(state=State.RUNNING, runner=runner, held_until=Now() + HELD, attempts=F("attempts") + 1)
     return BatchEntry.objects.get(batch=batch, index=index, runner=runner) if held else None
 
@@ -109,7 +120,7 @@ def note_cancelled(batch: Batch, *, at: datetime) -> None:
 
 def lost() -> list[BatchEntry]:
     """Return entries whose runner gave no sign of life in time."""
-    return list(BatchEntry.objects.filter(state=State.RUNNING, held_until__lt=Now()).select_related("batch")[:AT_ONCE])
+    return list(BatchEntry.objects.filter(_LOST).select_related("batch")[:AT_ONCE])
 
 
 def late() -> list[Batch]:
@@ -149,10 +160,10 @@ def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
     return closed
 
 
-def let_go(entry: BatchEntry) -> None:
-    """Give an entry back, to be run later."""
+def put_off(entry: BatchEntry, milliseconds: int) -> None:
+    """Have nobody run an entry for so long; then it counts as lost."""
     held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
-    held.update(state=State.PENDING, runner="", held_until=None)
+    held.update(held_until=Now() + timedelta(milliseconds=milliseconds))
 
 
 def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:

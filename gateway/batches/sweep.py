@@ -3,7 +3,6 @@
 The follower thread calls it. Whatever is found is changed by an update that only one process can win.
 """
 
-import logging
 import time
 
 from django.utils import timezone
@@ -14,10 +13,7 @@ from gateway.envelopes import Trace
 from gateway.errors import Failed
 from gateway.models import Batch, BatchEntry
 
-log = logging.getLogger(__name__)
-
 EVERY = 2.0  # seconds
-ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
 
 _next = 0.0
 
@@ -47,10 +43,8 @@ def sweep() -> None:
 def _take_over(entry: BatchEntry) -> None:
     """Have an entry run again, from the beginning: its transaction was undone with its runner."""
     batch: Batch = entry.batch
-    log.warning("%s lost its runner in attempt %d, trace %s", entry, entry.attempts, batch.trace_id)
-    if entry.attempts < ATTEMPTS:
-        store.let_go(entry)
-        queue.wake(batch, list(running.settle(batch)))
+    if entry.attempts < store.ATTEMPTS:
+        queue.wake(batch, [entry.index])
         return
     error = Failed(
         f"What ran this entry ended {entry.attempts} times before it was done; tell the administrator.",

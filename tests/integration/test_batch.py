@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from analytics import events
@@ -17,7 +17,7 @@ from analytics.models import OperationEvent
 from config import celery
 from core import follower
 from gateway import keys
-from gateway.batches import queue, sweep
+from gateway.batches import answers, queue, service, store, sweep
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry import releases
 from registry.models import Op
@@ -350,6 +350,53 @@ def test_what_takes_longer_than_the_batch_may_is_followed(
     assert answer["results"][0]["error"]["details"]["batch_id"] == answer["batch_id"]
     status = api.get(f"batches/{answer['batch_id']}?wait=5").json()
     assert (status["status"], status["results"][0]["ok"]) == ("done", True)
+
+
+def test_a_batch_in_the_background_goes_on_after_somebody_waited_for_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    settings.GATEWAY_BATCH_SECONDS = 1
+    slow(monkeypatch, "list_onto_tasks", 1.2)
+    body = {"ops": [LIST, LIST], "idempotency_key": "long"}
+    id = api.post("batch", body, Prefer="respond-async").json()["batch_id"]
+
+    waited = api.post("batch", body).json()
+
+    assert waited["batch_id"] == id
+    assert reasons(waited)[1] == "timeout"
+    assert api.get(f"batches/{id}").json()["results"][1]["status"] == "pending"
+
+
+def test_a_batch_whose_database_goes_for_a_moment_is_answered(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, faults = store.standings, iter([OperationalError("gone"), InterfaceError("still gone")])
+
+    def goes(batch: Batch) -> Any:
+        for fault in faults:
+            raise fault
+        return whole(batch)
+
+    monkeypatch.setattr(service.store, "standings", goes)
+
+    assert batch(api, create("During"))["ok"]
+    assert Task.objects.filter(title="During").count() == 1
+
+
+def test_a_batch_whose_answer_cannot_be_read_is_not_said_to_be_undone(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any, **__: Any) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(answers, "final", gone)
+
+    error = refused(api.post("batch", {"ops": [create("Done")]}), 503, "unavailable")
+
+    assert error["details"]["batch_id"] in error["message"]
+    assert "othing was" not in error["message"]
+    assert Task.objects.filter(title="Done").count() == 1
 
 
 def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from gateway import keys
 from gateway.models import Client
-from tests.services import stores
-from tests.services.processes import Server, serving
+from tests.services import brokers, stores
+from tests.services.brokers import Broker
+from tests.services.processes import Process, Server, serving, working
 from tests.services.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
@@ -48,9 +49,7 @@ def serve(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     with ExitStack() as stack:
 
         def started(*, port: int | None = None, **variables: str) -> Server:
-            environment = {**os.environ, **SECRETS, "DATABASE_URL": store.url}
-            environment |= {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
-            environment |= {"DJANGO_SETTINGS_MODULE": "tests.services.probe_settings", **variables}
+            environment = environment_of(store, tmp_path, **variables)
             server = stack.enter_context(serving(environment=environment, key=make_key(), port=port))
             with server.workers():  # readiness is said by one of them; a signal would find the other still loading
                 return server
@@ -59,9 +58,50 @@ def serve(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture
+def work(store: Store, tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Start a Celery worker over the test's database; options are variables of its environment. All are stopped."""
+    with ExitStack() as stack:
+        yield lambda **variables: stack.enter_context(working(environment=environment_of(store, tmp_path, **variables)))
+
+
+@pytest.fixture(scope="session")
+def running_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Broker]]:
+    """The brokers that tests have asked for so far, by name."""
+    running: dict[str, Broker] = {}
+    yield running
+    for broker in running.values():
+        broker.stop()
+
+
+@pytest.fixture(params=list(brokers.BROKERS))
+def broker(
+    request: pytest.FixtureRequest, running_brokers: dict[str, Broker], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A broker that runs, once Redis and once RabbitMQ; whatever a test does to it is mended afterwards."""
+    broker = brokers.started(request.param, running_brokers, tmp_path_factory)
+    yield broker
+    broker.resume()
+    if not broker.answers():
+        broker.stop()
+        broker.start()
+
+
+@pytest.fixture
 def server(serve: Callable[..., Server]) -> Server:
     """A server as `make run` starts it, with a key for the demo subject that no limit meets."""
     return serve()
+
+
+def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, str]:
+    """Return the variables of a process over a database; the folder takes what processes leave."""
+    return {
+        **os.environ,
+        **SECRETS,
+        "DATABASE_URL": store.url,
+        "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
+        "DJANGO_SETTINGS_MODULE": "tests.services.probe_settings",
+        **variables,
+    }
 
 
 def make_key(**fields: Any) -> str:

@@ -12,6 +12,12 @@ from workspace.models import Task
 WAIT = 30  # seconds at most for the test's sign to go on
 
 _FOLDER = {"type": "object", "properties": {"folder": {"type": "string"}}, "additionalProperties": False}
+_MEETING = {
+    "type": "object",
+    "properties": {"folder": {"type": "string"}, "name": {"type": "string"}, "count": {"type": "integer"}},
+    "additionalProperties": False,
+}
+_TITLE = {"type": "object", "properties": {"title": {"type": "string"}}, "additionalProperties": False}
 
 # What the catalog of a test server holds beside the shipped one.
 CONTENT: dict[str, Any] = {
@@ -26,11 +32,14 @@ CONTENT: dict[str, Any] = {
             "parameters_schema": schema,
             "needs_subject": False,
             "connection": "probe",
+            **({"entity": "task", "action": "create"} if name == "keep" else {}),
         }
         for name, kind, schema in (
             ("process", "read", {"type": "object", "additionalProperties": False}),
             ("hold", "read", _FOLDER),
+            ("meet", "read", _MEETING),
             ("add", "write", _FOLDER),
+            ("keep", "write", _TITLE),
         )
     ],
 }
@@ -60,6 +69,30 @@ def add(request: Request) -> Outcome:
     return Outcome({"pid": os.getpid()}, entity_id=str(task.pk))
 
 
+def meet(request: Request) -> Outcome:
+    """Wait until so many calls are here at once."""
+    folder = Path(request.args["folder"])
+    (folder / request.args["name"]).touch()
+    until = time.monotonic() + WAIT
+    while len(list(folder.iterdir())) < request.args["count"]:
+        if time.monotonic() > until:
+            raise TimeoutError("The others did not come.")
+        time.sleep(0.01)
+    return Outcome({"pid": os.getpid()})
+
+
+def keep(request: Request) -> Outcome:
+    """Add a task with a title to the demo."""
+    task = Task.objects.create(
+        project_id=DEMO_PROJECT_ID,
+        title=request.args["title"],
+        created_by=request.subject,
+        created_at=request.at,
+        updated_at=request.at,
+    )
+    return Outcome({"id": str(task.pk)}, entity_id=str(task.pk))
+
+
 def stand_still(folder: Path) -> None:
     """Leave a file named for this process in a folder, and go on once a file "go" lies there."""
     (folder / str(os.getpid())).touch()
@@ -70,4 +103,10 @@ def stand_still(folder: Path) -> None:
         time.sleep(0.01)
 
 
-HANDLERS = {"probe_process": Handler(process), "probe_hold": Handler(hold), "probe_add": Handler(add)}
+HANDLERS = {
+    "probe_process": Handler(process),
+    "probe_hold": Handler(hold),
+    "probe_meet": Handler(meet),
+    "probe_add": Handler(add),
+    "probe_keep": Handler(keep),
+}

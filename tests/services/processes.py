@@ -126,6 +126,18 @@ class Server:
         with self.client() as http:
             return http.post("/api/v1/exec", json={"op": op, "args": args or {}, **body})
 
+    def batch(self, *ops: dict[str, Any], prefer: str = "", **body: Any) -> httpx2.Response:
+        """Send a batch over a connection of its own."""
+        headers = {**self.headers, "Prefer": prefer} if prefer else self.headers
+        with self.client(headers=headers, timeout=40) as http:
+            return http.post("/api/v1/batch", json={"ops": ops, **body})
+
+    def batch_status(self, id: str) -> dict[str, Any]:
+        """Ask how far a batch is."""
+        with self.client() as http:
+            answer: dict[str, Any] = http.get(f"/api/v1/batches/{id}").json()
+        return answer
+
     @contextmanager
     def workers(self) -> Iterator[dict[int, httpx2.Client]]:
         """Yield one client for each worker, by process id."""
@@ -163,6 +175,26 @@ def serving(*, environment: Mapping[str, str], key: str, port: int | None = None
     finally:
         process.kill()
         print(process.output)  # pytest shows it with a failure
+
+
+@contextmanager
+def working(*, environment: Mapping[str, str]) -> Iterator[Process]:
+    """Run a Celery worker of this checkout until it takes messages; stop it, and see that nothing is left."""
+    process = start_worker(environment)
+    try:
+        eventually(lambda: " ready" in process.output, within=STARTS_WITHIN, what="the worker's start")
+        yield process
+        if process.inner.poll() is None:
+            assert process.stop() == 0
+    finally:
+        process.kill()
+        print(process.output)
+
+
+def start_worker(environment: Mapping[str, str]) -> Process:
+    """Start a Celery worker as production does."""
+    command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker"]
+    return Process(command, environment=environment, folder=settings.BASE_DIR)
 
 
 def wait_until_ready(process: Process, url: str) -> None:

@@ -1,0 +1,48 @@
+"""An upstream of benchmarks: a loopback server that thinks for a while, and the handler that calls it."""
+
+import asyncio
+import http.client
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from workspace.contract import Outcome, Request
+
+SECONDS = 0.1  # that each call takes
+PORT = "BENCHMARKS_UPSTREAM_PORT"  # the variable by which a gateway finds it
+
+_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+
+
+def read(_request: Request) -> Outcome:
+    """Answer what the upstream does, over a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ[PORT]), timeout=10)
+    connection.request("GET", "/")
+    connection.getresponse().read()
+    connection.close()
+    return Outcome({"message": "Done."})
+
+
+@contextmanager
+def serving() -> Iterator[int]:
+    """Run the server in a thread and yield its port."""
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(asyncio.start_server(_answer, "127.0.0.1", 0, backlog=128))
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield int(server.sockets[0].getsockname()[1])
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        server.close()
+        loop.close()
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    await asyncio.sleep(SECONDS)
+    writer.write(_ANSWER)
+    await writer.drain()
+    writer.close()

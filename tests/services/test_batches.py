@@ -1,0 +1,132 @@
+"""Batches over the brokers of production: a worker process, a web process, and what happens when one goes."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from gateway.models import BatchEntry
+from tests.services.brokers import Broker
+from tests.services.processes import Process, Server, eventually
+from tests.services.test_writes import standing_still
+from workspace.models import Task
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(
+        settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
+        reason="by design: workers in processes of their own are for PostgreSQL",
+    ),
+]
+
+AT_ONCE = 6
+GRACE = 25  # seconds until what stops a process in production kills it
+
+
+@pytest.fixture
+def server(serve: Callable[..., Server], broker: Broker) -> Server:
+    return serve(CELERY_BROKER_URL=broker.url)
+
+
+@pytest.fixture
+def worker(work: Callable[..., Process], broker: Broker) -> Process:
+    return work(CELERY_BROKER_URL=broker.url)
+
+
+def call(op: str, **args: Any) -> dict[str, Any]:
+    return {"type": "exec", "op": op, "args": args}
+
+
+def keep(title: str) -> dict[str, Any]:
+    return {**call("probe.keep", title=title), "idempotency_key": title.replace(" ", "-")}
+
+
+def done(server: Server, id: str, *, within: float) -> dict[str, Any]:
+    """Return the status of a batch once it is done."""
+    found: list[dict[str, Any]] = []
+
+    def is_done() -> bool:
+        found.append(server.batch_status(id))
+        return found[-1]["status"] == "done"
+
+    eventually(is_done, within=within, what="the batch's end")
+    return found[-1]
+
+
+def test_worker_runs_what_is_sent_in_parallel_and_in_the_background_and_stops_in_order(
+    server: Server, worker: Process, tmp_path: Path
+) -> None:
+    _runs_entries_at_the_same_time(server, worker, tmp_path / "meeting")
+    _runs_the_background_once(server)
+    _gives_entries_of_one_key_one_effect(server)
+    _finishes_what_it_runs_when_told_to_stop(server, worker, tmp_path / "probe")
+
+
+def _runs_entries_at_the_same_time(server: Server, worker: Process, folder: Path) -> None:
+    folder.mkdir()
+    entries = [call("probe.meet", folder=str(folder), name=str(n), count=AT_ONCE) for n in range(AT_ONCE)]
+
+    answer = server.batch(*entries, mode="parallel").json()
+
+    assert answer["ok"], answer
+    pids = [result["result"]["pid"] for result in answer["results"]]
+    assert pids.count(worker.inner.pid) >= AT_ONCE - 1  # the waiting thread may have taken one
+
+
+def _runs_the_background_once(server: Server) -> None:
+    entries = [keep(f"Background {number}") for number in range(5)]
+
+    first = server.batch(*entries, prefer="respond-async", idempotency_key="background")
+    again = server.batch(*entries, prefer="respond-async", idempotency_key="background")
+    status = done(server, first.json()["batch_id"], within=10)
+
+    assert (first.status_code, again.json()["batch_id"]) == (202, first.json()["batch_id"])
+    assert status["ok"], status
+    kept = Task.objects.filter(title__startswith="Background")
+    assert sorted(task.title for task in kept) == [f"Background {number}" for number in range(5)]
+
+
+def _gives_entries_of_one_key_one_effect(server: Server) -> None:
+    answer = server.batch(*[keep("Once")] * AT_ONCE, mode="parallel").json()
+
+    ids = {result["result"]["id"] for result in answer["results"] if result["ok"]}
+    assert Task.objects.filter(title="Once").count() == len(ids) == 1
+
+
+def _finishes_what_it_runs_when_told_to_stop(server: Server, worker: Process, folder: Path) -> None:
+    folder.mkdir()
+
+    taken = server.batch(call("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
+    assert standing_still(folder) == worker.inner.pid
+    worker.inner.send_signal(signal.SIGTERM)
+    time.sleep(0.5)  # in which it is told
+    (folder / "go").touch()
+
+    asked = time.monotonic()
+    assert worker.wait() == 0
+    assert time.monotonic() - asked < GRACE
+    entry = BatchEntry.objects.get(batch_id=taken["batch_id"])
+    assert (entry.state, entry.outcome, entry.attempts) == ("done", "succeeded", 1)
+    assert Task.objects.filter(title="Added").count() == 1
+
+
+def test_entry_of_a_killed_worker_is_run_once_by_another(
+    server: Server, worker: Process, work: Callable[..., Process], broker: Broker, tmp_path: Path
+) -> None:
+    folder = tmp_path / "probe"
+    folder.mkdir()
+
+    taken = server.batch(call("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
+    os.kill(standing_still(folder), signal.SIGKILL)
+    worker.wait()
+    (folder / "go").touch()
+    work(CELERY_BROKER_URL=broker.url)
+
+    assert done(server, taken["batch_id"], within=25)["ok"]
+    assert BatchEntry.objects.get(batch_id=taken["batch_id"]).attempts == 2
+    assert Task.objects.filter(title="Added").count() == 1

@@ -1,0 +1,78 @@
+"""Nothing acknowledged is lost, nothing happens twice and nothing stays behind, wherever processes die."""
+
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from analytics.models import OperationEvent
+from gateway.models import BatchEntry, IdempotencyRecord
+from tests.services import brokers, crashes
+from tests.services.brokers import Broker
+from tests.services.conftest import environment_of, make_key
+from tests.services.crashes import Fleet, Ledger
+from tests.services.processes import eventually
+from tests.services.stores import Store
+from workspace.models import Task
+
+pytestmark = pytest.mark.server
+
+HASTE = not os.environ.get("CRASH_POINTS")  # `make chaos` waits as long as production does
+POINTS = int(os.environ.get("CRASH_POINTS") or 12)
+WRITES = int(os.environ.get("CRASH_WRITES") or 200)
+SETTLES_WITHIN = 20.0 if HASTE else 60.0  # seconds: what runners are held for, and some sweeps
+
+
+@pytest.fixture
+def fleet(store: Store, tmp_path: Path, request: pytest.FixtureRequest) -> Fleet:
+    """Web processes with workers in threads on SQLite; on PostgreSQL web and worker processes over a broker."""
+    folder = tmp_path / "points"
+    folder.mkdir()
+    environment = environment_of(store, tmp_path, CRASH_HASTE="1" if HASTE else "")
+    url = "" if connection.vendor == "sqlite" else request.getfixturevalue("one_broker").url
+    return Fleet(environment, folder, url)
+
+
+@pytest.fixture
+def one_broker(running_brokers: dict[str, Broker], tmp_path_factory: pytest.TempPathFactory) -> Broker:
+    """Redis or RabbitMQ, as CRASH_BROKER says."""
+    name = os.environ.get("CRASH_BROKER") or "redis"
+    return brokers.started(name, running_brokers, tmp_path_factory)
+
+
+def test_writes_are_neither_lost_nor_doubled_wherever_processes_die(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed = crashes.seed()
+    rng = random.Random(seed)
+    points = crashes.plan(POINTS, rng, roles=fleet.roles)
+    started = time.monotonic()
+    with fleet.running():
+        ledger = crashes.run(fleet, points, writes=WRITES, key=make_key(), rng=rng)
+        eventually(_all_is_settled, within=SETTLES_WITHIN, what="the end of every claim")
+        _holds(ledger)
+    with capsys.disabled():
+        print(
+            f"\n{len(ledger.acknowledged)} writes, {len(points)} deaths ({', '.join(map(str, points[:12]))} …), "
+            f"{ledger.replays} replays, {time.monotonic() - started:.0f} s; CRASH_SEED={seed}"
+        )
+
+
+def _all_is_settled() -> bool:
+    open_claims = IdempotencyRecord.objects.exclude(state="done").exists()
+    return not open_claims and not BatchEntry.objects.exclude(state="done").exists()
+
+
+def _holds(ledger: Ledger) -> None:
+    """Hold what clients were told against the rows: tasks, idempotency records, events."""
+    assert ledger.unexpected == []
+    kept = dict(Task.objects.filter(title__in=ledger.acknowledged).values_list("title", "pk"))
+    assert {title: str(pk) for title, pk in kept.items()} == ledger.acknowledged
+    assert Task.objects.filter(title__in=ledger.acknowledged).count() == len(ledger.acknowledged)
+    assert IdempotencyRecord.objects.filter(op="probe.keep", state="done").count() == len(ledger.acknowledged)
+    events = OperationEvent.objects.filter(op="probe.keep", ok=True, replayed=False)
+    assert Counter(events.values_list("entity_id", flat=True)) == Counter(ledger.acknowledged.values())
