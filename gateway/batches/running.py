@@ -41,9 +41,12 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
 
     `until` bounds it beyond its op's own deadline.
     """
-    batch = Batch.objects.select_related("client").filter(pk=id).first()
-    entry = store.claim(batch, index) if batch else None
-    if batch is None or entry is None:
+    try:
+        batch = store.known(id)
+    except Batch.DoesNotExist:
+        return False  # its results were past their time
+    entry = store.claim(batch, index)
+    if entry is None:
         return False
     logs.trace.set(batch.trace_id)
     if entry.attempts > 1:
@@ -63,7 +66,7 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
 
 def go_on(batch: Batch, *, after: int) -> None:
     """Close what never will run, and wake workers for what an entry's end lets run."""
-    if not (batch.mode == Batch.Mode.SEQUENTIAL or batch.stop_on_error or store.any_depends(batch)):
+    if not (batch.mode == Batch.Mode.SEQUENTIAL or batch.stop_on_error or store.any_depends(batch.pk)):
         return
     found = settle(batch)
     sequential = batch.mode == Batch.Mode.SEQUENTIAL

@@ -22,7 +22,7 @@ from gateway.models import Batch, BatchEntry
 from registry import catalogs
 
 PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
-BREATH = 0.005  # seconds in which entries that end together are seen together
+BREATH = 0.015  # seconds in which entries that end together are seen together
 LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
 HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
 
