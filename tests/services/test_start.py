@@ -208,8 +208,8 @@ def _break_off(checkout: Checkout, is_under_way: Callable[[Process], bool], late
         process.kill()
 
     assert code in {128 + signal.SIGINT, -signal.SIGINT, 0}  # a shell says 130 of the first two
-    # A worker of granian 2.8 may miss a signal that comes as it ends loading; it is killed after five seconds then, with
-    # one line, and has served nobody.
+    # A worker of granian 2.8 may miss a signal that comes as it ends loading. It is killed after five seconds, as a
+    # line tells, and has served nobody.
     for word in ("Traceback", "KeyboardInterrupt", "Exception"):
         assert word not in process.output
 
