@@ -5,6 +5,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from gateway.batches import queue
 from gateway.views import PublicView, answer
 from registry import catalogs
 
@@ -18,12 +19,16 @@ class AliveView(PublicView):
 
 
 class ReadyView(PublicView):
-    """Answers 200 when calls can be served: the database answers and a release is live; else 503, saying which."""
+    """Answers 200 when calls can be served: the database answers and a release is live; else 503, saying which.
+
+    It also tells of the broker, without which calls are served all the same.
+    """
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
         checks = {"database": _database(), "release": _release()}
         ok = all(check == "ok" for check in checks.values())
+        checks["broker"] = "takes no messages; batches run one after another" if queue.is_down() else "ok"
         return answer({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
 
 

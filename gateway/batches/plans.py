@@ -11,6 +11,7 @@ from gateway.errors import FieldError, Invalid
 from gateway.models import Batch, BatchEntry
 from gateway.validation import field_errors
 
+MOST_ENTRIES = 50
 MOST_REFERENCES = 50  # in one entry
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
@@ -57,8 +58,9 @@ class Next:
 def read(body: dict[str, Any], *, key: str | None = None) -> Plan:
     """Return what a body asks for; `key` is the header's. Raises Invalid with all that is wrong with its form."""
     errors = field_errors(bodies.batch_validator(), bodies.BATCH, body)
-    if not errors:
-        errors = [error for index, sent in enumerate(body["ops"]) for error in _entry_errors(index, sent)]
+    sent = body.get("ops")
+    for index, entry in enumerate(sent[:MOST_ENTRIES] if isinstance(sent, list) else ()):
+        errors += _entry_errors(index, entry)
     if errors:
         raise Invalid(f"The batch is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
     return Plan(
@@ -95,14 +97,16 @@ def _entry(sent: dict[str, Any]) -> Entry:
     return Entry(type=sent["type"], name=name[:200], body=body, needs=sorted(map(int, needs)))
 
 
-def _entry_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
-    place = f"/ops/{index}"
-    schema = bodies.ENTRIES.get(sent.get("type"))  # type: ignore[arg-type]  # any value may stand there
+def _entry_errors(index: int, sent: Any) -> list[FieldError]:
+    """Return what is wrong with an entry of a known type; of what type it is, and that it has one, the batch checks."""
+    kind = sent.get("type") if isinstance(sent, dict) else None
+    schema = bodies.ENTRIES.get(kind) if isinstance(kind, str) else None
     if schema is None:
-        return [FieldError(f"{place}/type", "enum", f"{place[1:]}/type must be help or exec.", "help|exec")]
+        return []
+    place = f"/ops/{index}"
     errors = [
         FieldError(f"{place}{error.path}", error.code, f"Entry {index}: {error.message}", error.expected, error.got)
-        for error in field_errors(bodies.entry_validator(sent["type"]), schema, sent)
+        for error in field_errors(bodies.entry_validator(kind), schema, sent)
     ]
     return errors or [*_dependency_errors(index, sent), *_reference_errors(index, sent)]
 

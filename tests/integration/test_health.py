@@ -1,10 +1,13 @@
 """Probes: alive as long as the process answers, ready when calls can be served."""
 
+import time
+
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
 from core import follower
+from gateway.batches import queue
 from registry import catalogs
 from registry.models import Activation
 from tests.conftest import Api
@@ -20,8 +23,17 @@ def test_ready_with_a_live_release(api: Api, client: Client) -> None:
     response = client.get("/readyz")
 
     assert response.status_code == 200
-    assert response.json() == {"status": "ok", "checks": {"database": "ok", "release": "ok"}}
+    assert response.json() == {"status": "ok", "checks": {"database": "ok", "release": "ok", "broker": "ok"}}
     assert "no-cache" in response.headers["Cache-Control"]
+
+
+def test_ready_though_the_broker_is_away(api: Api, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue._sender, "_failed_at", time.monotonic())
+
+    response = client.get("/readyz")
+
+    assert (response.status_code, response.json()["status"]) == (200, "ok")
+    assert response.json()["checks"]["broker"].startswith("takes no messages")
 
 
 def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
@@ -30,7 +42,7 @@ def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
     response = client.get("/readyz")
 
     assert response.status_code == 503
-    assert response.json()["checks"] == {"database": "ok", "release": "none is live"}
+    assert response.json()["checks"] == {"database": "ok", "release": "none is live", "broker": "ok"}
 
 
 def test_not_ready_once_no_release_is_live_any_more(api: Api, client: Client) -> None:
@@ -52,7 +64,7 @@ def test_not_ready_while_the_database_does_not_answer(
         ready, alive = client.get("/readyz"), client.get("/healthz")
 
     assert ready.status_code == 503
-    assert ready.json()["checks"] == {"database": "does not answer", "release": "ok"}
+    assert ready.json()["checks"] == {"database": "does not answer", "release": "ok", "broker": "ok"}
     assert "gone" not in ready.content.decode()
     assert alive.status_code == 200
 

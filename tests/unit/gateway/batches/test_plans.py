@@ -72,6 +72,12 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     ]
 
 
+def test_entries_are_checked_beside_the_batch_itself() -> None:
+    found = wrong({"ops": [{**LIST, "args": "{}"}, {"type": "x"}, 3], "mode": "fast"})
+
+    assert sorted(found) == [("/mode", "enum"), ("/ops/0/args", "type"), ("/ops/1/type", "enum"), ("/ops/2", "type")]
+
+
 def at(index: int, state: str = "pending", outcome: str = "", needs: tuple[int, ...] = ()) -> Standing:
     return Standing(index, state, outcome, needs)
 
