@@ -40,10 +40,10 @@ def notice() -> None:
         _changed.notify_all()
 
 
-def wait(seconds: float) -> None:
-    """Wait until an entry ended in this process, or so long."""
+def wait(seconds: float) -> bool:
+    """Wait until an entry ended in this process, or so long. Returns whether one did."""
     with _changed:
-        _changed.wait(seconds)
+        return _changed.wait(seconds)
 
 
 class _Sender:

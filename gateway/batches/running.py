@@ -48,7 +48,7 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
     entry = store.claim(batch, index)
     if entry is None:
         return False
-    logs.trace.set(batch.trace_id)
+    before = logs.trace.set(batch.trace_id)
     if entry.attempts > 1:
         log.warning("%s lost its runner and begins again, attempt %d", entry, entry.attempts)
     running[entry.runner] = entry
@@ -58,7 +58,7 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
         log.warning("batch %s: %s", batch.pk, error)
     finally:
         del running[entry.runner]
-        logs.clear()
+        logs.trace.reset(before)
     queue.notice()
     go_on(batch, after=index)
     return True

@@ -102,9 +102,9 @@ def _attended(batch: Batch, until: Deadline) -> int:
         if runnable and is_due and running.run(batch.pk, max(runnable) if patience else min(runnable), until=until):
             own += 1
             continue
-        time.sleep(BREATH)
-        queue.wait(min(look, max(0.0, until.at - time.monotonic())))
-        look = min(look * 1.5, LOOKS[1])
+        if queue.wait(min(look, max(0.0, until.at - time.monotonic()))):
+            time.sleep(BREATH)
+        look = min(look * 1.3, LOOKS[1])
     return own
 
 
