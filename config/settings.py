@@ -304,6 +304,7 @@ GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "ga
 GATEWAY_FOLLOWS = [
     "registry.catalogs.follow",
     "registry.connections.follow",
+    "registry.switches.follow",
     "gateway.keys.follow",
     "gateway.batches.sweep.follow",
     "gateway.metrics.follow",

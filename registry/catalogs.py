@@ -21,6 +21,7 @@ from django.utils.module_loading import import_string
 from registry import schemas
 from registry.arguments import is_plain, properties
 from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
+from registry.switches import NOTHING_OFF, Switches
 
 log = logging.getLogger(__name__)
 
@@ -111,12 +112,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Which ops a caller may run, and therefore see: by pattern of path and by kind."""
+    """Which ops a caller may run, and therefore see: by pattern of path and by kind, less what is switched off."""
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
+    off: Switches = NOTHING_OFF
+
+    def without(self, off: Switches) -> "Visibility":
+        """Return it with this switched off."""
+        return self if off is self.off else Visibility(self.patterns, self.kinds, off)
 
     def allows(self, op: CatalogOp) -> bool:
+        """Whether an op is for this caller, on or off."""
         return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
 
 
@@ -125,11 +132,12 @@ EVERYTHING = Visibility()
 
 @dataclass(frozen=True)
 class View:
-    """A catalog as one kind of caller sees it. Retired ops are in no list, but still resolve by name."""
+    """A catalog as one kind of caller sees it. What is retired or switched off is in no list, but resolves by name."""
 
     ops: frozenset[str]
     children: dict[str, tuple[str, ...]]  # group path -> its groups and ops that lead somewhere, by name
     counts: dict[str, int]  # group path -> ops below it
+    off: dict[str, str] = field(default_factory=dict)  # what would be seen if it were on -> the sentence that says why
 
 
 @dataclass(frozen=True)
@@ -282,7 +290,11 @@ def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _view(catalog: Catalog, visibility: Visibility) -> View:
-    ops = frozenset(path for path, op in catalog.ops.items() if op.is_active and visibility.allows(op))
+    allowed = {path: op for path, op in catalog.ops.items() if op.is_active and visibility.allows(op)}
+    told = {
+        path: visibility.off.told(path, aliases=op.aliases, connection=op.connection) for path, op in allowed.items()
+    }
+    ops = frozenset(path for path in allowed if not told[path])
     children: dict[str, set[str]] = {ROOT: set()}
     counts: dict[str, int] = {ROOT: len(ops)}
     for path in ops:
@@ -292,4 +304,9 @@ def _view(catalog: Catalog, visibility: Visibility) -> View:
             counts[parent] = counts.get(parent, 0) + 1
             child, parent = parent, parent_of(parent)
             children.setdefault(parent, set()).add(child)
-    return View(ops=ops, children={path: tuple(sorted(found)) for path, found in children.items()}, counts=counts)
+    off = {path: sentence for path, sentence in told.items() if sentence}
+    for path in list(off):
+        while (path := parent_of(path)) not in children:
+            off[path] = visibility.off.told(path) or f"Every op of {path} is switched off."
+    named = {path: tuple(sorted(found)) for path, found in children.items()}
+    return View(ops=ops, children=named, counts=counts, off=off)
