@@ -39,6 +39,10 @@ class CorruptRelease(Exception):
     """A release's content does not hash to its version."""
 
 
+class WithdrawnRelease(Exception):
+    """The release was withdrawn: nobody is served it, also who was pinned to it."""
+
+
 @dataclass(frozen=True)
 class CatalogOp:
     """One op as released. Its validator is compiled at first use."""
@@ -211,7 +215,7 @@ def live_version() -> str | None:
 def get(version: str) -> Catalog:
     """Return the catalog of any release, from memory where it is among the last few used.
 
-    Raises Release.DoesNotExist, and CorruptRelease where the stored content is not what was published.
+    Raises Release.DoesNotExist, CorruptRelease where the stored content is not what was published, WithdrawnRelease.
     """
     with _lock:
         if version in _loaded:
@@ -242,6 +246,16 @@ def follow() -> None:
         log.info("release %s is live", version[:12])
 
 
+def follow_withdrawn() -> None:
+    """Drop what was withdrawn of the versions in memory. One query."""
+    with _lock:
+        versions = list(_loaded)
+    gone = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
+    for version in gone if versions else ():
+        with _lock:
+            _loaded.pop(version, None)
+
+
 def forget() -> None:
     """Drop all that is in memory, as a new process would begin."""
     global _live
@@ -257,6 +271,8 @@ _lock = Lock()
 
 def _load(version: str) -> Catalog:
     release = Release.objects.get(version=version)
+    if release.withdrawn_at is not None:
+        raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
     return build(version, json.loads(release.content), release.tokens)

@@ -357,9 +357,20 @@ class Release(models.Model):
     op_count = models.PositiveIntegerField(editable=False)
     created_at = models.DateTimeField(editable=False)
     created_by = models.CharField(max_length=150, editable=False)
+    withdrawn_at = models.DateTimeField(null=True, editable=False)
+    # Defaults in the database: what ran before these columns were there still inserts rows.
+    withdrawn_by = models.CharField(max_length=150, blank=True, default="", db_default="", editable=False)
+    withdrawn_reason = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
 
     class Meta:
         ordering = ["-created_at"]
+        constraints = [
+            # Whoever misses it is told why and by whom.
+            models.CheckConstraint(
+                condition=Q(withdrawn_at=None) | (~Q(withdrawn_by="") & ~Q(withdrawn_reason="")),
+                name="release_withdrawn_has_reason",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.version[:12]

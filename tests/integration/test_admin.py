@@ -26,7 +26,7 @@ MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 # Rows that services own: the admin shows them and changes nothing.
 READ_ONLY = {
     "workspace.Edge",
-    *("analytics.OperationEvent", "gateway.IdempotencyRecord", "gateway.PeriodicJob"),
+    *("analytics.OperationEvent", "analytics.AuditEntry", "gateway.IdempotencyRecord", "gateway.PeriodicJob"),
     *("registry.Release", "registry.Activation"),
 }
 OURS = ("analytics", "gateway", "registry", "workspace")

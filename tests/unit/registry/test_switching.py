@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from analytics.models import AuditEntry
 from registry import releases, switches, switching
 from registry.models import Op, Switch
 from tests.unit.registry.rows import make_op
@@ -28,6 +29,10 @@ def test_off_and_on_again(kind: str, name: str) -> None:
 
     assert on.pk == off.pk
     assert (on.is_off, on.reason, on.changed_by) == (False, "", "bob")
+    assert [(each.by, each.name, each.changes["is_off"]) for each in AuditEntry.objects.order_by("id")] == [
+        ("ann", f"{kind} {name}", [False, True]),
+        ("bob", f"{kind} {name}", [True, False]),
+    ]
 
 
 @pytest.mark.django_db
