@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from core import canonical
@@ -106,8 +107,12 @@ def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:
 def withdraw(*, version: str, reason: str, by: str, at: datetime) -> Release:
     """Take a release out of use for good: it cannot be made live again, and whoever is pinned to it is served live.
 
-    Raises UnknownRelease, IsLive where it is live, Withdrawn where it was withdrawn before.
+    Raises UnknownRelease, IsLive where it is live, Withdrawn where it was withdrawn before, ValidationError with a
+    sentence where the reason cannot be one.
     """
+    reason = " ".join(reason.split())
+    if not reason:
+        raise ValidationError({"withdrawn_reason": "Say why it is withdrawn: whoever misses it reads this."})
     with transaction.atomic():
         release = _locked(version)
         if release.withdrawn_at is not None:
@@ -115,7 +120,7 @@ def withdraw(*, version: str, reason: str, by: str, at: datetime) -> Release:
         if release.activations.filter(is_live=True).exists():
             raise IsLive(f"Release {release} is live. Make another one live first, then withdraw it.")
         release.withdrawn_at, release.withdrawn_by, release.withdrawn_reason = at, by, reason
-        release.full_clean(validate_unique=False)
+        release.clean_fields(exclude=["content", "tokens"])
         release.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
         withdrawn = Change(Kind.RELEASE, version, Action.CHANGED, {"withdrawn": (False, True)})
         history.record([withdrawn], by=by, at=at, note=reason)
