@@ -13,7 +13,7 @@ from registry import budget, catalogs, changes, checks, help
 from registry.changes import KINDS, Change, Kind
 from registry.help import HelpQuery
 
-_WORDS = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 Content = Mapping[str, Any]
 Tokens = tuple[int, int]  # of an op's short and full help
@@ -74,8 +74,10 @@ def compare(
 def words(before: str, after: str) -> tuple[Words, ...]:
     """Return two texts as one, word by word: what stands in both, and what stands in one of them alone."""
     one, other = _WORDS.findall(before), _WORDS.findall(after)
+    # Texts are not aligned by their spaces: there are too many, and they mean nothing.
+    matcher = difflib.SequenceMatcher(str.isspace, one, other, autojunk=False)
     found: list[Words] = []
-    for kind, start, end, start_after, end_after in difflib.SequenceMatcher(None, one, other, False).get_opcodes():
+    for kind, start, end, start_after, end_after in matcher.get_opcodes():
         if kind == "equal":
             found.append(Words("both", "".join(one[start:end])))
             continue
