@@ -1,14 +1,14 @@
+from typing import Any
+
 from django.contrib import admin
 from django.http import HttpRequest
 
-from analytics.models import OperationEvent
+from analytics.models import AuditEntry, OperationEvent
 
 
-@admin.register(OperationEvent)
-class OperationEventAdmin(admin.ModelAdmin[OperationEvent]):
-    list_display = ["time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"]
-    list_filter = ["type", "ok", "code", "kind", "dry_run"]
-    search_fields = ["op", "trace_id", "session", "subject"]
+class LogAdmin(admin.ModelAdmin[Any]):
+    """Rows that are written once."""
+
     date_hierarchy = "time"
     show_full_result_count = False
     list_per_page = 50
@@ -16,8 +16,27 @@ class OperationEventAdmin(admin.ModelAdmin[OperationEvent]):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: OperationEvent | None = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: OperationEvent | None = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+@admin.register(OperationEvent)
+class OperationEventAdmin(LogAdmin):
+    list_display = ["time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"]
+    list_filter = ["type", "ok", "code", "kind", "dry_run"]
+    search_fields = ["op", "trace_id", "session", "subject"]
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(LogAdmin):
+    list_display = ["time", "by", "kind", "name", "action", "fields_changed", "note"]
+    list_display_links = ["name"]
+    list_filter = ["kind", "action", "by"]
+    search_fields = ["name", "by", "note"]
+
+    @admin.display(description="changed")
+    def fields_changed(self, entry: AuditEntry) -> str:
+        return ", ".join(entry.changes) if entry.action == AuditEntry.Action.CHANGED else ""

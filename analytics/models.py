@@ -67,3 +67,46 @@ class OperationEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.op or '-'} {self.code or 'ok'}"
+
+
+class AuditEntry(models.Model):
+    """One change that an admin, a command or an import made: who, when, and what it was before. Never changed again."""
+
+    class Kind(models.TextChoices):
+        OP = "op", "op"
+        GROUP = "group", "group"
+        SECTION = "section", "prompt section"
+        CONNECTION = "connection", "connection"
+        SWITCH = "switch", "switch"
+        RELEASE = "release", "release"
+
+    class Action(models.TextChoices):
+        ADDED = "added", "added"
+        CHANGED = "changed", "changed"
+        REMOVED = "removed", "removed"
+
+    time = models.DateTimeField()
+    by = models.CharField(max_length=150)
+    kind = models.CharField(max_length=10, choices=Kind)
+    name = models.CharField(max_length=200, help_text="Its path or name, as it was called afterwards.")
+    action = models.CharField(max_length=10, choices=Action)
+    changes = models.JSONField(
+        default=dict, help_text="{field: [before, after]}, null where it said nothing; of what was removed, all of it."
+    )
+    note = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        ordering = ["-time", "-id"]
+        indexes = [
+            models.Index(fields=["-time", "-id"], name="audit_newest"),  # the whole history, newest first
+            models.Index(fields=["kind", "name", "-id"], name="audit_of_one"),  # one op's history
+        ]
+        constraints = [
+            # A change that nobody made and one that changed nothing are none.
+            models.CheckConstraint(condition=~Q(by=""), name="audit_by_somebody"),
+            models.CheckConstraint(condition=Q(action__in=["added", "changed", "removed"]), name="audit_action_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} {self.action} by {self.by}"

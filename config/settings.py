@@ -303,7 +303,9 @@ GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "ga
 # What the follower thread of each process calls every half second, in this order.
 GATEWAY_FOLLOWS = [
     "registry.catalogs.follow",
+    "registry.catalogs.follow_withdrawn",
     "registry.connections.follow",
+    "registry.switches.follow",
     "gateway.keys.follow",
     "gateway.batches.sweep.follow",
     "gateway.metrics.follow",

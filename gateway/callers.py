@@ -10,6 +10,8 @@ import http_sf
 
 from gateway.errors import Denied, GatewayError, Invalid
 from gateway.keys import VerifiedKey
+from registry import switches
+from registry.catalogs import Visibility
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -41,6 +43,11 @@ class Caller:
     context: Context = field(default_factory=Context)
     idempotency_key: str | None = None
     confirmation: str = ""
+
+    @property
+    def visibility(self) -> Visibility:
+        """What this caller may see at this moment: what the key may, less what is switched off."""
+        return self.key.visibility.without(switches.current())
 
 
 def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:

@@ -45,7 +45,7 @@ class Call:
     @property
     def view(self) -> View:
         """The catalog as this caller sees it."""
-        return self.catalog.view(self.caller.key.visibility)
+        return self.catalog.view(self.caller.visibility)
 
     @property
     def path(self) -> str:

@@ -31,7 +31,7 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog 
     logs.release.set(catalog.version)
     query = _query(body)
     try:
-        answer = help.answer(catalog, query, caller.key.visibility)
+        answer = help.answer(catalog, query, caller.visibility)
     except help.UnknownPath as error:
         raise Missing(
             str(error),

@@ -151,6 +151,7 @@ def _replayed(call: Call) -> Answer | None:
 def _run(call: Call) -> Answer:
     asked = _resolved(call)
     _authorise(call, asked)
+    _check_switched_on(call, asked)
     executor_for(asked)  # what nothing runs needs no better args
     op, args = _validated(call, asked)
     work = Work(
@@ -206,6 +207,11 @@ def _authorise(call: Call, op: CatalogOp) -> None:
         raise Denied(decision.message, reason=decision.reason)
 
 
+def _check_switched_on(call: Call, op: CatalogOp) -> None:
+    if told := call.view.off.get(op.op):
+        raise Denied(f"{told} Nothing was done.", reason="switched_off")
+
+
 def _validated(call: Call, op: CatalogOp) -> tuple[CatalogOp, dict[str, Any]]:
     """Return the op to run, which is another one for a get without its id, and its args in canonical form.
 
@@ -215,7 +221,7 @@ def _validated(call: Call, op: CatalogOp) -> tuple[CatalogOp, dict[str, Any]]:
     op, found = standins.stand_in(op, found, catalog=call.catalog, caller=call.caller) or (op, found)
     call.warnings += found.warnings
     call.applied_defaults = found.applied_defaults
-    errors = field_errors(op.validator, op.schema, found.args, id_sources=_id_sources(call.catalog, op))
+    errors = field_errors(op.validator, op.schema, found.args, id_sources=_id_sources(call, op))
     if normalise.changes_nothing(op, found.args):
         errors.append(_no_change(op))
     if errors:
@@ -245,11 +251,12 @@ class _Listers(dict[tuple[str, str], str]):
     """{(connection, entity): the op that lists it} of one catalog: another upstream's ids are other ids."""
 
 
-def _id_sources(catalog: Catalog, op: CatalogOp) -> dict[str, str]:
-    """Return, for each id argument of an op, the op that answers such ids."""
-    listers = catalog.derived(_Listers, lambda: _listers(catalog))
+def _id_sources(call: Call, op: CatalogOp) -> dict[str, str]:
+    """Return, for each id argument of an op, the op that answers such ids, unless it is switched off."""
+    listers = call.catalog.derived(_Listers, lambda: _listers(call.catalog))
     entities = {name: (op.connection, name[:-3]) for name in op.arguments if name[-3:] == "_id"}
-    return {name: listers[entity] for name, entity in entities.items() if entity in listers}
+    found = {name: listers[entity] for name, entity in entities.items() if entity in listers}
+    return {name: path for name, path in found.items() if path not in call.view.off}
 
 
 def _listers(catalog: Catalog) -> _Listers:

@@ -10,7 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from gateway import bodies
+from gateway import bodies, pages
 from gateway.errors import Code
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -187,6 +187,37 @@ COMPONENTS["BatchStatus"] = _object(
     description="How far a batch is.",
 )
 
+_RELEASE = {
+    "version": TEXT,
+    "at": {**TEXT, "format": "date-time"},
+    "by": TEXT,
+    "note": {**TEXT, "description": "What it was published with."},
+    "op_count": {"type": "integer"},
+    "live": {"type": "boolean"},
+    "withdrawn": {"type": "boolean", "description": "Never made live or served again."},
+}
+_WITHDRAWN = {"withdrawn_reason": TEXT}
+COMPONENTS["ReleasePage"] = _object(
+    {"results": _items(_RELEASE, _WITHDRAWN), "next_cursor": {"type": ["string", "null"]}},
+    description="Releases, newest first.",
+)
+COMPONENTS["Release"] = _object(
+    {
+        **_RELEASE,
+        "ops": _items(
+            {
+                "op": TEXT,
+                "kind": {"enum": ["read", "write"]},
+                "summary": TEXT,
+                "status": {"enum": ["active", "retired"]},
+            },
+            {"tokens": _object({"short": {"type": "integer"}, "full": {"type": "integer"}})},
+        ),
+    },
+    _WITHDRAWN,
+    description="One release, with its ops for this key and the o200k_base tokens of their help.",
+)
+
 _ERROR = _ref("Error")
 _FAILURES = {
     400: "Malformed: VALIDATION_ERROR, with all field errors at once.",
@@ -327,3 +358,18 @@ batch_status = documents(
     ],
 )
 batch_cancel = documents(id="batch_cancel", summary="Cancel what has not begun", takes=None, answers=_STATUS)
+releases_list = documents(
+    id="releases",
+    summary="List the releases of the copy, newest first",
+    takes=None,
+    answers={200: OpenApiResponse(_ref("ReleasePage"), description="A page of them.")},
+    parameters=[
+        OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in pages.QUERY["properties"].items()
+    ],
+)
+release_get = documents(
+    id="release",
+    summary="Look at one release: its ops and their tokens",
+    takes=None,
+    answers={200: OpenApiResponse(_ref("Release"), description="The release.")},
+)

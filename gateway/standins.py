@@ -13,12 +13,15 @@ def stand_in(
 ) -> tuple[CatalogOp, Normalised] | None:
     """Return the op that runs in place of this one and its args; None where the op asked for is the one to run.
 
-    Its record names the other op (`without_id`), which must be served, allowed to the caller, and take what was sent.
+    Its record names the other op (`without_id`), which must be served, allowed to the caller, switched on, and take
+    what was sent.
     What only the op asked for has a meaning for is left out with a warning.
     """
     instead = catalog.ops.get(op.without_id)
     missing = [name for name in sorted(op.required) if found.args.get(name) is None]
     if instead is None or not missing or not instead.is_active or not policies.may_run(caller, instead).allowed:
+        return None
+    if instead.op in catalog.view(caller.visibility).off:
         return None
     args, ignored = _shared(op, found, instead)
     carried = normalise(instead, args, caller.context)

@@ -1,10 +1,12 @@
 from django.urls import path
 
-from gateway.views import BatchStatusView, BatchView, ExecView, HelpView
+from gateway.views import BatchStatusView, BatchView, ExecView, HelpView, ReleasesView, ReleaseView
 
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),
     path("exec", ExecView.as_view(), name="exec"),
     path("batch", BatchView.as_view(), name="batch"),
     path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
+    path("releases", ReleasesView.as_view(), name="releases"),
+    path("releases/<slug:version>", ReleaseView.as_view(), name="release"),
 ]

@@ -23,7 +23,18 @@ from analytics.models import OperationEvent
 from core import faults, logs, metrics
 from core.kept import kept
 from core.ratelimit import Taken
-from gateway import bodies, callers, database, discovery, envelopes, execution, openapi, recording
+from gateway import (
+    bodies,
+    callers,
+    database,
+    discovery,
+    envelopes,
+    execution,
+    openapi,
+    pages,
+    recording,
+    told_releases,
+)
 from gateway.batches import service
 from gateway.callers import Caller
 from gateway.envelopes import Trace
@@ -169,6 +180,27 @@ class BatchStatusView(GatewayView):
     @openapi.batch_cancel
     def delete(self, request: Request, id: UUID) -> HttpResponse:
         return answer(service.cancel(id, _caller(self), self.trace), 200)
+
+
+class ReleasesView(GatewayView):
+    """Which releases there are."""
+
+    scope = Scope.EVENTS
+
+    @openapi.releases_list
+    def get(self, request: Request) -> HttpResponse:
+        page = pages.asked(_parameters(request._request.META["QUERY_STRING"]))
+        return HttpResponse(orjson.dumps(told_releases.listed(page)), content_type=JSON)
+
+
+class ReleaseView(GatewayView):
+    """One release and what its ops cost."""
+
+    scope = Scope.EVENTS
+
+    @openapi.release_get
+    def get(self, request: Request, version: str) -> HttpResponse:
+        return HttpResponse(orjson.dumps(told_releases.one(version, _caller(self))), content_type=JSON)
 
 
 class PublicView(GatewayView):

@@ -6,11 +6,12 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.db.models import CharField, Exists, JSONField, OuterRef, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from core.forms import STRICT_JSON, StrictJSONField
-from registry import releases
+from registry import export, releases, snapshot
+from registry.admin_switches import Switchable, SwitchAdmin
 from registry.models import (
     Activation,
     Connection,
@@ -21,6 +22,7 @@ from registry.models import (
     PolicyRule,
     PromptSection,
     Release,
+    Switch,
 )
 
 LINE = AdminTextInputWidget(attrs={"class": "vLargeTextField"})  # a sentence should be seen whole while it is edited
@@ -77,13 +79,17 @@ class AliasInline(admin.TabularInline[OpAlias, Op]):
 
 
 @admin.register(Group)
-class GroupAdmin(CopyAdmin):
+class GroupAdmin(CopyAdmin, Switchable):
+    switch_kind, switch_name = Switch.Kind.GROUP, "path"
+    actions: Any = ["publish_draft", "switch_off", "switch_on"]  # each base types it by itself
     list_display = ["path", "summary", "updated_at"]
     search_fields = ["path", "summary"]
 
 
 @admin.register(Op)
-class OpAdmin(CopyAdmin):
+class OpAdmin(CopyAdmin, Switchable):
+    switch_kind, switch_name = Switch.Kind.OP, "op"
+    actions: Any = ["publish_draft", "switch_off", "switch_on", "export_csv"]  # each base types it by itself
     list_display = ["op", "summary", "kind", "status", "updated_at"]
     list_filter = ["kind", "status", "source", "entity", "connection"]
     search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]
@@ -106,6 +112,15 @@ class OpAdmin(CopyAdmin):
             },
         ),
     ]
+
+    @admin.action(description="Download as a table (CSV)", permissions=["change"])
+    def export_csv(self, request: HttpRequest, queryset: QuerySet[Op]) -> HttpResponse:
+        chosen = set(queryset.values_list("op", flat=True))
+        content = snapshot.draft()
+        content["ops"] = [op for op in content["ops"] if op["op"] in chosen]
+        table = export.to_csv(content, releases.tokens_of(content))
+        headers = {"Content-Disposition": 'attachment; filename="ops.csv"'}
+        return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 @admin.register(PromptSection)
@@ -151,10 +166,14 @@ class OpAliasAdmin(OfAnOp):
 
 
 @admin.register(Connection)
-class ConnectionAdmin(admin.ModelAdmin[Connection]):
+class ConnectionAdmin(Switchable):
+    switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
     list_display = ["name", "kind"]
     ordering = ["name"]
     search_fields = ["name"]
+
+
+admin.site.register(Switch, SwitchAdmin)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):

@@ -21,6 +21,7 @@ from django.utils.module_loading import import_string
 from registry import schemas
 from registry.arguments import is_plain, properties
 from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
+from registry.switches import NOTHING_OFF, Switches
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,10 @@ class NothingLive(Exception):
 
 class CorruptRelease(Exception):
     """A release's content does not hash to its version."""
+
+
+class WithdrawnRelease(Exception):
+    """The release was withdrawn: nobody is served it, also who was pinned to it."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +116,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Which ops a caller may run, and therefore see: by pattern of path and by kind."""
+    """Which ops a caller may run, and therefore see: by pattern of path and by kind, less what is switched off."""
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
+    off: Switches = NOTHING_OFF
+
+    def without(self, off: Switches) -> "Visibility":
+        """Return it with this switched off."""
+        return self if off is self.off else Visibility(self.patterns, self.kinds, off)
 
     def allows(self, op: CatalogOp) -> bool:
+        """Whether an op is for this caller, on or off."""
         return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
 
 
@@ -125,11 +136,12 @@ EVERYTHING = Visibility()
 
 @dataclass(frozen=True)
 class View:
-    """A catalog as one kind of caller sees it. Retired ops are in no list, but still resolve by name."""
+    """A catalog as one kind of caller sees it. What is retired or switched off is in no list, but resolves by name."""
 
     ops: frozenset[str]
     children: dict[str, tuple[str, ...]]  # group path -> its groups and ops that lead somewhere, by name
     counts: dict[str, int]  # group path -> ops below it
+    off: dict[str, str] = field(default_factory=dict)  # what would be seen if it were on -> the sentence that says why
 
 
 @dataclass(frozen=True)
@@ -203,7 +215,7 @@ def live_version() -> str | None:
 def get(version: str) -> Catalog:
     """Return the catalog of any release, from memory where it is among the last few used.
 
-    Raises Release.DoesNotExist, and CorruptRelease where the stored content is not what was published.
+    Raises Release.DoesNotExist, CorruptRelease where the stored content is not what was published, WithdrawnRelease.
     """
     with _lock:
         if version in _loaded:
@@ -234,6 +246,16 @@ def follow() -> None:
         log.info("release %s is live", version[:12])
 
 
+def follow_withdrawn() -> None:
+    """Drop what was withdrawn of the versions in memory. One query."""
+    with _lock:
+        versions = list(_loaded)
+    gone = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
+    for version in gone if versions else ():
+        with _lock:
+            _loaded.pop(version, None)
+
+
 def forget() -> None:
     """Drop all that is in memory, as a new process would begin."""
     global _live
@@ -249,6 +271,8 @@ _lock = Lock()
 
 def _load(version: str) -> Catalog:
     release = Release.objects.get(version=version)
+    if release.withdrawn_at is not None:
+        raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
     return build(version, json.loads(release.content), release.tokens)
@@ -282,7 +306,11 @@ def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _view(catalog: Catalog, visibility: Visibility) -> View:
-    ops = frozenset(path for path, op in catalog.ops.items() if op.is_active and visibility.allows(op))
+    allowed = {path: op for path, op in catalog.ops.items() if op.is_active and visibility.allows(op)}
+    told = {
+        path: visibility.off.told(path, aliases=op.aliases, connection=op.connection) for path, op in allowed.items()
+    }
+    ops = frozenset(path for path in allowed if not told[path])
     children: dict[str, set[str]] = {ROOT: set()}
     counts: dict[str, int] = {ROOT: len(ops)}
     for path in ops:
@@ -292,4 +320,9 @@ def _view(catalog: Catalog, visibility: Visibility) -> View:
             counts[parent] = counts.get(parent, 0) + 1
             child, parent = parent, parent_of(parent)
             children.setdefault(parent, set()).add(child)
-    return View(ops=ops, children={path: tuple(sorted(found)) for path, found in children.items()}, counts=counts)
+    off = {path: sentence for path, sentence in told.items() if sentence}
+    for path in list(off):
+        while (path := parent_of(path)) not in children:
+            off[path] = visibility.off.told(path) or f"Every op of {path} is switched off."
+    named = {path: tuple(sorted(found)) for path, found in children.items()}
+    return View(ops=ops, children=named, counts=counts, off=off)

@@ -95,6 +95,8 @@ def resolve(catalog: Catalog, view: View, name: str) -> str:
             return op.op
     if name in view.children:
         return name
+    if told := view.off.get(op.op if op else name):
+        raise UnknownPath(told, help_path=nearest_ancestor(view, op.op if op else name), did_you_mean=[])
     close = did_you_mean(catalog, view, name)
     mend = f" Close to it: {', '.join(close)}." if close else ""
     shown = name if len(name) <= 100 else name[:100] + "…"

@@ -5,25 +5,13 @@ that an admin changed stays. Each row has one source and is merged with that one
 what was imported, nor one import another. Merging twice changes nothing. Some queries for every 500 rows.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from django.db.models import Model
-
-from registry import snapshot
-from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, PromptSection
-
-BATCH = 500  # rows of a statement
-
-# What a field says where an entry leaves it out.
-_UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject": True}
-_UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
-_UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
-
-_POLICY_KINDS = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
-
-Row = TypeVar("Row", bound=Model)
+from registry import snapshot, writing
+from registry.changes import Action, Change, Kind
+from registry.models import Group, Op, PromptSection
 
 
 @dataclass
@@ -36,6 +24,7 @@ class Report:
     gone: list[str] = field(default_factory=list)
     taken: list[str] = field(default_factory=list)
     unchanged: int = 0
+    changes: list[Change] = field(default_factory=list)  # for the history
 
     def __str__(self) -> str:
         lines = [f"{len(self.added)} added, {len(self.updated)} updated, {self.unchanged} unchanged."]
@@ -44,10 +33,17 @@ class Report:
         lines += [f"No longer shipped, left as it is: {path}." for path in self.gone]
         return "\n".join(lines)
 
-    def note(self, path: str, changes: dict[str, Any]) -> None:
+    def add(self, kind: Kind, name: str, path: str) -> None:
+        """Tell of a row that was not there before."""
+        self.added.append(path)
+        self.changes.append(Change(kind, name, Action.ADDED))
+
+    def note(self, kind: Kind, name: str, path: str, ours: dict[str, Any], changes: dict[str, Any]) -> None:
         """Count a row that was there before by whether anything of it changed."""
         if changes:
             self.updated.append(path)
+            fields = {field: (snapshot.value(ours, field), value) for field, value in changes.items()}
+            self.changes.append(Change(kind, name, Action.CHANGED, fields))
         else:
             self.unchanged += 1
 
@@ -60,14 +56,14 @@ def groups(entries: Iterable[dict[str, Any]], *, source: str, report: Report) ->
         row = rows.get(entry["path"])
         if row is None:
             added.append(Group(**entry, source=source, shipped=entry))
-            report.added.append(entry["path"])
+            report.add(Kind.GROUP, entry["path"], entry["path"])
         elif row.source == source:
             ours = {"path": row.path, "summary": row.summary}
             changes = _three_way(entry["path"], row.shipped, ours, entry, report)
-            report.note(entry["path"], changes)
+            report.note(Kind.GROUP, entry["path"], entry["path"], ours, changes)
             if _take(row, changes, entry):
                 changed.append(row)
-    _save(Group, added, changed, ["summary"])
+    writing.save(Group, added, changed, ["summary"])
 
 
 def sections(entries: Iterable[dict[str, Any]], *, report: Report) -> None:
@@ -79,13 +75,14 @@ def sections(entries: Iterable[dict[str, Any]], *, report: Report) -> None:
         named = f"{entry['prompt']}, {entry['name']}"
         if row is None:
             added.append(PromptSection(**entry, shipped=entry))
-            report.added.append(named)
+            report.add(Kind.SECTION, snapshot.section_name(entry), named)
             continue
-        changes = _three_way(named, row.shipped, snapshot.section_entry(row), entry, report)
-        report.note(named, changes)
+        ours = snapshot.section_entry(row)
+        changes = _three_way(named, row.shipped, ours, entry, report)
+        report.note(Kind.SECTION, snapshot.section_name(entry), named, ours, changes)
         if _take(row, changes, entry):
             changed.append(row)
-    _save(PromptSection, added, changed, snapshot.SECTION_FIELDS)
+    writing.save(PromptSection, added, changed, snapshot.SECTION_FIELDS)
     report.gone += sorted(str(row) for row in rows.values() if row.shipped)
 
 
@@ -93,7 +90,7 @@ def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> No
     """Merge ops with all that hangs on them. One whose path or tool name another source has is left out and told."""
     rows = {op.op: op for op in of_source(source)}
     others = _names_of_others(source)
-    connections = _connections(entry.get("connection", "") for entry in entries)
+    connections = writing.connections(entry.get("connection", "") for entry in entries)
     added: list[Op] = []
     changed: list[Op] = []
     children: list[tuple[Op, dict[str, Any]]] = []
@@ -105,11 +102,12 @@ def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> No
             continue
         if row is None:
             row, changes = Op(op=path, source=source), dict(entry)
-            report.added.append(path)
+            report.add(Kind.OP, path, path)
             added.append(row)
         else:
-            changes = _three_way(path, row.shipped, snapshot.entry(row), entry, report)
-            report.note(path, changes)
+            ours = snapshot.entry(row)
+            changes = _three_way(path, row.shipped, ours, entry, report)
+            report.note(Kind.OP, path, path, ours, changes)
             if not changes and row.shipped == entry:
                 continue
             changed.append(row)
@@ -117,14 +115,14 @@ def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> No
             row.connection = connections.get(changes["connection"] or "")
         _take(row, {name: changes[name] for name in snapshot.OP_FIELDS if name in changes}, entry)
         children.append((row, changes))
-    _save(Op, added, changed, [*snapshot.OP_FIELDS, "connection"])
-    _replace_children(children, report)
+    writing.save(Op, added, changed, [*snapshot.OP_FIELDS, "connection"])
+    report.kept += [f"{name}, an alias of another op" for name in writing.replace_children(children)]
 
 
 def of_source(source: str) -> Iterator[Op]:
     """Return the ops of one source with all that hangs on them."""
     found = Op.objects.filter(source=source).select_related("connection")
-    return found.prefetch_related("rules", "examples", "aliases").iterator(BATCH)
+    return found.prefetch_related("rules", "examples", "aliases").iterator(writing.BATCH)
 
 
 def _names_of_others(source: str) -> frozenset[str]:
@@ -138,7 +136,7 @@ def _three_way(
     """Return the fields to take from outside: those that changed there and that no admin has changed here."""
     changes = {}
     for name in sorted({*(base or {}), *ours, *theirs}):
-        was, now, new = ((side or {}).get(name, _UNSAID.get(name, "")) for side in (base, ours, theirs))
+        was, now, new = (snapshot.value(side or {}, name) for side in (base, ours, theirs))
         if new in (was, now):
             continue
         if now == was:
@@ -156,58 +154,3 @@ def _take(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
         setattr(row, name, value)
     row.shipped = entry
     return True
-
-
-def _save(model: type[Row], added: list[Row], changed: list[Row], fields: Collection[str]) -> None:
-    model._default_manager.bulk_create(added, batch_size=BATCH)
-    # An upsert by id: several times as fast as bulk_update, whose statements have a CASE for each row and field.
-    model._default_manager.bulk_create(
-        changed,
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=[*fields, "shipped", "updated_at"],
-    )
-
-
-def _connections(names: Iterable[str]) -> dict[str, Connection]:
-    return {name: Connection.objects.get_or_create(name=name)[0] for name in sorted(set(names)) if name}
-
-
-def _replace_children(pairs: list[tuple[Op, dict[str, Any]]], report: Report) -> None:
-    def having(name: str) -> list[tuple[Op, Any]]:
-        return [(row, changes[name]) for row, changes in pairs if name in changes]
-
-    policies, examples, aliases = having("policy"), having("examples"), having("aliases")
-    _replace(
-        PolicyRule,
-        [row for row, _ in policies],
-        [
-            PolicyRule(op=row, kind=_POLICY_KINDS[key], text=text, position=position)
-            for row, policy in policies
-            for key, texts in policy.items()
-            for position, text in enumerate(texts)
-        ],
-    )
-    _replace(
-        Example,
-        [row for row, _ in examples],
-        [
-            Example(op=row, position=position, **example)
-            for row, said in examples
-            for position, example in enumerate(said)
-        ],
-    )
-    _replace(OpAlias, [row for row, _ in aliases], [])
-    taken = set(OpAlias.objects.values_list("name", flat=True)) if aliases else set()
-    wanted = [(row, name) for row, names in aliases for name in names]
-    OpAlias.objects.bulk_create(
-        [OpAlias(op=row, name=name) for row, name in wanted if name not in taken], batch_size=BATCH
-    )
-    report.kept += [f"{name}, an alias of another op" for _, name in wanted if name in taken]
-
-
-def _replace(model: type[Row], ops: list[Op], rows: list[Row]) -> None:
-    for start in range(0, len(ops), BATCH):
-        model._default_manager.filter(op__in=ops[start : start + BATCH]).delete()
-    model._default_manager.bulk_create(rows, batch_size=BATCH)

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length
 
+from core import nearest
 from registry import schemas
 
 models.TextField.register_lookup(Length, "length")
@@ -281,6 +282,72 @@ class PromptSection(models.Model):
         return f"{self.prompt}, {self.name}"
 
 
+class SwitchQuerySet(models.QuerySet["Switch"]):
+    """Switches by what they do."""
+
+    def off(self) -> "SwitchQuerySet":
+        """Those that keep something from running."""
+        return self.filter(is_off=True)
+
+
+class Switch(models.Model):
+    """An op, group or connection that was turned off at once, without a release; or on again.
+
+    It names what it is about: what comes back under the name later is still off.
+    """
+
+    class Kind(models.TextChoices):
+        OP = "op", "op"
+        GROUP = "group", "group"
+        CONNECTION = "connection", "connection"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    name = models.CharField(max_length=200, help_text="The op's or group's path, or the connection's name.")
+    is_off = models.BooleanField(default=True, help_text="Off: nothing of it runs or is listed, from now on.")
+    reason = models.CharField(max_length=200, blank=True, help_text="Why. Whoever calls it reads this sentence.")
+    changed_by = models.CharField(max_length=150, editable=False)
+    changed_at = models.DateTimeField(editable=False)
+
+    objects = SwitchQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "switches"
+        ordering = ["-changed_at", "-id"]
+        constraints = [
+            # One answer to the question whether it is off.
+            models.UniqueConstraint(fields=["kind", "name"], name="switch_once_a_target"),
+            models.CheckConstraint(condition=Q(kind__in=["op", "group", "connection"]), name="switch_kind_known"),
+            # A caller who is refused is told why.
+            models.CheckConstraint(condition=Q(is_off=False) | Q(reason__length__gt=0), name="switch_off_has_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} {'off' if self.is_off else 'on'}"
+
+    def clean(self) -> None:
+        """Refuse what nothing has the name of, and to turn off without a reason."""
+        found: dict[str, str] = {}
+        if self.is_off and not self.reason.strip():
+            found["reason"] = "Say why it is off: whoever calls it reads this sentence."
+        if self.kind in self.Kind.values and (names := self._names()) is not None and self.name not in names:
+            close = nearest.close(self.name, names)
+            mend = f" Close to it: {', '.join(close)}." if close else ""
+            found["name"] = f"There is no {self.kind} {self.name}.{mend}"
+        if found:
+            raise ValidationError(found)
+
+    def _names(self) -> set[str] | None:
+        """Return what can be switched off; None to turn on again, for what is gone by now may be."""
+        if not self.is_off:
+            return None
+        if self.kind == self.Kind.CONNECTION:
+            return set(Connection.objects.values_list("name", flat=True))
+        if self.kind == self.Kind.GROUP:
+            return {ROOT, *Group.objects.values_list("path", flat=True)}
+        live = Release.objects.filter(activations__is_live=True).values_list("tokens", flat=True).first()
+        return {*Op.objects.values_list("op", flat=True), *(live or {})}  # also what only the draft has not any more
+
+
 class Release(models.Model):
     """An immutable snapshot of all copy; its version is the hash of its content."""
 
@@ -290,9 +357,20 @@ class Release(models.Model):
     op_count = models.PositiveIntegerField(editable=False)
     created_at = models.DateTimeField(editable=False)
     created_by = models.CharField(max_length=150, editable=False)
+    withdrawn_at = models.DateTimeField(null=True, editable=False)
+    # Defaults in the database: what ran before these columns were there still inserts rows.
+    withdrawn_by = models.CharField(max_length=150, blank=True, default="", db_default="", editable=False)
+    withdrawn_reason = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
 
     class Meta:
         ordering = ["-created_at"]
+        constraints = [
+            # Whoever misses it is told why and by whom.
+            models.CheckConstraint(
+                condition=Q(withdrawn_at=None) | (~Q(withdrawn_by="") & ~Q(withdrawn_reason="")),
+                name="release_withdrawn_has_reason",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.version[:12]

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from core import canonical
-from registry import budget, catalogs, checks, help, snapshot
+from registry import budget, catalogs, checks, help, history, snapshot
+from registry.changes import Action, Change, Kind
 from registry.models import Activation, Release
+
+SHORTEST = 6  # characters that may stand for a version
 
 
 class NotPublishable(Exception):
@@ -25,7 +29,15 @@ class AlreadyLive(Exception):
 
 
 class UnknownRelease(Exception):
-    """No release has this version."""
+    """No release, or more than one, has this version."""
+
+
+class Withdrawn(Exception):
+    """The release was withdrawn: it is never made live or served again. The text says why it was."""
+
+
+class IsLive(Exception):
+    """The release is live, and can only be withdrawn once another one is."""
 
 
 def live() -> Release | None:
@@ -42,7 +54,8 @@ def draft_version() -> str:
 def publish(*, note: str, by: str, at: datetime) -> Release:
     """Freeze the draft and make it live. The same content gives the same release.
 
-    Raises NotPublishable where the draft would break serving, AlreadyLive where it is live already.
+    Raises NotPublishable where the draft would break serving, AlreadyLive where it is live already, Withdrawn where it
+    is what a withdrawn release was.
     """
     release = freeze(by=by, at=at)
     activate(version=release.version, note=note, by=by, at=at)
@@ -73,11 +86,12 @@ def freeze(*, by: str, at: datetime) -> Release:
 def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:
     """Make a release live and log it. This process follows at once, all others within two seconds.
 
-    Raises UnknownRelease, and AlreadyLive where the release is live.
+    Raises UnknownRelease, Withdrawn, and AlreadyLive where the release is live.
     """
     with transaction.atomic():
-        if not Release.objects.filter(version=version).exists():
-            raise UnknownRelease(version)
+        release = _locked(version)
+        if release.withdrawn_at is not None:
+            raise Withdrawn(f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}")
         for current in Activation.objects.select_for_update().filter(is_live=True):
             if current.release_id == version:
                 raise AlreadyLive(version)
@@ -88,6 +102,71 @@ def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:
         )
         transaction.on_commit(catalogs.follow)
     return activation
+
+
+def withdraw(*, version: str, reason: str, by: str, at: datetime) -> Release:
+    """Take a release out of use for good: it cannot be made live again, and whoever is pinned to it is served live.
+
+    Raises UnknownRelease, IsLive where it is live, Withdrawn where it was withdrawn before, ValidationError with a
+    sentence where the reason cannot be one.
+    """
+    reason = " ".join(reason.split())
+    if not reason:
+        raise ValidationError({"withdrawn_reason": "Say why it is withdrawn: whoever misses it reads this."})
+    with transaction.atomic():
+        release = _locked(version)
+        if release.withdrawn_at is not None:
+            raise Withdrawn(f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}")
+        if release.activations.filter(is_live=True).exists():
+            raise IsLive(f"Release {release} is live. Make another one live first, then withdraw it.")
+        release.withdrawn_at, release.withdrawn_by, release.withdrawn_reason = at, by, reason
+        release.clean_fields(exclude=["content", "tokens"])
+        release.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+        withdrawn = Change(Kind.RELEASE, version, Action.CHANGED, {"withdrawn": (False, True)})
+        history.record([withdrawn], by=by, at=at, note=reason)
+        transaction.on_commit(catalogs.follow_withdrawn)
+    return release
+
+
+def find(version: str) -> Release:
+    """Return a release by its version or the beginning of it. Raises UnknownRelease."""
+    if len(version) < SHORTEST:
+        raise UnknownRelease(f"Give {SHORTEST} or more characters of a version.")
+    found = list(Release.objects.filter(version__startswith=version).defer("content", "tokens")[:2])
+    if not found:
+        raise UnknownRelease(f"No release has the version {version[:64]}.")
+    if len(found) > 1:
+        raise UnknownRelease(f"More than one release begins with {version[:64]}. Give more of its version.")
+    return found[0]
+
+
+def before_live() -> Release:
+    """Return what was live before what is live now, withdrawn releases aside. Raises UnknownRelease."""
+    now = live()
+    earlier = Activation.objects.filter(is_live=False, release__withdrawn_at=None).select_related("release")
+    activation = earlier.exclude(release=now).order_by("-activated_at", "-id").first()
+    if activation is None:
+        raise UnknownRelease("No other release was live before.")
+    return activation.release
+
+
+def content(release: Release) -> dict[str, Any]:
+    """Return a release's content as a snapshot (see registry.snapshot)."""
+    found: dict[str, Any] = json.loads(release.content)
+    return found
+
+
+def tokens_of(content: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the tokens of a snapshot's help, as `token_counts` does; of what would break serving none."""
+    served = {**content, "ops": [op for op in content["ops"] if not checks.op_problems(op)]}
+    return token_counts(catalogs.build("", json.loads(canonical.dumps(served))))
+
+
+def _locked(version: str) -> Release:
+    release = Release.objects.select_for_update().defer("content", "tokens").filter(version=version).first()
+    if release is None:
+        raise UnknownRelease(f"No release has the version {version[:64]}.")
+    return release
 
 
 def token_counts(catalog: catalogs.Catalog) -> dict[str, list[int]]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
+from core import canonical
 from registry.models import Group, Op, PolicyRule, PromptSection
 
 POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_CASE)
@@ -25,6 +26,11 @@ OP_FIELDS = (
     ),
     "successor",
 )
+
+# What a field says where an entry leaves it out.
+UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject": True}
+UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
+UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
 
 SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
 
@@ -62,6 +68,21 @@ def entry(op: Op) -> dict[str, Any]:
 def section_entry(section: PromptSection) -> dict[str, Any]:
     """Return one prompt section as it stands in a release and, in YAML, in the shipped catalog."""
     return {field: getattr(section, field) for field in SECTION_FIELDS}
+
+
+def version(content: dict[str, Any]) -> str:
+    """Return the version that a release of this content has."""
+    return canonical.digest(content)
+
+
+def value(entry: dict[str, Any], name: str) -> Any:
+    """Return what an entry says in a field, also where it leaves it out."""
+    return entry.get(name, UNSAID.get(name, ""))
+
+
+def section_name(section: dict[str, Any]) -> str:
+    """Return what a prompt section is known by."""
+    return f"{section['prompt']}/{section['name']}"
 
 
 def _said(found: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:

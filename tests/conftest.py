@@ -13,7 +13,7 @@ from analytics import events
 from core import follower
 from gateway import keys
 from gateway.models import Client
-from registry import catalogs
+from registry import catalogs, switches
 from tests import shipped
 from workspace.demo import DEMO_SUBJECT
 
@@ -40,6 +40,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """
     monkeypatch.setattr(events._buffer, "_start", lambda: None)
     catalogs.forget()
+    switches.forget()
     keys.forget()
     yield
     events.discard()

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from gateway.models import Batch, Client, Scope
 from gateway.views import GatewayView, PublicView
+from registry.models import Release
 from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_SUBJECT
@@ -23,6 +24,8 @@ GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/exec": {"op": "util.schema.field_info", "args": {"entity_type": "ontology_task"}},
     "api/v1/batch": {"ops": [{"type": "help", "path": "root"}]},
     "api/v1/batches/<uuid:id>": None,
+    "api/v1/releases": None,
+    "api/v1/releases/<slug:version>": None,
 }
 WITH_BODY = [route for route, body in GUARDED.items() if body is not None]
 
@@ -41,6 +44,8 @@ OTHERWISE = {"metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here
 PAGES = {"admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py walks them"}
 
 BATCH_ID = "3d2f6a4e-5b1c-4d7e-8f90-a1b2c3d4e5f6"
+VERSION = "0" * 64
+PLACES = {"<uuid:id>": BATCH_ID, "<slug:version>": VERSION}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 
 
@@ -61,7 +66,9 @@ ROUTES = dict(routes(get_resolver().url_patterns))
 
 def address(route: str) -> str:
     """The address of a route, with an id where it has one."""
-    return "/" + route.replace("<uuid:id>", BATCH_ID)
+    for place, value in PLACES.items():
+        route = route.replace(place, value).replace(place.upper(), value)
+    return "/" + route
 
 
 def open_with_key(api: Api, route: str) -> HttpResponse:
@@ -94,6 +101,8 @@ def test_routes_are_these() -> None:
         "api/v1/exec": ["POST"],
         "api/v1/batch": ["POST"],
         "api/v1/batches/<uuid:id>": ["DELETE", "GET"],
+        "api/v1/releases": ["GET"],
+        "api/v1/releases/<slug:version>": ["GET"],
         "api/schema": ["GET"],
         "api/docs": ["GET"],
         "healthz": ["GET"],
@@ -124,6 +133,8 @@ def test_guarded_door_is_open_to_a_key(api: Api, live_catalog: Any, route: str) 
         release=live_catalog.version,
         **dict.fromkeys(("created_at", "runs_until", "woken_at", "expires_at"), now + timedelta(hours=1)),
     )
+    content = '{"format":1,"groups":[],"ops":[]}'
+    Release.objects.create(version=VERSION, content=content, tokens={}, op_count=0, created_at=now, created_by="tests")
 
     response = open_with_key(api, route)
 
@@ -233,8 +244,8 @@ def test_public_door_tells_no_secret_and_no_op(live_catalog: Any, route: str) ->
 
 @pytest.mark.parametrize("route", [*GUARDED, *PUBLIC, *OTHERWISE])
 def test_variants_of_a_door_are_no_doors(api: Api, route: str) -> None:
-    for variant in (f"{route}/", f"{route}.json", f"/{route}", f"{route}/x", route.upper(), f"{route};x"):
-        variant = variant.replace("<uuid:id>", BATCH_ID).replace("<UUID:ID>", BATCH_ID)
+    for variant in (f"{route}/", f"{route}.json", f"/{route}", f"{route}/x/x", route.upper(), f"{route};x"):
+        variant = address(variant)[1:]
         response = api.http.generic("POST", f"/{variant}", b"{}", "application/json", headers=api.headers)
 
         refused(response, 404, "unknown_address")

@@ -13,10 +13,11 @@ from django.utils import timezone
 
 from gateway import keys
 from gateway.models import ApiKey, Client
-from registry import releases
+from registry import releases, switching
 from registry.models import Op
 from tests.services.conftest import make_key
 from tests.services.processes import Server, eventually, process_of
+from workspace.demo import DEMO_TASK_ID
 
 pytestmark = pytest.mark.server
 
@@ -58,6 +59,29 @@ def test_server_follows_a_publish_in_every_worker_within_two_seconds(server: Ser
         assert answer.headers["Gateway-Release"] == version
         assert answer.headers["ETag"] not in before
         assert answer.json()["summary"] == "Another summary"
+
+
+def test_server_follows_a_switch_in_every_worker_within_two_seconds_and_replays_still(server: Server) -> None:
+    update = {"op": OP, "args": {"task_id": DEMO_TASK_ID, "title": "Once"}}
+    assert server.exec(**update, idempotency_key="once").json()["ok"]
+
+    def allowed(http: httpx2.Client) -> bool:
+        answer = http.post("/api/v1/exec", json=update)
+        assert answer.status_code == 200 or answer.json()["error"]["details"]["reason"] == "switched_off"
+        return answer.status_code == 200
+
+    with server.workers() as workers:
+        for kind, name in (("op", OP), ("group", "onto"), ("connection", "workspace")):
+            for is_off in (True, False):
+                switching.turn(kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now())
+                took = seconds_until(lambda off=is_off: all(allowed(http) != off for http in workers.values()))
+
+                assert took < FOLLOWS_WITHIN, (kind, is_off)
+                for http in workers.values():
+                    assert read(http).status_code == (404 if is_off else 200)
+                    assert process_of(http) in workers  # what lies beside it runs on
+                    again = http.post("/api/v1/exec", json={**update, "idempotency_key": "once"}).json()
+                    assert again["meta"]["replayed"]
 
 
 def test_server_never_mixes_releases_while_they_change(server: Server) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from registry import releases
+from registry import history, releases
 from registry.imports import documents, importing, reports
 from registry.imports.prose import shown
 
@@ -40,7 +40,10 @@ class Command(BaseCommand):
     def _import(self, file: Path, form: documents.Format, group: str, everything: bool) -> importing.Imported:
         try:
             document = documents.read(file.read_bytes(), form)
-            done = importing.run(document, group=group)
+            with transaction.atomic():
+                done = importing.run(document, group=group)
+                note = f"Import of {shown(file.name)} into {group}"
+                history.record(done.merged.changes, by="import_ops", at=timezone.now(), note=note)
         except OSError as error:
             raise CommandError(f"{shown(str(file))} cannot be read: {error.strerror}.") from None
         except (documents.BadDocument, importing.BadGroup) as error:

@@ -2,9 +2,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 
-from registry import files, loader, releases
+from registry import files, history, loader, releases
 
 
 class Command(BaseCommand):
@@ -21,7 +22,9 @@ class Command(BaseCommand):
         live = releases.live()
         had_edits = live is not None and releases.draft_version() != live.version
         try:
-            report = loader.load(loader.read())
+            with transaction.atomic():
+                report = loader.load(loader.read())
+                history.record(report.changes, by="load_catalog", at=timezone.now(), note="Shipped catalog")
         except files.BadCatalog as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(str(report))

@@ -1,5 +1,7 @@
 """The draft in the admin: pages answer, publishing says what it did, what services own is read-only."""
 
+import csv
+import io
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -166,3 +168,13 @@ def test_shipped_rows_are_kept_and_own_rows_can_go(admin_client: Client) -> None
 
 def test_every_model_of_copy_has_its_admin() -> None:
     assert set(MODELS) <= set(admin.site._registry)
+
+
+def test_ops_are_downloaded_as_a_table(admin_client: Client) -> None:
+    chosen, _ = make_op(summary="=1+1"), make_op("onto.task.other")
+
+    response, _ = act(admin_client, Op, "export_csv", chosen)
+
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert [(row["op"], row["summary"]) for row in rows] == [("onto.task.add", "'=1+1")]

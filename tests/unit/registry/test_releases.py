@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
 
+from analytics.models import AuditEntry
 from core import canonical, tokens
 from registry import catalogs, help, releases, snapshot
 from registry.models import Activation, Op, Release
@@ -107,6 +109,70 @@ def test_activate_refuses_a_release_that_is_not_there() -> None:
         releases.activate(version="0" * 64, note="", by="tests", at=AT)
 
     assert releases.live() is None
+
+
+@pytest.mark.django_db
+def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
+    op = make_op()
+    first = publish()
+    assert catalogs.get(first.version)
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    publish()
+
+    withdrawn = releases.withdraw(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
+    catalogs.follow_withdrawn()
+
+    assert (withdrawn.withdrawn_by, withdrawn.withdrawn_at) == ("ann", AT)
+    told = rf"{first} was withdrawn by ann: Sets the wrong priority"
+    with pytest.raises(releases.Withdrawn, match=told):
+        releases.activate(version=first.version, note="", by="tests", at=AT)
+    with pytest.raises(releases.Withdrawn, match=told):
+        releases.withdraw(version=first.version, reason="Again", by="bob", at=AT)
+    with pytest.raises(catalogs.WithdrawnRelease):
+        catalogs.get(first.version)
+    Op.objects.filter(pk=op.pk).update(summary=op.summary)
+    with pytest.raises(releases.Withdrawn, match=told):
+        publish()  # the same content is the same release
+    with pytest.raises(releases.UnknownRelease, match="No other release was live before"):
+        releases.before_live()
+    entry = AuditEntry.objects.get()
+    assert (entry.kind, entry.name, entry.by, entry.note) == (
+        "release",
+        first.version,
+        "ann",
+        "Sets the wrong priority",
+    )
+
+
+@pytest.mark.django_db
+def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None:
+    op = make_op()
+    release = publish()
+    with pytest.raises(releases.IsLive, match="Make another one live first"):
+        releases.withdraw(version=release.version, reason="Wrong", by="ann", at=AT)
+    with pytest.raises(releases.UnknownRelease):
+        releases.withdraw(version="0" * 64, reason="Wrong", by="ann", at=AT)
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    publish()
+    with pytest.raises(ValidationError, match="Say why"):
+        releases.withdraw(version=release.version, reason=" ", by="ann", at=AT)
+    with pytest.raises(IntegrityError, match="release_withdrawn_has_reason"), transaction.atomic():
+        Release.objects.filter(pk=release.pk).update(withdrawn_at=AT)
+
+    assert not Release.objects.filter(withdrawn_at__isnull=False).exists()
+
+
+@pytest.mark.django_db
+def test_before_live_is_the_last_one_that_is_not_live_now() -> None:
+    op = make_op()
+    found = [publish()]
+    for summary in ("Second", "Third"):
+        Op.objects.filter(pk=op.pk).update(summary=summary)
+        found.append(publish())
+
+    assert releases.before_live() == found[1]
+    releases.withdraw(version=found[1].version, reason="Wrong", by="ann", at=AT)
+    assert releases.before_live() == found[0]
 
 
 @pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from registry import catalogs, loader, merge, releases, snapshot
+from registry import catalogs, loader, releases, snapshot, writing
 from registry.imports import importing
 from registry.imports.importing import BadGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
@@ -246,7 +246,7 @@ def test_nothing_stays_of_an_import_that_fails(monkeypatch: pytest.MonkeyPatch) 
 def test_an_import_asks_for_hundreds_of_rows_at_once(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     listed = [function(f"get_thing{n}x", f"Get thing {n}.") for n in range(1_200)]
     newer = [function(f"get_thing{n}x", f"Get the thing {n}.") for n in range(1_200)]
-    batches = -(-1_200 // min(connection.ops.bulk_batch_size(Op._meta.concrete_fields, listed), merge.BATCH))
+    batches = -(-1_200 // min(connection.ops.bulk_batch_size(Op._meta.concrete_fields, listed), writing.BATCH))
 
     with django_assert_max_num_queries(16 + 5 * batches):
         run(*listed)

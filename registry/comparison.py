@@ -1,0 +1,154 @@
+"""Two states of the copy side by side, as a reviewer wants them: what a model would read otherwise, word by word."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from core import canonical
+from registry import budget, catalogs, changes, checks, help
+from registry.changes import KINDS, Change, Kind
+from registry.help import HelpQuery
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+
+Content = Mapping[str, Any]
+Tokens = tuple[int, int]  # of an op's short and full help
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some words that stand in both texts, in the one before, or in the one after."""
+
+    said: Literal["both", "before", "after"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One part of what a model reads that is not what it was: the summary, an argument, an example."""
+
+    label: str
+    words: tuple[Words, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One group, op or prompt section that changed: its fields, what of it is read, its tokens, and who changed it."""
+
+    change: Change
+    passages: tuple[Passage, ...]
+    before: Tokens | None  # None: no help there, or none that could be made
+    after: Tokens | None
+    editors: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> Tokens:
+        """How many tokens more (or fewer) its short and its full help have."""
+        (short, full), (short_after, full_after) = self.before or (0, 0), self.after or (0, 0)
+        return short_after - short, full_after - full
+
+
+def compare(
+    before: Content, after: Content, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
+) -> list[Difference]:
+    """Return what changed from one snapshot to another (see registry.snapshot): groups, ops, prompt sections.
+
+    `editors` says who changed what, as registry.history.editors does.
+    """
+    found = changes.between(before, after)
+    ops = {change.name for change in found if change.kind == Kind.OP}
+    sides = [_Side.of(content, ops) for content in (before, after)]
+    differences = []
+    for change in found:
+        old, new = (side.read(change) for side in sides)
+        cost, cost_after = (side.tokens.get(change.name) if change.kind == Kind.OP else None for side in sides)
+        people = tuple((editors or {}).get((change.kind, change.name), ()))
+        differences.append(Difference(change, tuple(_passages(old, new)), cost, cost_after, people))
+    return differences
+
+
+def words(before: str, after: str) -> tuple[Words, ...]:
+    """Return two texts as one, word by word: what stands in both, and what stands in one of them alone."""
+    one, other = _WORDS.findall(before), _WORDS.findall(after)
+    # Texts are not aligned by their spaces: there are too many, and they mean nothing.
+    matcher = difflib.SequenceMatcher(str.isspace, one, other, autojunk=False)
+    found: list[Words] = []
+    for kind, start, end, start_after, end_after in matcher.get_opcodes():
+        if kind == "equal":
+            found.append(Words("both", "".join(one[start:end])))
+            continue
+        if start < end:
+            found.append(Words("before", "".join(one[start:end])))
+        if start_after < end_after:
+            found.append(Words("after", "".join(other[start_after:end_after])))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two states: what is read of its changed entries."""
+
+    entries: dict[Kind, dict[str, dict[str, Any]]]
+    bodies: dict[str, dict[str, Any]]  # op -> its full help
+    tokens: dict[str, Tokens]
+
+    @classmethod
+    def of(cls, content: Content, ops: set[str]) -> "_Side":
+        entries = {kind: changes.entries(content, kind) for kind in KINDS}
+        # What would break serving cannot be read; its fields are told still.
+        served = [op for op in content["ops"] if op["op"] in ops and not checks.op_problems(op)]
+        text = canonical.dumps({"groups": [], "ops": served})  # its order is the one that is served
+        catalog = catalogs.build("", orjson.loads(text))
+        bodies, tokens = {}, {}
+        for path in (path for path, op in catalog.ops.items() if op.is_active):
+            short, full = (help.answer(catalog, HelpQuery(path=path, format=form)).body for form in _FORMS)
+            bodies[path], tokens[path] = orjson.loads(full), (budget.size_of(short), budget.size_of(full))
+        return cls(entries, bodies, tokens)
+
+    def read(self, change: Change) -> dict[str, str]:
+        """Return what a model reads of an entry, {label: text}."""
+        if change.kind == Kind.OP:
+            return dict(_parts(self.bodies.get(change.name, {})))
+        entry = self.entries[change.kind].get(change.name, {})
+        return {name: entry[name] for name in ("summary", "title", "text") if name in entry}
+
+
+_FORMS: tuple[Literal["short", "full"], ...] = ("short", "full")
+
+
+def _parts(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a full help says, part by part."""
+    for name in ("kind", "summary", "description"):
+        if name in body:
+            yield name, body[name]
+    if "usage" in body:
+        yield "usage", _json(body["usage"])
+    for argument in body.get("args", []):
+        yield f"argument {argument['name']}", _argument(argument)
+    for name, texts in body.get("policy", {}).items():
+        yield name, "\n".join(texts)
+    if "notes" in body:
+        yield "notes", body["notes"]
+    for number, example in enumerate(body.get("examples", []), start=1):
+        yield f"example {number}", _json(example)
+
+
+def _argument(argument: dict[str, Any]) -> str:
+    said = [argument["type"], "required" if argument["required"] else "optional"]
+    said += [f"{name} {_json(argument[name])}" for name in ("default", "enum") if name in argument]
+    return "\n".join(filter(None, [", ".join(said), argument.get("description", "")]))
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _passages(before: dict[str, str], after: dict[str, str]) -> Iterator[Passage]:
+    for label in dict.fromkeys([*after, *before]):
+        one, other = before.get(label, ""), after.get(label, "")
+        if one != other:
+            yield Passage(label, words(one, other))

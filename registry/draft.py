@@ -1,0 +1,194 @@
+"""Whole entries into the draft, whoever made its rows: from files, from a release, or as they were before a change.
+
+Unlike registry.merge this takes what is given for what is wanted. Every change is written into the history.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from registry import changes, checks, history, snapshot, writing
+from registry.changes import KINDS, Action, Change, Kind
+from registry.models import Group, Op, PromptSection
+
+
+class NothingToDo(Exception):
+    """The draft says so already; nothing was changed."""
+
+
+class Refused(Exception):
+    """The draft would be worse than before. `problems` says where and what to do; nothing was changed."""
+
+    def __init__(self, problems: Sequence[Any]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems[:5]))
+        self.problems = list(problems)
+
+
+class Moved(Exception):
+    """The draft is not what it was when this was looked at; nothing was changed."""
+
+
+def read(kind: Kind, name: str) -> dict[str, Any] | None:
+    """Return one entry of the draft by its name, None where there is none."""
+    row = _row(kind, name)
+    return None if row is None else entry_of(row)
+
+
+def entry_of(row: Group | Op | PromptSection) -> dict[str, Any]:
+    """Return the entry of a row as it stands in the database."""
+    if isinstance(row, Group):
+        return {"path": row.path, "summary": row.summary}
+    return snapshot.entry(row) if isinstance(row, Op) else snapshot.section_entry(row)
+
+
+def changes_to(content: dict[str, Any], *, whole: bool = False) -> list[Change]:
+    """Return what writing a snapshot would change in the draft; with `whole`, what it has not would go."""
+    return _wanted(changes.between(snapshot.draft(), content), whole=whole)
+
+
+def write(
+    content: dict[str, Any], *, by: str, at: datetime, note: str, whole: bool = False, seen: str = ""
+) -> list[Change]:
+    """Make the draft say what a snapshot says; with `whole`, and nothing else. Return what changed.
+
+    `seen` is the version that the draft had when somebody agreed to it. Raises NothingToDo, Refused, Moved.
+    """
+    _refuse_doubles(content)
+    with transaction.atomic():
+        before = snapshot.draft()
+        if seen and snapshot.version(before) != seen:
+            raise Moved("The draft was changed in the meantime. Look at the difference again.")
+        wanted = _wanted(changes.between(before, content), whole=whole)
+        if not wanted:
+            raise NothingToDo("The draft says so already.")
+        _refuse_worse(before, _with(before, content, wanted))
+        _write(content, wanted)
+        history.record(wanted, by=by, at=at, note=note)
+    return wanted
+
+
+def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: datetime, note: str) -> Change:
+    """Make one group, op or prompt section what an entry says, under the name it says; None removes it.
+
+    Raises NothingToDo, Refused.
+    """
+    with transaction.atomic():
+        row = _row(kind, name)
+        change = changes.of_entry(kind, entry_of(row) if row else None, entry)
+        if change is None:
+            raise NothingToDo("The draft says so already.")
+        before = snapshot.draft()
+        after = _replaced(before, kind, name, entry)
+        _refuse_worse(before, after)
+        if entry is None and row is not None:
+            row.delete()
+        elif entry is not None:
+            _save(kind, {name: row} if row else {}, {name: entry}, {name: change})
+        history.record([change], by=by, at=at, note=note)
+    return change
+
+
+def _row(kind: Kind, name: str) -> Any:
+    return _rows(kind, [name]).get(name)
+
+
+def _rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
+    """Return rows by name."""
+    if kind == Kind.GROUP:
+        return dict(Group.objects.in_bulk(list(names), field_name="path"))
+    if kind == Kind.OP:
+        found = Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases")
+        return dict(found.in_bulk(list(names), field_name="op"))
+    wanted = set(names)
+    rows = {snapshot.section_name(snapshot.section_entry(row)): row for row in PromptSection.objects.all()}
+    return {name: row for name, row in rows.items() if name in wanted}
+
+
+def _wanted(found: list[Change], *, whole: bool) -> list[Change]:
+    return [change for change in found if whole or change.action != Action.REMOVED]
+
+
+def _with(before: dict[str, Any], content: dict[str, Any], wanted: list[Change]) -> dict[str, Any]:
+    """Return what the draft will say."""
+    after: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        new = changes.entries(content, kind)
+        gone = {change.name for change in wanted if change.kind == kind and change.action == Action.REMOVED}
+        old = {name: entry for name, entry in changes.entries(before, kind).items() if name not in gone}
+        after[kind] = old | new
+    return _content(after)
+
+
+def _replaced(before: dict[str, Any], kind: Kind, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
+    after = {each: changes.entries(before, each) for each in KINDS}
+    after[kind].pop(name, None)
+    if entry is not None:
+        after[kind][changes.name_of(kind, entry)] = entry
+    return _content(after)
+
+
+def _content(entries: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    groups, ops, sections = (list(entries[kind].values()) for kind in KINDS)
+    return {"format": 1, "groups": groups, "ops": ops, "sections": sections}
+
+
+def _refuse_worse(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Raise Refused with the problems that the draft has not yet: an unfinished one may be worked on."""
+    known = {str(problem) for problem in checks.problems(before)}
+    if problems := [problem for problem in checks.problems(after) if str(problem) not in known]:
+        raise Refused(problems)
+
+
+def _refuse_doubles(content: dict[str, Any]) -> None:
+    """Raise Refused where an entry stands twice: which of the two is wanted nobody can say."""
+    said = [(kind, changes.name_of(kind, entry)) for kind in KINDS for entry in content.get(f"{kind}s", [])]
+    doubles = [(kind, name) for (kind, name), times in Counter(said).items() if times > 1]
+    if doubles:
+        raise Refused([f"{name}, {kind}: It stands there more than once. Leave one." for kind, name in doubles])
+
+
+def _write(content: dict[str, Any], wanted: list[Change]) -> None:
+    removed = [change for change in wanted if change.action == Action.REMOVED]
+    for kind in KINDS:
+        for row in _rows(kind, [change.name for change in removed if change.kind == kind]).values():
+            row.delete()
+    for kind in KINDS:
+        mine = {change.name: change for change in wanted if change.kind == kind and change.action != Action.REMOVED}
+        entries = changes.entries(content, kind)
+        _save(kind, _rows(kind, mine), {name: entries[name] for name in mine}, mine)
+
+
+def _save(kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, Change]) -> None:
+    """Write entries into rows of one kind; what has no row yet gets one, an admin's own."""
+    model, fields = _MODELS[kind]
+    connections = writing.connections(entry.get("connection", "") for entry in entries.values())
+    added: list[Any] = []
+    changed: list[Any] = []
+    children: list[tuple[Any, dict[str, Any]]] = []
+    for name, entry in entries.items():
+        row = rows.get(name) or model()
+        for field in fields:
+            if field in wanted[name].fields:
+                setattr(row, field, snapshot.value(entry, field))
+        if kind == Kind.OP:
+            row.connection = connections.get(entry.get("connection", ""))
+            told = {field: snapshot.value(entry, field) for field in wanted[name].fields}
+            children.append((row, told))
+        (changed if name in rows else added).append(row)
+    try:
+        with transaction.atomic():
+            writing.save(model, added, changed, [*fields, *(["connection"] if kind == Kind.OP else [])])
+            writing.replace_children(children)
+    except IntegrityError:
+        message = "Two entries exchange a name, or somebody changed the draft this moment. Try again, one by one."
+        raise Moved(message) from None
+
+
+_MODELS: dict[Kind, tuple[type[Any], tuple[str, ...]]] = {
+    Kind.GROUP: (Group, ("path", "summary")),
+    Kind.OP: (Op, snapshot.OP_FIELDS),
+    Kind.SECTION: (PromptSection, snapshot.SECTION_FIELDS),
+}

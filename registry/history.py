@@ -1,0 +1,41 @@
+"""The history of copy: every change with who, when and what it was before."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from analytics.models import AuditEntry
+from registry.changes import Action, Change, Kind
+from registry.writing import BATCH
+
+
+def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") -> None:
+    """Write changes down. Of what was added nothing but that: what it said is what was changed or removed since."""
+    entries = [
+        AuditEntry(
+            time=at,
+            by=by,
+            kind=change.kind,
+            name=change.name,
+            action=change.action,
+            changes={} if change.action == Action.ADDED else change.fields,
+            note=note[:500],
+        )
+        for change in changes
+    ]
+    AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
+
+
+def of(kind: Kind, name: str) -> list[AuditEntry]:
+    """Return the history of one group, op or prompt section, newest first."""
+    return list(AuditEntry.objects.filter(kind=kind, name=name).order_by("-id"))
+
+
+def editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
+    """Return who changed what after a time, the last first: {(kind, name): [by]}."""
+    found: dict[tuple[str, str], list[str]] = {}
+    entries = AuditEntry.objects.filter(**{"time__gt": since} if since else {}).order_by("-id")
+    for kind, name, by in entries.values_list("kind", "name", "by"):
+        people = found.setdefault((kind, name), [])
+        if by not in people:
+            people.append(by)
+    return found

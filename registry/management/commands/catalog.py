@@ -1,0 +1,150 @@
+import getpass
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from registry import changes, difference, draft, export, files, releases, snapshot
+
+
+class Command(BaseCommand):
+    help = "Copy as files, and releases: export, diff and import the draft, publish it, roll back."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parts = parser.add_subparsers(dest="part", required=True, metavar="export|diff|import|publish|rollback")
+
+        part = parts.add_parser("export", help="write the draft, or a release, as YAML files")
+        part.add_argument("target", type=Path, help="a folder; with --csv a file, or - for the output")
+        part.add_argument("--release", metavar="VERSION", help="a release instead of the draft")
+        part.add_argument("--csv", action="store_true", help="the ops as a table for a spreadsheet")
+
+        part = parts.add_parser("diff", help="show what importing a folder would change, and change nothing")
+        part.add_argument("folder", type=Path)
+
+        part = parts.add_parser("import", help="write what a folder says into the draft; what it lacks stays")
+        part.add_argument("folder", type=Path)
+        part.add_argument("--yes", action="store_true", help="do not ask")
+        _add_by(part)
+
+        part = parts.add_parser("publish", help="freeze the draft into a release and make it live")
+        part.add_argument("--note", required=True, help="what is new, and why; also the reason for warnings")
+        _add_by(part)
+
+        part = parts.add_parser("rollback", help="make another release live")
+        part.add_argument("version", nargs="?", default="", help="or its beginning; what was live before if left out")
+        part.add_argument("--note", default="Rolled back")
+        _add_by(part)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        {
+            "export": self._export,
+            "diff": self._diff,
+            "import": self._import,
+            "publish": self._publish,
+            "rollback": self._rollback,
+        }[options["part"]](options)
+
+    def _export(self, options: dict[str, Any]) -> None:
+        target: Path = options["target"]
+        content, tokens = self._content(options["release"])
+        try:
+            if not options["csv"]:
+                written = export.to_folder(content, target)
+                self.stdout.write(f"Wrote {len(content['ops'])} ops into {len(written)} files in {target}.")
+            elif str(target) == "-":
+                self.stdout.write(export.to_csv(content, tokens), ending="")
+            else:
+                target.write_text(export.to_csv(content, tokens), encoding="utf-8", newline="")
+                self.stdout.write(f"Wrote {len(content['ops'])} ops into {target}.")
+        except (OSError, export.NotEmpty) as error:
+            raise CommandError(str(error)) from None
+
+    def _content(self, version: str | None) -> tuple[dict[str, Any], dict[str, list[int]]]:
+        if version is None:
+            content = snapshot.draft()
+            return content, releases.tokens_of(content)
+        try:
+            release = releases.find(version)
+        except releases.UnknownRelease as error:
+            raise CommandError(str(error)) from None
+        return releases.content(release), release.tokens
+
+    def _diff(self, options: dict[str, Any]) -> None:
+        self._show(options["folder"])
+
+    def _show(self, folder: Path) -> tuple[dict[str, Any], list[changes.Change], str]:
+        """Show what a folder would change; return its content, the changes, and the draft's version."""
+        if not folder.is_dir() or not any(folder.glob("*.yaml")):
+            raise CommandError(f"{folder} holds no YAML files. Name a folder that catalog export wrote.")
+        try:
+            content = files.read(folder, alone=False)
+        except files.BadCatalog as error:
+            raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        seen, found = releases.draft_version(), draft.changes_to(content)
+        self.stdout.write(difference.told(found) if found else "The draft says so already.")
+        return content, found, seen
+
+    def _import(self, options: dict[str, Any]) -> None:
+        content, found, seen = self._show(options["folder"])
+        if not found or not self._agreed(yes=options["yes"]):
+            return
+        try:
+            draft.write(
+                content,
+                by=options["by"],
+                at=timezone.now(),
+                note=f"Import of {options['folder'].name}",
+                seen=seen,
+            )
+        except draft.Refused as error:
+            problems = "\n".join(str(problem) for problem in error.problems)
+            raise CommandError(f"Nothing was imported.\n{problems}") from None
+        except (draft.Moved, draft.NothingToDo) as error:
+            raise CommandError(f"Nothing was imported. {error}") from None
+        self.stdout.write("Imported into the draft. Publish it: manage.py catalog publish --note …")
+
+    def _agreed(self, *, yes: bool) -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            raise CommandError("Nothing was imported: nobody is there to agree. Add --yes.")
+        if input("Write this into the draft? [y/N] ").strip().lower() in ("y", "yes"):
+            return True
+        self.stdout.write("Nothing was imported.")
+        return False
+
+    def _publish(self, options: dict[str, Any]) -> None:
+        try:
+            release = releases.publish(note=options["note"], by=options["by"], at=timezone.now())
+        except releases.AlreadyLive:
+            self.stdout.write("Nothing to publish: the draft is what is live.")
+        except releases.NotPublishable as error:
+            raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        except releases.Withdrawn as error:
+            raise CommandError(str(error)) from None
+        else:
+            self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
+
+    def _rollback(self, options: dict[str, Any]) -> None:
+        try:
+            release = releases.find(options["version"]) if options["version"] else releases.before_live()
+            releases.activate(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
+        except releases.AlreadyLive:
+            raise CommandError(f"Release {release} is live already.") from None
+        except (releases.UnknownRelease, releases.Withdrawn) as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
+
+
+def _add_by(part: ArgumentParser) -> None:
+    part.add_argument("--by", default=_user(), help="who does it, for the history (%(default)s)")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user need not have a name
+        return "catalog"

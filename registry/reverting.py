@@ -1,0 +1,55 @@
+"""Taking one change of copy back, whatever else was changed since."""
+
+from datetime import datetime
+from typing import Any
+
+from analytics.models import AuditEntry
+from registry import draft, snapshot
+from registry.changes import KINDS, Action, Change, Kind, same
+
+
+class NotRevertible(Exception):
+    """The change cannot be taken back; the text says why."""
+
+
+def revert(entry: AuditEntry, *, by: str, at: datetime) -> Change:
+    """Take one change of copy back, as a change of its own.
+
+    Raises NotRevertible where it is no change of copy or what it changed was changed again since, draft.Refused where
+    the draft would be worse for it.
+    """
+    kind = Kind(entry.kind)
+    if kind not in KINDS:
+        raise NotRevertible(f"A change of a {kind.label} is not taken back here.")
+    now = draft.read(kind, entry.name)
+    if entry.action == Action.REMOVED:
+        if now is not None:
+            raise NotRevertible(f"{entry.name} is there again.")
+        was: dict[str, Any] | None = _before(entry, {})
+    elif now is None:
+        raise NotRevertible(f"{entry.name} is not there any more.")
+    elif entry.action == Action.ADDED:
+        was = None
+        _refuse_if_changed_since(entry)
+    else:
+        _refuse_if_moved(entry, now)
+        was = _before(entry, now)
+    note = f"Took back what {entry.by} {entry.action} at {entry.time:%Y-%m-%d %H:%M}"
+    return draft.put(kind, entry.name, was, by=by, at=at, note=note)
+
+
+def _before(entry: AuditEntry, now: dict[str, Any]) -> dict[str, Any]:
+    was = now | {name: before for name, (before, _) in entry.changes.items()}
+    return {name: value for name, value in was.items() if value is not None}
+
+
+def _refuse_if_changed_since(entry: AuditEntry) -> None:
+    later = AuditEntry.objects.filter(kind=entry.kind, name=entry.name, id__gt=entry.id).order_by("-id").first()
+    if later is not None:
+        raise NotRevertible(f"{later.by} {later.action} {entry.name} since. Take that back first.")
+
+
+def _refuse_if_moved(entry: AuditEntry, now: dict[str, Any]) -> None:
+    moved = [name for name, (_, after) in entry.changes.items() if not same(snapshot.value(now, name), after)]
+    if moved:
+        raise NotRevertible(f"{entry.name} was changed since, too: {', '.join(moved)}. Take that back first.")

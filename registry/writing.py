@@ -1,0 +1,77 @@
+"""Entries into rows, many at once: some statements for every 500 rows."""
+
+from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
+
+from django.db.models import Model
+
+from registry import snapshot
+from registry.models import Connection, Example, Op, OpAlias, PolicyRule
+
+BATCH = 500  # rows of a statement
+
+_POLICY_KINDS = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
+
+Row = TypeVar("Row", bound=Model)
+
+
+def save(model: type[Row], added: list[Row], changed: list[Row], fields: Collection[str]) -> None:
+    """Insert some rows, and write these fields and the baseline of others."""
+    model._default_manager.bulk_create(added, batch_size=BATCH)
+    # An upsert by id: several times as fast as bulk_update, whose statements have a CASE for each row and field.
+    model._default_manager.bulk_create(
+        changed,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=[*fields, "shipped", "updated_at"],
+    )
+
+
+def connections(names: Iterable[str]) -> dict[str, Connection]:
+    """Return connections by name; made where there are none."""
+    return {name: Connection.objects.get_or_create(name=name)[0] for name in sorted(set(names)) if name}
+
+
+def replace_children(pairs: list[tuple[Op, dict[str, Any]]]) -> list[str]:
+    """Write the policy, examples and aliases of saved ops anew where they are given, and return the aliases left out.
+
+    An alias that another op has is left to it.
+    """
+
+    def having(name: str) -> list[tuple[Op, Any]]:
+        return [(row, changes[name]) for row, changes in pairs if name in changes]
+
+    policies, examples, aliases = having("policy"), having("examples"), having("aliases")
+    _replace(
+        PolicyRule,
+        [row for row, _ in policies],
+        [
+            PolicyRule(op=row, kind=_POLICY_KINDS[key], text=text, position=position)
+            for row, policy in policies
+            for key, texts in policy.items()
+            for position, text in enumerate(texts)
+        ],
+    )
+    _replace(
+        Example,
+        [row for row, _ in examples],
+        [
+            Example(op=row, position=position, **example)
+            for row, said in examples
+            for position, example in enumerate(said)
+        ],
+    )
+    _replace(OpAlias, [row for row, _ in aliases], [])
+    taken = set(OpAlias.objects.values_list("name", flat=True)) if aliases else set()
+    wanted = [(row, name) for row, names in aliases for name in names]
+    OpAlias.objects.bulk_create(
+        [OpAlias(op=row, name=name) for row, name in wanted if name not in taken], batch_size=BATCH
+    )
+    return [name for _, name in wanted if name in taken]
+
+
+def _replace(model: type[Row], ops: list[Op], rows: list[Row]) -> None:
+    for start in range(0, len(ops), BATCH):
+        model._default_manager.filter(op__in=ops[start : start + BATCH]).delete()
+    model._default_manager.bulk_create(rows, batch_size=BATCH)

@@ -1,0 +1,14 @@
+"""Switches for tests."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from registry.models import Switch
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def switch(name: str, kind: str = Switch.Kind.GROUP, **fields: Any) -> Switch:
+    """Save a switch that is off, as another process would have done."""
+    said = {"reason": "Broken", "changed_by": "tests", "changed_at": AT, "is_off": True}
+    return Switch.objects.create(name=name, kind=kind, **said | fields)
