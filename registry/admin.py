@@ -6,11 +6,14 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.db.models import CharField, Exists, JSONField, OuterRef, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.html import format_html_join
 
 from core.forms import STRICT_JSON, StrictJSONField
 from registry import releases
+from registry.forms import AcceptForm
 from registry.models import (
     Activation,
     Connection,
@@ -42,9 +45,20 @@ class CopyAdmin(admin.ModelAdmin[Any]):
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
 
     @admin.action(description="Publish the whole draft", permissions=["publish"])
-    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        version = releases.draft_version()
+        form = AcceptForm(request.POST if "seen" in request.POST else None)
+        # What was accepted is what was shown: another admin may have edited the draft since.
+        is_accepted = form.is_valid() and request.POST["seen"] == version
+        reason = form.cleaned_data["reason"] if is_accepted else ""
         try:
-            release = releases.publish(note="Published in the admin", by=str(request.user), at=timezone.now())
+            release = releases.publish(
+                note="Published in the admin", by=str(request.user), at=timezone.now(), accepted=reason
+            )
+        except releases.NeedsReason as error:
+            page = {"title": "Publish with warnings?", "form": form, "warnings": error.warnings, "version": version}
+            page |= {"opts": self.opts, "selected": queryset[0]}
+            return TemplateResponse(request, "registry/accept.html", self.admin_site.each_context(request) | page)
         except releases.NotPublishable as error:
             for problem in error.problems[:10]:
                 self.message_user(request, str(problem), messages.ERROR)
@@ -52,6 +66,7 @@ class CopyAdmin(admin.ModelAdmin[Any]):
             self.message_user(request, "Nothing to publish: the draft is what is live.", messages.WARNING)
         else:
             self.message_user(request, f"Release {release} is live with {release.op_count} ops.")
+        return None
 
     def has_publish_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.add_release")
@@ -173,7 +188,10 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin):
     list_display = ["__str__", "live", "op_count", "created_at", "created_by"]
-    fields = readonly_fields = ("version", "live", "op_count", "created_at", "created_by")
+    fields = readonly_fields = (
+        *("version", "live", "op_count", "created_at", "created_by"),
+        *("accepted_because", "warnings"),
+    )
     search_fields = ["version", "created_by"]
     actions = ["make_live"]
 
@@ -184,6 +202,14 @@ class ReleaseAdmin(ReadOnlyAdmin):
     @admin.display(boolean=True)
     def live(self, release: Any) -> bool:
         return bool(release.live)
+
+    @admin.display(description="Accepted warnings")
+    def warnings(self, release: Release) -> str:
+        said = (
+            (warning["op"], warning["field"], warning["message"], warning["fix"])
+            for warning in release.accepted_warnings
+        )
+        return format_html_join("", "<div>{}, {}: {} {}</div>", said)
 
     @admin.action(description="Make the selected release live", permissions=["publish"])
     def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:

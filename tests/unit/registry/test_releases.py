@@ -140,7 +140,7 @@ def test_tokens_are_counted_over_what_is_served() -> None:
 )
 @pytest.mark.django_db
 def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
-    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "maximum": 1e20}))
+    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20}))
 
     release = publish()
 
