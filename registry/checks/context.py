@@ -53,6 +53,10 @@ class Context:
             if (path := self.names.get(name)) is not None:
                 yield self.ops[path]
 
+    def beside(self, path: str) -> list[str]:
+        """Return the paths of the ops in the group that a path lies in, whether or not it is there itself."""
+        return [each for each in self.ops if parent_of(each) == parent_of(path)]
+
     @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(self.names).union(*map(places.argument_names, self.ops.values()))

@@ -39,12 +39,17 @@ _NUMBERS = _set("integer number")
 _UNITS = _set(
     """
     ms millis millisecond milliseconds second seconds sec secs minute minutes mins hour hours hrs day days week weeks
-    month months quarter quarters year years yrs bytes kb mb gb tb kib mib px pixel pixels pt dpi percent percentage
-    pct bps bp cents usd eur gbp jpy currency fraction ratio km kms mile miles meter meters metre metres cm mm inch
-    inches ft feet kg kgs gram grams lb lbs oz pounds liters litres celsius fahrenheit kelvin degree degrees radians hz
-    khz mhz watts kw kwh volts amps tokens char chars character characters words lines rows items results records
-    pages entries steps times points stars nights guests people adults children persons cores mph kmh calories epoch
-    unix timestamp level levels
+    month months quarter quarters year years yrs epoch unix timestamp
+    bytes kb mb gb tb kib mib px pixel pixels pt dpi tokens char chars character characters words lines
+    percent percentage pct bps bp fraction ratio factor multiplier ppm points level levels stars degree degrees radians
+    cents dollar dollars usd eur euros gbp jpy rupees currency
+    nm mm cm km kms mile miles meter meters metre metres inch inches ft feet yards nautical acres hectares
+    millimeter millimeters millimetre millimetres centimeter centimeters centimetre centimetres
+    kilometer kilometers kilometre kilometres
+    kg kgs kilogram kilograms gram grams milligrams lb lbs oz ounces pound pounds tons tonnes
+    ml milliliters liter liters litre litres gallons cups
+    celsius fahrenheit kelvin hz khz mhz watts kw kwh volts amps newton newtons pascals joules moles calories mph kmh
+    rows items results records pages entries steps times nights guests people adults children persons cores
     """
 )
 # What has no unit: numbers that count, number or name something.
@@ -52,27 +57,35 @@ _UNITLESS = _set(
     """
     id ids count counts limit offset page index idx number num no total quantity qty position order depth version
     port code zip phone lat latitude lng lon long longitude skip take top k n seed attempts retries revision x y z row
-    column line generation sequence serial
+    column line generation sequence serial age
     """
 )
 _COUNTS = _set("max min num number total top first last n")  # …of what is named in the plural after it: max_results
 _SAID = re.compile(
-    r"""(?xi)[%$€£¥°]|\d\s*(?:to|through|and|or|-|–|—|\.\.+)\s*-?\d|\b(?:between|number\sof|how\s(?:many|often)|count\sof
-      |id\sof|identifier|ids?|zero-based|0-based|1-based|at\smost|at\sleast|up\sto|(?:max|min)imum\sof|scale|whole\snumber)\b"""
+    r"""(?xi)[%$€£¥°]
+      |\d\s*(?:to|through|and|or|-|–|—|\.\.+)\s*-?\d           # a range
+      |\b\d+\s?(?:->|=|:|means\b|is\b|\()                      # what single values mean
+      |\b(?:between|at\smost|at\sleast|up\sto|(?:max|min)imum\sof|scale)\b
+      |\b(?:number\sof|how\s(?:many|often)|count\sof|whole\snumber|(?<!a\s)(?<!an\s)(?<!the\s)number)\b
+      |\b(?:id\sof|ids?|identifier|(?:zero|0|1)-based)\b
+      |\(in\s|\bin\s(?:parts\b|\S+/\S|\w+\s\(|\w{1,3}(?:[/^]\S+)?\s*(?:[.,;)]|$))  # in g/mol, in decibels (dB), in N
+    """
 )
 _SCALES = _set("priority urgency severity importance")
 _DIRECTION = re.compile(
     r"""(?xi)\b(?:most|least|high\w*|low\w*|top|urgent|critical|severe|important|first|last|normal|minor)\b[^.;]{0,30}\d
       |\d[^.;]{0,30}\b(?:most|least|high\w*|low\w*|top|urgent|critical|severe|important|first|last|minor)\b
-      |\b(?:higher|lower|larger|smaller|bigger|greater)\b[^.;]{0,40}\b(?:more|less|most|least|first|urgent|important|severe)\b"""
+      |\b(?:higher|lower|larger|smaller|bigger|greater)\b[^.;]{0,40}
+        \b(?:more|less|most|least|first|urgent|important|severe)\b"""
 )
 _DAYS = _set("date birthday dob")
 _DATES = _set("datetime timestamp deadline")
 _MOMENTS = _set("at time since until")  # …where another word stands before it: starts_at, end_time
+_BOUNDED, _BOUNDS = _set("date time"), _set("min max from to start end begin after before")
 _WRITTEN = re.compile(
     r"""(?xi)\b(?:iso|ISO[ -]?8601|RFC[ -]?3339|YYYY|HH:mm|MM/DD|DD/MM|epoch|unix|any\sform|natural\slanguage
       |format(?:ted)?|date-times?)\b
-      |\d{4}-\d{2}|\d{1,2}:\d{2}|\b(?:such\sas|like|e\.g\.?|for\sexample)\s[^.]{0,20}(?:\d|tomorrow|today|now)"""
+      |\d{4}-\d{2}|\d{1,2}:\d{2}|\b(?:such\sas|like|e\.g\.?|for\sexample)[,:]?\s[^.]{0,20}(?:\d|tomorrow|today|now)"""
 )
 
 _OF_DATES = re.compile(r"(?i)\b(?:dates?|times?)\b")
@@ -141,7 +154,9 @@ def _moment(argument: Argument) -> str:
         return ""
     if name[-1] in _DAYS:
         return "date"
-    named = name[-1] in _DATES or (len(name) > 1 and (name[-1] in _MOMENTS or name[0] in ("date", "time")))
+    named = name[-1] in _DATES or (
+        len(name) > 1 and (name[-1] in _MOMENTS or (name[0] in _BOUNDED and name[-1] in _BOUNDS))
+    )
     return "date-time" if named else ""
 
 

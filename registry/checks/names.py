@@ -37,35 +37,32 @@ _ALMOST = 0.9  # so alike is task_ids to task_id, and started_at to start_at is 
 
 
 def check(reading: Reading, context: Context) -> Iterator[Finding]:
-    """Yield a finding for each name in the copy of an op that leads nowhere."""
-    own = argument_names(reading.entry)
-    known = own | _values(reading)
+    """Yield a finding for each name in the copy of an op that leads nowhere, once a text."""
+    known = argument_names(reading.entry) | _values(reading)
     for field, text in reading.prose:
-        if "_" in text or "." in text:
-            found = [
-                finding
-                for sentence in _SENTENCE.split(text)
-                for finding in (
-                    *_arguments(reading.op, field, sentence, own, known, context),
-                    *_ops(reading.op, field, sentence, context),
-                )
-            ]
-            yield from {finding.message: finding for finding in reversed(found)}.values()
+        found: dict[str, Finding] = {}
+        for sentence in _SENTENCE.split(text) if "_" in text or "." in text else ():
+            words = {match["name"] for match in _WORD.finditer(sentence)} - known
+            for finding in (
+                *(_arguments(reading, field, sentence, words, context) if words else ()),
+                *_ops(reading.op, field, sentence, context),
+            ):
+                found.setdefault(finding.message, finding)
+        yield from found.values()
 
 
-def _arguments(
-    op: str, field: str, sentence: str, own: frozenset[str], known: frozenset[str], context: Context
-) -> Iterator[Finding]:
-    words = {found["name"] for found in _WORD.finditer(sentence)} - known
-    if not words:
-        return
-    elsewhere = frozenset[str]().union(*(argument_names(named) for named in context.named_in(_PATH.findall(sentence))))
-    sent = {found[found.lastgroup or 0] for found in _SENT.finditer(sentence)}
+def _arguments(reading: Reading, field: str, sentence: str, words: set[str], context: Context) -> Iterator[Finding]:
+    """Yield what is wrong with words that are no argument of this op."""
+    others = context.named_in(_PATH.findall(sentence))
+    elsewhere = frozenset[str]().union(*map(argument_names, others))
+    sent = {match[match.lastgroup or 0] for match in _SENT.finditer(sentence)}
+    own = [argument.name for argument in reading.arguments]
     for word in sorted(words - elsewhere):
         close = nearest.close(word, own, limit=1, cutoff=0.6 if word in sent else _ALMOST)
         if word in sent or (close and not context.is_known(word)):
             mended = re.sub(rf"(?<!\w){word}(?!\w)", close[0], sentence).strip() if close else ""
-            yield ARGUMENT.found(op, field, f"{op} has no argument {word}.", f"Write: {mended}" if mended else "")
+            message = f"{reading.op} has no argument {word}."
+            yield ARGUMENT.found(reading.op, field, message, f"Write: {mended}" if mended else "")
 
 
 def _ops(op: str, field: str, sentence: str, context: Context) -> Iterator[Finding]:
@@ -74,7 +71,7 @@ def _ops(op: str, field: str, sentence: str, context: Context) -> Iterator[Findi
             continue
         named = next(context.named_in([path]), None)
         if named is None:
-            close = nearest.close(path, context.ops, limit=1)
+            close = nearest.close(path, context.beside(path), limit=1)
             yield OP.found(op, field, f"There is no op {path}.", f"Write {close[0]}." if close else "")
         elif named.get("status") == Op.Status.RETIRED:
             instead = named.get("successor", "")
@@ -85,7 +82,8 @@ def _values(reading: Reading) -> frozenset[str]:
     """Return the texts that a schema lists as values, under whatever name they are sent."""
     found: set[str] = set()
     for part, _ in reading.subschemas:
-        listed = [part.get("const"), part.get("default"), *(part.get("enum") or ())]
-        listed += part.get(schemas.VALUE_ALIASES) or ()
+        aliases = part.get(schemas.VALUE_ALIASES)
+        listed = [part.get("const"), part.get("default"), *part.get("enum", ())]
+        listed += aliases if isinstance(aliases, dict) else ()
         found |= {value for value in listed if isinstance(value, str)}
     return frozenset(found)

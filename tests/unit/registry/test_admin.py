@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from registry import releases
 from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
+from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -98,6 +99,62 @@ def test_publish_answers_in_a_sentence(admin_client: Client) -> None:
     assert first == [f"Release {live} is live with 1 ops."]
     assert second[-1] == "Nothing to publish: the draft is what is live."
     assert third[-1].startswith("onto.task.add, parameters_schema: The schema must be an object")
+
+
+UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number", "description": "<b>How much</b>"})
+
+
+def accept(client: Client, op: Op, seen: str | None = None, **said: str) -> HttpResponse:
+    data = {"action": "publish_draft", "_selected_action": [op.pk], "seen": seen or releases.draft_version(), **said}
+    return client.post(url(Op, "changelist"), data)
+
+
+def test_new_warnings_are_shown_before_anything_is_published(admin_client: Client) -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+
+    response, _ = act(admin_client, Op, "publish_draft", op)
+
+    page = response.content.decode()
+    assert releases.live() is None
+    assert "Publish with warnings?" in page
+    assert "1 new warning<" in page
+    assert "Nothing says in what amount counts" in page
+    assert "errorlist" not in page
+    assert f'name="seen" value="{releases.draft_version()}"' in page
+
+
+def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+
+    response = accept(admin_client, op, reviewed="on", reason="The upstream says no more.")
+
+    release = releases.live()
+    assert response.status_code == 302
+    assert release is not None
+    assert release.accepted_because == "The upstream says no more."
+    shown = admin_client.get(url(Release, "change", release.pk)).content.decode()
+    assert "The upstream says no more." in shown
+    assert "Nothing says in what amount counts" in shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"reason": "No tick"},
+        {"reviewed": "on"},
+        {"reviewed": "on", "reason": "  "},
+        {"reviewed": "on", "reason": "x" * 501},
+        {"reviewed": "on", "reason": "Another draft", "seen": "0" * 64},
+    ],
+)
+def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[str, str]) -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+
+    page = accept(admin_client, op, **said).content.decode()
+
+    assert releases.live() is None
+    assert "Nothing says in what amount counts" in page
+    assert f'name="seen" value="{releases.draft_version()}"' in page
 
 
 def test_an_older_release_is_made_live_again(admin_client: Client, published: Release) -> None:
