@@ -1,5 +1,6 @@
 """The draft and its releases in the Django admin."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -11,8 +12,10 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html_join
 
+from core import canonical
 from core.forms import STRICT_JSON, StrictJSONField
 from registry import releases
+from registry.checks import Finding
 from registry.forms import AcceptForm
 from registry.models import (
     Activation,
@@ -46,18 +49,12 @@ class CopyAdmin(admin.ModelAdmin[Any]):
 
     @admin.action(description="Publish the whole draft", permissions=["publish"])
     def publish_draft(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        version = releases.draft_version()
         form = AcceptForm(request.POST if "seen" in request.POST else None)
-        # What was accepted is what was shown: another admin may have edited the draft since.
-        is_accepted = form.is_valid() and request.POST["seen"] == version
-        reason = form.cleaned_data["reason"] if is_accepted else ""
         try:
-            release = releases.publish(
-                note="Published in the admin", by=str(request.user), at=timezone.now(), accepted=reason
-            )
+            release = _publish(form, by=str(request.user))
         except releases.NeedsReason as error:
-            page = {"title": "Publish with warnings?", "form": form, "warnings": error.warnings, "version": version}
-            page |= {"opts": self.opts, "selected": queryset[0]}
+            page = {"title": "Publish with warnings?", "form": form, "warnings": error.warnings, "opts": self.opts}
+            page |= {"seen": _shown(error.warnings)}
             return TemplateResponse(request, "registry/accept.html", self.admin_site.each_context(request) | page)
         except releases.NotPublishable as error:
             for problem in error.problems[:10]:
@@ -70,6 +67,25 @@ class CopyAdmin(admin.ModelAdmin[Any]):
 
     def has_publish_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.add_release")
+
+
+def _publish(form: AcceptForm, *, by: str) -> Release:
+    """Publish the draft, with the reason of a valid form for the warnings that it was shown with."""
+    publish = partial(releases.publish, note="Published in the admin", by=by, at=timezone.now())
+    try:
+        return publish()
+    except releases.NeedsReason as error:
+        if not form.is_valid():
+            raise
+        if form.cleaned_data["seen"] != _shown(error.warnings):
+            form.add_error(None, "The draft was edited meanwhile. Look at its warnings again.")
+            raise
+        return publish(accepted=form.cleaned_data["reason"])
+
+
+def _shown(warnings: list[Finding]) -> str:
+    """Return what tells one list of warnings from another."""
+    return canonical.digest([warning.as_dict() for warning in warnings])
 
 
 class RuleInline(admin.TabularInline[PolicyRule, Op]):

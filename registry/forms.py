@@ -6,6 +6,7 @@ from django import forms
 class AcceptForm(forms.Form):
     """Why a draft is published with warnings."""
 
+    seen = forms.CharField(widget=forms.HiddenInput)  # which warnings the page showed
     reviewed = forms.BooleanField(label="I have read these warnings.")
     reason = forms.CharField(
         label="Why they are right as they are",

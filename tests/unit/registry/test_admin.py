@@ -104,8 +104,10 @@ def test_publish_answers_in_a_sentence(admin_client: Client) -> None:
 UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number", "description": "<b>How much</b>"})
 
 
-def accept(client: Client, op: Op, seen: str | None = None, **said: str) -> HttpResponse:
-    data = {"action": "publish_draft", "_selected_action": [op.pk], "seen": seen or releases.draft_version(), **said}
+def accept(client: Client, op: Op, **said: str) -> HttpResponse:
+    """Ask for the page of warnings, then send it with what was said."""
+    page, _ = act(client, Op, "publish_draft", op)
+    data = {"action": "publish_draft", "_selected_action": "0", "seen": page.context["seen"], **said}
     return client.post(url(Op, "changelist"), data)
 
 
@@ -120,7 +122,7 @@ def test_new_warnings_are_shown_before_anything_is_published(admin_client: Clien
     assert "1 new warning<" in page
     assert "Nothing says in what amount counts" in page
     assert "errorlist" not in page
-    assert f'name="seen" value="{releases.draft_version()}"' in page
+    assert all(f'name="{name}"' in page for name in ("seen", "reviewed", "reason", "_selected_action"))
 
 
 def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) -> None:
@@ -138,23 +140,34 @@ def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) ->
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "error"),
     [
-        {"reason": "No tick"},
-        {"reviewed": "on"},
-        {"reviewed": "on", "reason": "  "},
-        {"reviewed": "on", "reason": "x" * 501},
-        {"reviewed": "on", "reason": "Another draft", "seen": "0" * 64},
+        ({"reason": "No tick"}, "This field is required."),
+        ({"reviewed": "on"}, "This field is required."),
+        ({"reviewed": "on", "reason": "  "}, "This field is required."),
+        ({"reviewed": "on", "reason": "x" * 501}, "at most 500 characters"),
+        ({"reviewed": "on", "reason": "Of another draft", "seen": "0" * 64}, "The draft was edited meanwhile."),
     ],
 )
-def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[str, str]) -> None:
-    op = make_op(parameters_schema=UNCLEAR)
+def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[str, str], error: str) -> None:
+    response = accept(admin_client, make_op(parameters_schema=UNCLEAR), **said)
 
-    page = accept(admin_client, op, **said).content.decode()
-
+    page = response.content.decode()
     assert releases.live() is None
+    assert error in page
     assert "Nothing says in what amount counts" in page
-    assert f'name="seen" value="{releases.draft_version()}"' in page
+    assert f'name="seen" value="{response.context["seen"]}"' in page
+
+
+def test_a_selection_that_is_no_row_asks_as_well(admin_client: Client) -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    data = {"action": "publish_draft", "_selected_action": ["<b>"]}
+    response = admin_client.post(url(Op, "changelist"), data)
+
+    assert response.status_code in (200, 302, 400)
+    assert releases.live() is None
+    assert "<b>" not in response.content.decode()
 
 
 def test_an_older_release_is_made_live_again(admin_client: Client, published: Release) -> None:
