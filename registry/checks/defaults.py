@@ -16,6 +16,8 @@ REFUSED = Rule(
 )
 RULES = (OUTSIDE_ENUM, REFUSED)
 
+MAX_SHOWN = 100  # characters of a default
+
 
 def check(reading: Reading) -> Iterator[Finding]:
     """Yield a finding for each default, at every level, that its schema refuses."""
@@ -28,15 +30,19 @@ def check(reading: Reading) -> Iterator[Finding]:
         if isinstance(allowed, list) and value not in allowed and not isinstance(value, list):
             yield _outside(op, field, argument.name, value, allowed)
         elif refusals := _refusals(argument.schema, value, root):
-            message = f"{signatures.literal(value)} is no {argument.name}: {refusals[0].removeprefix('/v: ')}"
+            message = f"{_shown(value)} is no {argument.name}: {refusals[0].removeprefix('/v: ')}"
             yield REFUSED.found(op, field, message)
 
 
 def _outside(op: str, field: str, name: str, value: Any, allowed: list[Any]) -> Finding:
     known = ", ".join(signatures.literal(each) for each in allowed[: signatures.MAX_ENUM_SHOWN])
-    message = f"{signatures.literal(value)} is none of the values of {name}: {known}."
+    message = f"{_shown(value)} is none of the values of {name}: {known}."
     close = nearest.close(str(value), map(str, allowed), limit=1)
     return OUTSIDE_ENUM.found(op, field, message, f"Write {close[0]}." if close else "")
+
+
+def _shown(value: Any) -> str:
+    return signatures.literal(value)[:MAX_SHOWN]
 
 
 def _refusals(schema: dict[str, Any], value: Any, root: dict[str, Any]) -> list[str]:

@@ -33,6 +33,7 @@ _SENT = re.compile(
 )
 _PATH = re.compile(r"(?<![\w./@:-])[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+(?![\w/@:(-])")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+DOUBTED = 20  # names of one text: each is compared with all arguments
 _ALMOST = 0.9  # so alike is task_ids to task_id, and started_at to start_at is not
 
 
@@ -57,7 +58,7 @@ def _arguments(reading: Reading, field: str, sentence: str, words: set[str], con
     elsewhere = frozenset[str]().union(*map(argument_names, others))
     sent = {match[match.lastgroup or 0] for match in _SENT.finditer(sentence)}
     own = [argument.name for argument in reading.arguments]
-    for word in sorted(words - elsewhere):
+    for word in sorted(words - elsewhere)[:DOUBTED]:
         close = nearest.close(word, own, limit=1, cutoff=0.6 if word in sent else _ALMOST)
         if word in sent or (close and not context.is_known(word)):
             mended = re.sub(rf"(?<!\w){word}(?!\w)", close[0], sentence).strip() if close else ""

@@ -21,16 +21,17 @@ INSTRUCTION = Rule(
 )
 RULES = (HIDDEN, INSTRUCTION)
 
+MENDED = 400  # characters of a text that is written out without them
+
 
 def hidden(name: str, value: Any) -> Iterator[Finding]:
     """Yield a finding for each string, at any depth of an entry, with characters that cannot be seen."""
     for field, text in places.strings(value) if _may_hide(value) else ():
         if letters := prose.hidden(text):
             listed = ", ".join(f"U+{ord(letter):04X}" for letter in letters[:5])
-            cleaned = "".join(letter for letter in text if letter not in letters)
-            yield HIDDEN.found(
-                name, field, f"It holds characters that cannot be seen: {listed}.", f"Write: {prose.shown(cleaned)}"
-            )
+            mended = "".join(letter for letter in text if letter not in letters) if len(text) <= MENDED else ""
+            message = f"It holds characters that cannot be seen: {listed}."
+            yield HIDDEN.found(name, field, message, f"Write: {mended}" if mended else "")
 
 
 def instructions(entry: dict[str, Any]) -> Iterator[Finding]:

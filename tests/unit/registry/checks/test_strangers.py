@@ -26,14 +26,15 @@ def test_characters_that_cannot_be_seen_are_found(fields: dict[str, Any], field:
 
     assert (found.field, found.rule) == (field, "hidden_characters")
     assert code in found.message
-    assert found.fix.startswith("Write: ")
-    assert "\\u" not in found.fix
+    assert found.fix.isprintable()
 
 
 def test_the_text_without_them_is_offered() -> None:
     (found,) = strangers.hidden("a.b", {"summary": "Send\u202e it"})
 
     assert found.fix == "Write: Send it"
+    (found,) = strangers.hidden("a.b", {"description": "Send\u202e it\n" * 100})
+    assert found.fix == "Delete them."
 
 
 @pytest.mark.parametrize("text", ["Größe", "获取天气", "نمی‌خواهم", "👩‍🚀 goes", "Tabs\tand\nlines", r"^\b\f\u0041$"])
