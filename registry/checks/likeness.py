@@ -7,12 +7,13 @@ that an inverted index of those few words finds it (prefix filtering).
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import islice
 from math import log
 
 from registry.search import words
 
 ALIKE = 0.88  # of the weight of all words of two summaries, what they share
-LOOKED_AT = 300  # summaries that one is compared with: a catalog of nothing but twins ends in time, too
+LOOKED_AT = 1_000  # summaries that one is compared with: a catalog of nothing but twins ends in time, too
 
 # Words that search does not look at, and that turn the meaning of a summary around.
 _TURNING = frozenset(("in", "out", "on", "off", "up", "down", "from", "to", "over", "again"))
@@ -42,8 +43,10 @@ class Index:
         said = words_of(summary)
         if not said:
             return []
-        near = dict.fromkeys(other for word in self._weightiest(said) for other in self._leading.get(word, ()))
-        likeness = {other: self._likeness(said, other) for other in list(near)[:LOOKED_AT]} | {said: 1.0}
+        led = dict.fromkeys(other for word in self._weightiest(said) for other in self._leading.get(word, ()))
+        least = self._least_shared(said)
+        near = (other for other in islice(led, LOOKED_AT) if len(said & other) >= least)
+        likeness = {other: self._likeness(said, other) for other in near} | {said: 1.0}
         ordered = sorted((other for other in likeness if likeness[other] >= ALIKE), key=lambda each: -likeness[each])
         return [other for each in ordered for other in self._paths.get(each, ()) if other != path]
 
@@ -57,6 +60,11 @@ class Index:
                 return ordered[:count]
             left -= self._weights.get(word, self._rarest)
         return ordered
+
+    def _least_shared(self, said: Words) -> int:
+        """Return how many words another one must share: fewer weigh too little, whichever they are."""
+        lightest = min(self._weights.get(word, self._rarest) for word in said)
+        return len(said) - int((1 - ALIKE) * self._weigh(said) / lightest)
 
     def _likeness(self, one: Words, other: Words) -> float:
         shared = self._weigh(one & other)
