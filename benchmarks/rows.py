@@ -33,7 +33,7 @@ def make_ops(number: int) -> None:
 
 def publish() -> str:
     """Publish the draft and return the release's version."""
-    return releases.publish(note="Benchmark", by=BY, at=timezone.now()).version
+    return releases.publish(note="Benchmark", by=BY, at=timezone.now(), accepted="Measured, never read").version
 
 
 def make_key() -> str:

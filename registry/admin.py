@@ -1,5 +1,6 @@
 """The draft and its releases in the Django admin."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -7,11 +8,16 @@ from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.db.models import CharField, Exists, JSONField, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.html import format_html_join
 
+from core import canonical
 from core.forms import STRICT_JSON, StrictJSONField
 from registry import export, releases, snapshot
 from registry.admin_switches import Switchable, SwitchAdmin
+from registry.checks import Finding
+from registry.forms import AcceptForm
 from registry.models import (
     Activation,
     Connection,
@@ -44,9 +50,14 @@ class CopyAdmin(admin.ModelAdmin[Any]):
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
 
     @admin.action(description="Publish the whole draft", permissions=["publish"])
-    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def publish_draft(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        form = AcceptForm(request.POST if "seen" in request.POST else None)
         try:
-            release = releases.publish(note="Published in the admin", by=str(request.user), at=timezone.now())
+            release = _publish(form, by=str(request.user))
+        except releases.NeedsReason as error:
+            page = {"title": "Publish with warnings?", "form": form, "warnings": error.warnings, "opts": self.opts}
+            page |= {"seen": _shown(error.warnings)}
+            return TemplateResponse(request, "registry/accept.html", self.admin_site.each_context(request) | page)
         except releases.NotPublishable as error:
             for problem in error.problems[:10]:
                 self.message_user(request, str(problem), messages.ERROR)
@@ -54,9 +65,29 @@ class CopyAdmin(admin.ModelAdmin[Any]):
             self.message_user(request, "Nothing to publish: the draft is what is live.", messages.WARNING)
         else:
             self.message_user(request, f"Release {release} is live with {release.op_count} ops.")
+        return None
 
     def has_publish_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.add_release")
+
+
+def _publish(form: AcceptForm, *, by: str) -> Release:
+    """Publish the draft, with the reason of a valid form for the warnings that it was shown with."""
+    publish = partial(releases.publish, note="Published in the admin", by=by, at=timezone.now())
+    try:
+        return publish()
+    except releases.NeedsReason as error:
+        if not form.is_valid():
+            raise
+        if form.cleaned_data["seen"] != _shown(error.warnings):
+            form.add_error(None, "The draft was edited meanwhile. Look at its warnings again.")
+            raise
+        return publish(accepted=form.cleaned_data["reason"])
+
+
+def _shown(warnings: list[Finding]) -> str:
+    """Return what tells one list of warnings from another."""
+    return canonical.digest([warning.as_dict() for warning in warnings])
 
 
 class RuleInline(admin.TabularInline[PolicyRule, Op]):
@@ -192,7 +223,10 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin):
     list_display = ["__str__", "live", "op_count", "created_at", "created_by"]
-    fields = readonly_fields = ("version", "live", "op_count", "created_at", "created_by")
+    fields = readonly_fields = (
+        *("version", "live", "op_count", "created_at", "created_by"),
+        *("accepted_because", "warnings"),
+    )
     search_fields = ["version", "created_by"]
     actions = ["make_live"]
 
@@ -203,6 +237,14 @@ class ReleaseAdmin(ReadOnlyAdmin):
     @admin.display(boolean=True)
     def live(self, release: Any) -> bool:
         return bool(release.live)
+
+    @admin.display(description="Accepted warnings")
+    def warnings(self, release: Release) -> str:
+        said = (
+            (warning["op"], warning["field"], warning["message"], warning["fix"])
+            for warning in release.accepted_warnings
+        )
+        return format_html_join("", "<div>{}, {}: {} {}</div>", said)
 
     @admin.action(description="Make the selected release live", permissions=["publish"])
     def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:

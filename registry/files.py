@@ -5,8 +5,10 @@ from typing import Any
 
 import yaml
 
-from registry import checks, schemas
-from registry.checks import Problem
+from registry import schemas
+from registry.checks import blocking
+from registry.checks.blocking import FILE_INVALID
+from registry.checks.finding import Finding
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
@@ -67,7 +69,7 @@ _SECTION: dict[str, Any] = {
 class BadCatalog(Exception):
     """The files would break serving; nothing was loaded. `problems` says where and what to do."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Finding]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems[:5]))
         self.problems = problems
 
@@ -80,21 +82,21 @@ def read(folder: Path, *, alone: bool = True) -> dict[str, Any]:
     groups: list[dict[str, Any]] = []
     ops: list[dict[str, Any]] = []
     sections: list[dict[str, Any]] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for path in sorted(folder.glob("*.yaml")):
         document = _document(path)
         for key, schema, found in (("groups", _GROUP, groups), ("ops", _OP, ops), ("sections", _SECTION, sections)):
             for index, entry in enumerate(document.get(key, [])):
                 name = _named(entry) or str(index)
                 wrong = schemas.instance_problems(schema, entry)
-                problems += [Problem(name, path.name, message) for message in wrong]
+                problems += [FILE_INVALID.found(name, path.name, message) for message in wrong]
                 found.append(entry)
     if problems:
         raise BadCatalog(problems)
     content = {"format": 1, "groups": groups, "ops": [_settled(op) for op in ops]}
     if sections:
         content["sections"] = [{"status": "active", **section} for section in sections]
-    if alone and (problems := checks.problems(content)):
+    if alone and (problems := blocking.problems(content)):
         raise BadCatalog(problems)
     return content
 
@@ -108,9 +110,10 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadCatalog([Problem(path.name, "YAML", " ".join(str(error).split()))]) from None
+        raise BadCatalog([FILE_INVALID.found(path.name, "YAML", " ".join(str(error).split()))]) from None
     if not isinstance(document, dict) or set(document) - {"groups", "ops", "sections"}:
-        raise BadCatalog([Problem(path.name, "YAML", "A file holds lists of groups, ops and sections, and no other.")])
+        message = "A file holds lists of groups, ops and sections, and no other."
+        raise BadCatalog([FILE_INVALID.found(path.name, "YAML", message)])
     return document
 
 

@@ -355,6 +355,16 @@ class Release(models.Model):
     content = models.TextField(editable=False, help_text="RFC 8785 JSON; its SHA-256 is the version.")
     tokens = models.JSONField(editable=False, help_text="o200k_base tokens of each op's help: {op: [short, full]}.")
     op_count = models.PositiveIntegerField(editable=False)
+    # Defaults in the database: what ran before these columns were there still inserts rows.
+    accepted_warnings = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="What the checks warned of that was not live before: [{op, field, rule, severity, message, fix}].",
+    )
+    accepted_because = models.CharField(
+        max_length=500, default="", db_default="", editable=False, help_text="Why they were accepted."
+    )
     created_at = models.DateTimeField(editable=False)
     created_by = models.CharField(max_length=150, editable=False)
     withdrawn_at = models.DateTimeField(null=True, editable=False)

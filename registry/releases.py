@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from core import canonical
-from registry import budget, catalogs, checks, help, history, snapshot
+from registry import catalogs, checks, history, sizes, snapshot
 from registry.changes import Action, Change, Kind
 from registry.models import Activation, Release
 
@@ -19,9 +19,17 @@ SHORTEST = 6  # characters that may stand for a version
 class NotPublishable(Exception):
     """The draft would break serving. `problems` says where and what to do."""
 
-    def __init__(self, problems: Sequence[checks.Problem]) -> None:
+    def __init__(self, problems: Sequence[checks.Finding]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems[:5]))
         self.problems = list(problems)
+
+
+class NeedsReason(Exception):
+    """The draft has warnings that the live release has not, and nobody said why. `warnings` has them all."""
+
+    def __init__(self, warnings: Sequence[checks.Finding]) -> None:
+        super().__init__("; ".join(str(warning) for warning in warnings[:5]))
+        self.warnings = list(warnings)
 
 
 class AlreadyLive(Exception):
@@ -51,36 +59,60 @@ def draft_version() -> str:
     return canonical.digest(snapshot.draft())
 
 
-def publish(*, note: str, by: str, at: datetime) -> Release:
+def publish(*, note: str, by: str, at: datetime, accepted: str = "") -> Release:
     """Freeze the draft and make it live. The same content gives the same release.
 
-    Raises NotPublishable where the draft would break serving, AlreadyLive where it is live already, Withdrawn where it
-    is what a withdrawn release was.
+    Raises what `freeze` raises, AlreadyLive where it is live already, Withdrawn where it is what a withdrawn release
+    was.
     """
-    release = freeze(by=by, at=at)
+    release = freeze(by=by, at=at, accepted=accepted)
     activate(version=release.version, note=note, by=by, at=at)
     return release
 
 
-def freeze(*, by: str, at: datetime) -> Release:
-    """Freeze the draft into an immutable release, without making it live. Raises NotPublishable."""
+def freeze(*, by: str, at: datetime, accepted: str = "") -> Release:
+    """Freeze the draft into an immutable release, without making it live.
+
+    `accepted` is the reason why warnings that the live release has not are taken; it is kept with them. A release that
+    is there already was accepted when it was made. Raises NotPublishable, and NeedsReason where there is none.
+    """
     content = snapshot.draft()
     if problems := checks.problems(content):
         raise NotPublishable(problems)
-    frozen = canonical.dumps(content).decode()
     version = canonical.digest(content)
+    if release := Release.objects.filter(version=version).first():
+        return release
+    frozen = canonical.dumps(content).decode()
+    # Counted over what will be served, whose keys have the order of the frozen text.
+    counts = sizes.token_counts(catalogs.build(version, json.loads(frozen)))
+    warnings = _new_warnings(content, counts)
+    if warnings and not accepted.strip():
+        raise NeedsReason(warnings)
     release, _ = Release.objects.get_or_create(
         version=version,
         defaults={
             "content": frozen,
-            # Counted over what will be served, whose keys have the order of the frozen text.
-            "tokens": token_counts(catalogs.build(version, json.loads(frozen))),
+            "tokens": counts,
             "op_count": len(content["ops"]),
+            "accepted_warnings": [warning.as_dict() for warning in warnings],
+            "accepted_because": accepted.strip() if warnings else "",
             "created_at": at,
             "created_by": by,
         },
     )
     return release
+
+
+def _new_warnings(content: dict[str, Any], counts: checks.Counts) -> list[checks.Finding]:
+    """Return the warnings of a snapshot that the content of the live release has not."""
+    imported = checks.imported()
+    found = checks.warnings(content, counts, imported=imported)
+    now = live() if found else None
+    if now is None:
+        return found
+    # What the live content says of the ops that warn now: the others cannot make anything known.
+    only = {warning.op for warning in found}
+    return checks.new(found, checks.warnings(json.loads(now.content), now.tokens, imported=imported, only=only))
 
 
 def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:
@@ -157,9 +189,9 @@ def content(release: Release) -> dict[str, Any]:
 
 
 def tokens_of(content: dict[str, Any]) -> dict[str, list[int]]:
-    """Return the tokens of a snapshot's help, as `token_counts` does; of what would break serving none."""
+    """Return the tokens of a snapshot's help, as `sizes.token_counts` does; of what would break serving none."""
     served = {**content, "ops": [op for op in content["ops"] if not checks.op_problems(op)]}
-    return token_counts(catalogs.build("", json.loads(canonical.dumps(served))))
+    return sizes.token_counts(catalogs.build("", json.loads(canonical.dumps(served))))
 
 
 def _locked(version: str) -> Release:
@@ -167,16 +199,3 @@ def _locked(version: str) -> Release:
     if release is None:
         raise UnknownRelease(f"No release has the version {version[:64]}.")
     return release
-
-
-def token_counts(catalog: catalogs.Catalog) -> dict[str, list[int]]:
-    """Return {op: [tokens of its short help, tokens of its full help]}, counted over the body as sent.
-
-    A retired op has no help.
-    """
-    active = [path for path, op in catalog.ops.items() if op.is_active]
-    return {path: [_count(catalog, path, form) for form in ("short", "full")] for path in active}
-
-
-def _count(catalog: catalogs.Catalog, path: str, form: Any) -> int:
-    return budget.size_of(help.answer(catalog, help.HelpQuery(path=path, format=form)).body)

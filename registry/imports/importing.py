@@ -102,7 +102,7 @@ def _entries(document: Document, group: str, draft: _Draft, done: Imported) -> l
         tool_name = _tool_name(function, path, group, draft)
         entry = entries.entry(function, readings[function.name], schemas[function.name], path=path, tool_name=tool_name)
         if problems := checks.op_problems(entry):
-            done.refusals.append(Refusal(function.name, " ".join(problem.message for problem in problems)))
+            done.refusals.append(Refusal(function.name, " ".join(problem.told for problem in problems)))
             continue
         found.append(entry)
         done.names[path] = function.name

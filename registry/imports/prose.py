@@ -79,12 +79,25 @@ def remarks(value: Any) -> list[str]:
     """Return what an admin should look at in all texts of a function, a sentence each. Nothing of it is changed."""
     said = list(_texts(value))
     found = []
-    odd = {letter for text in said if not text.isascii() or not text.isprintable() for letter in text} - _JOINERS
-    if any(unicodedata.category(letter) in _HIDDEN for letter in odd):
+    if any(map(hidden, said)):
         found.append("It holds control, direction or other characters that cannot be seen.")
-    if any(_COMMANDS.search(text[: MAX_DESCRIPTION * 2]) for text in said):
+    if any(map(instruction, said)):
         found.append("It reads like instructions to the model.")
     return found
+
+
+def hidden(text: str) -> list[str]:
+    """Return the control, direction and other characters of a text that cannot be seen, each once."""
+    if text.isascii() and text.isprintable():
+        return []
+    odd = dict.fromkeys(letter for letter in text if letter not in _JOINERS)
+    return [letter for letter in odd if unicodedata.category(letter) in _HIDDEN]
+
+
+def instruction(text: str) -> str:
+    """Return the words of a text that read like an instruction to the model; empty where none do."""
+    found = _COMMANDS.search(text[: MAX_DESCRIPTION * 2])
+    return found[0] if found else ""
 
 
 def shown(text: str) -> str:

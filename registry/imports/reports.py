@@ -3,7 +3,7 @@
 from statistics import quantiles
 
 from core import tokens
-from registry import budget, catalogs, help, releases
+from registry import budget, catalogs, help, sizes
 from registry.help import HelpQuery
 from registry.imports.documents import Document
 from registry.imports.importing import Imported
@@ -46,7 +46,7 @@ def _tokens(done: Imported, document: Document) -> str:
     catalog = catalogs.build("", done.content)
     group = min((each["path"] for each in done.content["groups"]), key=len)
     page = budget.size_of(help.answer(catalog, HelpQuery(path=group)).body)
-    counts = releases.token_counts(catalog).values()
+    counts = sizes.token_counts(catalog).values()
     short, full = ([count[form] for count in counts] for form in (0, 1))
     return (
         f"Tokens: {before:,} as a list, read with every request. Now {page:,} to browse {group}, and for one op "

@@ -200,7 +200,7 @@ def test_key_is_free_again_when_its_time_is_over(api: Api) -> None:
 def test_replay_does_not_need_the_op_to_be_live(api: Api) -> None:
     api.post("exec", CREATE | {"idempotency_key": KEY})
     Op.objects.filter(op="onto.task.create").update(status=Op.Status.RETIRED)
-    releases.publish(note="Retire", by="tests", at=timezone.now())
+    releases.publish(note="Retire", by="tests", at=timezone.now(), accepted="Texts name what is retired")
     follower.poll()
 
     assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True

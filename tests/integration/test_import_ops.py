@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core import follower, tokens
-from registry import budget, catalogs
+from registry import budget, catalogs, releases
 from registry.management.commands.import_ops import LEFT_OUT
 from registry.models import Group, Op
 from tests.conftest import Api
@@ -66,6 +66,17 @@ def test_a_model_walks_from_the_root_to_an_imported_op(api: Api, importing: Call
     }
     assert api.help("weather.forecast.get", arg="city")["arg"]["description"] == CITY["description"]
     assert api.help("weather.alert.send")["summary"] == "Send an alert to everyone in a city"
+
+
+def test_an_import_is_published_with_its_warnings_and_its_note_is_the_reason(
+    db: None, importing: Callable[..., str]
+) -> None:
+    importing([tool("wait", "Wait.", properties={"delay": {"type": "number"}})], publish=True)
+
+    release = releases.live()
+    assert release is not None
+    assert release.accepted_because == "Import of weather.json into weather"
+    assert [warning["rule"] for warning in release.accepted_warnings] == ["number_without_unit"]
 
 
 def test_an_imported_op_is_found_by_its_upstreams_name_and_by_words(api: Api, importing: Callable[..., str]) -> None:

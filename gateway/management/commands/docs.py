@@ -11,6 +11,7 @@ from django.db import models
 from analytics.models import OperationEvent
 from gateway import context_cost, errors
 from registry import loader
+from registry.checks import reference
 from workspace import diagrams
 
 MADE = "<!-- Made by manage.py docs from {source}. -->"
@@ -47,6 +48,7 @@ def _pages(root: Path) -> dict[Path, str]:
         ),
         root / "docs/reference/errors.md": _errors(root),
         root / "docs/reference/events.md": _events(),
+        root / "docs/reference/checks.md": reference.page(MADE.format(source="registry/checks/")),
     }
 
 

@@ -118,7 +118,9 @@ class Command(BaseCommand):
 
     def _publish(self, options: dict[str, Any]) -> None:
         try:
-            release = releases.publish(note=options["note"], by=options["by"], at=timezone.now())
+            release = releases.publish(
+                note=options["note"], by=options["by"], at=timezone.now(), accepted=options["note"]
+            )
         except releases.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft is what is live.")
         except releases.NotPublishable as error:

@@ -36,7 +36,8 @@ class Command(BaseCommand):
             self.stdout.write("Not published: the draft holds edits that nobody published yet. Review them first.")
             return
         try:
-            release = releases.publish(note="Shipped catalog", by="load_catalog", at=timezone.now())
+            note = "Shipped catalog"
+            release = releases.publish(note=note, by="load_catalog", at=timezone.now(), accepted=note)
         except releases.AlreadyLive:
             self.stdout.write("The live release is up to date.")
         except releases.NotPublishable as error:

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from registry import releases
 from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
+from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -100,6 +101,75 @@ def test_publish_answers_in_a_sentence(admin_client: Client) -> None:
     assert first == [f"Release {live} is live with 1 ops."]
     assert second[-1] == "Nothing to publish: the draft is what is live."
     assert third[-1].startswith("onto.task.add, parameters_schema: The schema must be an object")
+
+
+UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number", "description": "<b>How much</b>"})
+
+
+def accept(client: Client, op: Op, **said: str) -> HttpResponse:
+    """Ask for the page of warnings, then send it with what was said."""
+    page, _ = act(client, Op, "publish_draft", op)
+    data = {"action": "publish_draft", "_selected_action": "0", "seen": page.context["seen"], **said}
+    return client.post(url(Op, "changelist"), data)
+
+
+def test_new_warnings_are_shown_before_anything_is_published(admin_client: Client) -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+
+    response, _ = act(admin_client, Op, "publish_draft", op)
+
+    page = response.content.decode()
+    assert releases.live() is None
+    assert "Publish with warnings?" in page
+    assert "1 new warning<" in page
+    assert "Nothing says in what amount counts" in page
+    assert "errorlist" not in page
+    assert all(f'name="{name}"' in page for name in ("seen", "reviewed", "reason", "_selected_action"))
+
+
+def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+
+    response = accept(admin_client, op, reviewed="on", reason="The upstream says no more.")
+
+    release = releases.live()
+    assert response.status_code == 302
+    assert release is not None
+    assert release.accepted_because == "The upstream says no more."
+    shown = admin_client.get(url(Release, "change", release.pk)).content.decode()
+    assert "The upstream says no more." in shown
+    assert "Nothing says in what amount counts" in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ({"reason": "No tick"}, "This field is required."),
+        ({"reviewed": "on"}, "This field is required."),
+        ({"reviewed": "on", "reason": "  "}, "This field is required."),
+        ({"reviewed": "on", "reason": "x" * 501}, "at most 500 characters"),
+        ({"reviewed": "on", "reason": "Of another draft", "seen": "0" * 64}, "The draft was edited meanwhile."),
+    ],
+)
+def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[str, str], error: str) -> None:
+    response = accept(admin_client, make_op(parameters_schema=UNCLEAR), **said)
+
+    page = response.content.decode()
+    assert releases.live() is None
+    assert error in page
+    assert "Nothing says in what amount counts" in page
+    assert f'name="seen" value="{response.context["seen"]}"' in page
+
+
+def test_a_selection_that_is_no_row_asks_as_well(admin_client: Client) -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    data = {"action": "publish_draft", "_selected_action": ["<b>"]}
+    response = admin_client.post(url(Op, "changelist"), data)
+
+    assert response.status_code in (200, 302, 400)
+    assert releases.live() is None
+    assert "<b>" not in response.content.decode()
 
 
 def test_an_older_release_is_made_live_again(admin_client: Client, published: Release) -> None:

@@ -90,6 +90,97 @@ def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field:
     assert releases.live() == live
 
 
+UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number"})
+
+
+@pytest.mark.django_db
+def test_publish_refuses_new_warnings_without_a_reason() -> None:
+    make_op("onto.task.good")
+    live = publish()
+    make_op(parameters_schema=UNCLEAR)
+
+    for said in ("", "  "):
+        with pytest.raises(releases.NeedsReason, match="Nothing says in what amount counts") as refused:
+            releases.publish(note="Test", by="tests", at=AT, accepted=said)
+
+    assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
+    assert releases.live() == live
+    assert Release.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_release_keeps_what_was_accepted_and_why() -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    release = releases.publish(note="Test", by="tests", at=AT, accepted=" Says the upstream. ")
+
+    assert release.accepted_because == "Says the upstream."
+    assert [sorted(each) for each in release.accepted_warnings] == [
+        ["field", "fix", "message", "op", "rule", "severity"]
+    ]
+    assert release.accepted_warnings[0]["field"] == "parameters_schema/properties/amount/description"
+    assert "accepted" not in release.content
+
+
+@pytest.mark.django_db
+def test_a_warning_that_is_live_needs_no_reason_again() -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    releases.publish(note="Test", by="tests", at=AT, accepted="Known")
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+
+    release = publish()
+
+    assert (release.accepted_because, release.accepted_warnings) == ("", [])
+
+
+@pytest.mark.django_db
+def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    releases.publish(note="Test", by="tests", at=AT, accepted="Known")
+    more = UNCLEAR["properties"] | {"delay": {"type": "integer"}}
+    Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), **more))
+
+    with pytest.raises(releases.NeedsReason) as refused:
+        publish()
+
+    assert [found.message for found in refused.value.warnings] == ["Nothing says in what delay counts, or its range."]
+
+
+@pytest.mark.django_db
+def test_a_reason_without_a_warning_is_not_kept() -> None:
+    make_op()
+
+    release = releases.publish(note="Test", by="tests", at=AT, accepted="In case")
+
+    assert (release.accepted_because, release.accepted_warnings) == ("", [])
+
+
+@pytest.mark.django_db
+def test_what_was_accepted_once_can_be_published_again() -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    first = releases.publish(note="Test", by="tests", at=AT, accepted="Known")
+    Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), title={"type": "string"}))
+    publish()
+    Op.objects.filter(pk=op.pk).update(parameters_schema=UNCLEAR)
+
+    again = publish()
+
+    assert again == first
+    assert again.accepted_because == "Known"
+
+
+@pytest.mark.django_db
+def test_a_row_of_before_there_were_reasons_can_still_be_written() -> None:
+    fields = "version, content, tokens, op_count, created_at, created_by"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO registry_release ({fields}) VALUES (%s, %s, %s, %s, %s, %s)",  # noqa: S608
+            ["v" * 64, "{}", "{}", 0, AT, "old process"],
+        )
+
+    assert list(Release.objects.values_list("accepted_because", "accepted_warnings")) == [("", [])]
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("successor", ["", "onto.task.add"])
 def test_a_draft_with_a_retired_op_can_be_published(successor: str) -> None:
@@ -206,7 +297,7 @@ def test_tokens_are_counted_over_what_is_served() -> None:
 )
 @pytest.mark.django_db
 def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
-    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "maximum": 1e20}))
+    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20}))
 
     release = publish()
 

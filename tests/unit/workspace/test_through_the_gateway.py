@@ -4,7 +4,7 @@ from statistics import median
 
 import pytest
 
-from registry import catalogs, loader, releases
+from registry import catalogs, loader, sizes
 from tests.conftest import Api
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.kinds import KINDS, Kind
@@ -21,7 +21,7 @@ ORDERS_TOLD = {
 
 
 def test_help_stays_within_its_budget() -> None:
-    short, full = zip(*(releases.token_counts(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
+    short, full = zip(*(sizes.token_counts(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
 
     assert (median(short) <= 180, median(full) <= 450) == (True, True)
     # One call carries a whole project: its help names the fields of every kind of row.
@@ -30,7 +30,7 @@ def test_help_stays_within_its_budget() -> None:
     # Creates and updates name each field of a row; a model asks for their help once, and for that of lists often.
     *shorter, of_project = sorted(full)
     assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
-    reads = [releases.token_counts(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
+    reads = [sizes.token_counts(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
     assert max(full for _, full in reads) <= 510
 
 

@@ -27,7 +27,7 @@ def stored(path: str) -> dict[str, Any]:
 
 def publish() -> catalogs.Catalog:
     Group.objects.get_or_create(path="root", defaults={"summary": "All"})
-    release = releases.publish(note="Test", by="tests", at=timezone.now())
+    release = releases.publish(note="Test", by="tests", at=timezone.now(), accepted="Strangers' copy")
     return catalogs.get(release.version)
 
 

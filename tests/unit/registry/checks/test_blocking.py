@@ -10,7 +10,7 @@ from tests.unit.registry.entries import content, op, schema
 A = schema(("a",), a={"type": "integer"})
 
 GET = op("a.get", without_id="a.list", parameters_schema=schema(("a_id",), a_id={"type": "string"}))
-BOTH_READS = "Only a read has it, and only a read can stand in for one."
+BOTH_READS = "Only a read has it, and only a read can stand in for one. Name a read, or leave it empty."
 
 
 def said(snapshot: dict[str, Any]) -> list[str]:
@@ -69,38 +69,41 @@ def said(snapshot: dict[str, Any]) -> list[str]:
         (
             [GET | {"parameters_schema": A}, op("a.list")],
             None,
-            "a.get, without_id: It is for an op whose one required argument is an id.",
+            "a.get, without_id: It is for an op whose one required argument is an id. Leave it empty.",
         ),
         (
             [GET | {"parameters_schema": schema(("b_id", "c_id"), b_id={}, c_id={})}, op("a.list")],
             None,
-            "a.get, without_id: It is for an op whose one required argument is an id.",
+            "a.get, without_id: It is for an op whose one required argument is an id. Leave it empty.",
         ),
         # schemas and what is held against them
         (
             [op("a.b", parameters_schema=[])],
             None,
-            'a.b, parameters_schema: The schema must be an object with "type": "object", since args are an object.',
+            'a.b, parameters_schema: The schema must be an object with "type": "object", since args are an object. '
+            "Write a JSON Schema 2020-12 of an object.",
         ),
         (
             [op("a.b", parameters_schema=A, examples=[{"args": {"a": 1}}, {"args": {"a": "x"}}])],
             None,
-            'a.b, examples/1: /a: "x" is not of type "integer".',
+            'a.b, examples/1: /a: "x" is not of type "integer". Write args that the schema takes, or widen the schema.',
         ),
         (
             [op("a.b", parameters_schema=A, examples=[{"args": []}])],
             None,
-            'a.b, examples/0: /: [] is not of type "object".',
+            'a.b, examples/0: /: [] is not of type "object". Write args that the schema takes, or widen the schema.',
         ),
         (
             [op("a.b", parameters_schema=A, argument_aliases={"b": "c"})],
             None,
-            "a.b, argument_aliases: b must be no argument, and stand for one that is.",
+            "a.b, argument_aliases: b must be no argument, and stand for one that is. "
+            "Map a name that is no argument to one that is.",
         ),
         (
             [op("a.b", parameters_schema=A, argument_aliases={"a": "a"})],
             None,
-            "a.b, argument_aliases: a must be no argument, and stand for one that is.",
+            "a.b, argument_aliases: a must be no argument, and stand for one that is. "
+            "Map a name that is no argument to one that is.",
         ),
         (
             [op("a.b", parameters_schema=A, display_only=["a"])],
@@ -156,7 +159,7 @@ def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
         op("a.c", parameters_schema={"type": "object", "$id": "x"}),
     )
 
-    assert [(problem.path, problem.field) for problem in checks.problems(snapshot)] == [
+    assert [(problem.op, problem.field) for problem in checks.problems(snapshot)] == [
         ("a.b", "examples/0"),
         ("a.b", "display_only"),
         ("a.c", "parameters_schema"),

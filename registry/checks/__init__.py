@@ -1,0 +1,129 @@
+"""Checks of copy: what would break serving blocks a release, what a model may misread needs a reason.
+
+Every rule is declared in the module of its family, with its severity and what to do; RULES has them all.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from registry import catalogs, sizes, snapshot
+from registry.checks import (
+    accepted,
+    blocking,
+    budgets,
+    defaults,
+    meanings,
+    names,
+    policies,
+    providers,
+    strangers,
+    summaries,
+)
+from registry.checks.blocking import op_problems, problems
+from registry.checks.context import Context, imported
+from registry.checks.finding import Finding, Rule, Severity, new
+from registry.checks.places import Reading
+from registry.models import Op
+
+__all__ = [
+    "RULES",
+    "Context",
+    "Counts",
+    "Finding",
+    "Rule",
+    "Severity",
+    "check_content",
+    "check_draft",
+    "check_entry",
+    "imported",
+    "new",
+    "op_problems",
+    "problems",
+    "warnings",
+]
+
+FAMILIES = (blocking, defaults, names, meanings, summaries, policies, budgets, providers, strangers)
+RULES: dict[str, Rule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
+
+Counts = Mapping[str, Sequence[int]]
+
+
+def check_entry(entry: dict[str, Any], context: Context) -> list[Finding]:
+    """Return all findings of one op as it is typed, saved or not, beside all others: what blocks first.
+
+    `entry` has the form of registry.snapshot; the op that the context has under its path is not looked at. Where its
+    schema or its text cannot be read at all, that is all that is told.
+    """
+    path = entry["op"]
+    others = {name: owner for name, owner in context.names.items() if owner != path}
+    found = op_problems(entry)
+    unreadable = any(finding.rule in (blocking.SCHEMA_INVALID.name, blocking.UNSENDABLE.name) for finding in found)
+    found += blocking.name_problems(entry, names=others, groups=context.groups, paths=context.ops)
+    found += blocking.without_id_problems(entry, context.ops)
+    if unreadable:
+        return found
+    counts = {} if any(finding.blocks for finding in found) else sizes.of_entry(entry)
+    return found + list(_unaccepted(_warnings(entry, context, counts)))
+
+
+def check_draft() -> list[Finding]:
+    """Return all findings of the draft: what blocks, or, where nothing does, what warns."""
+    return check_content(snapshot.draft(), imported=imported())
+
+
+def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) -> list[Finding]:
+    """Return all findings of a snapshot: what blocks, or, where nothing does, what warns.
+
+    `imported` are the paths of ops that came from a list of functions.
+    """
+    if found := problems(content):
+        return found
+    return warnings(content, sizes.token_counts(catalogs.build("", content)), imported=imported)
+
+
+def warnings(
+    content: dict[str, Any], counts: Counts, *, imported: Collection[str] = (), only: Collection[str] | None = None
+) -> list[Finding]:
+    """Return what warns in a snapshot that nothing blocks, in the order of its ops; of the paths in `only` alone.
+
+    `counts` are the tokens of its help, as a release has them. What is accepted (see registry.checks.accepted) is not
+    told.
+    """
+    context = Context.of(content, imported=imported)
+    found: list[Finding] = []
+    for op in content["ops"]:
+        if only is None or op["op"] in only:
+            found += _warnings(op, context, counts)
+    for name, entry in _others(content):
+        if only is None or name in only:
+            found += strangers.hidden(name, entry)
+            found += summaries.too_long(name, entry["summary"]) if "summary" in entry else ()
+    return list(_unaccepted(found))
+
+
+def _warnings(entry: dict[str, Any], context: Context, counts: Counts) -> Iterator[Finding]:
+    if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
+        return  # no model reads it
+    reading = Reading(entry)
+    yield from strangers.hidden(reading.op, entry)
+    if reading.op in context.imported:
+        yield from strangers.instructions(entry)
+    yield from summaries.check(entry, context)
+    yield from names.check(reading, context)
+    yield from defaults.check(reading)
+    yield from meanings.check(reading)
+    yield from policies.check(entry)
+    yield from providers.check(reading)
+    if reading.op in counts:
+        yield from budgets.check(reading.op, counts[reading.op])
+
+
+def _others(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the entry of all that is no op: groups and prompt sections."""
+    yield from ((group["path"], group) for group in content["groups"])
+    for section in content.get("sections", []):
+        yield f"{section['prompt']}/{section['name']}", section
+
+
+def _unaccepted(found: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:
+    return (finding for finding in found if (finding.op, finding.rule) not in accepted.REASONS)

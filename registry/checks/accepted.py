@@ -1,0 +1,41 @@
+"""Warnings about what is shipped that are accepted, each with its reason: {(op, rule): reason}.
+
+They are held against the shipped catalog by a test: one that is needed no more has to go.
+"""
+
+_WHOLE_ROW = "Each field of the row is an argument; a model reads it once, before its first write of the kind."
+_WHOLE_PROJECT = "One call makes a whole project; its help names the fields of every kind of row."
+_FILTERED = "Each filter saves reading rows that are not wanted; short help, read far more often, is within its budget."
+_NEEDS_RULES = "Its rules keep a model from losing what it does not see: other rows, events, the order of a tree."
+
+REASONS: dict[tuple[str, str], str] = {
+    (op, rule): reason
+    for reason, rule, ops in (
+        (_WHOLE_PROJECT, "short_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),
+        (_WHOLE_PROJECT, "full_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),
+        (_WHOLE_ROW, "short_over_budget", ["onto.task.create"]),
+        (
+            _WHOLE_ROW,
+            "full_over_budget",
+            [
+                *(f"onto.{kind}.create" for kind in ("document", "goal", "milestone", "plan", "risk", "task")),
+                *(f"onto.{kind}.update" for kind in ("document", "goal", "plan", "project", "task")),
+                *("cal.event.create", "cal.event.update", "cal.project.set"),
+            ],
+        ),
+        (
+            _FILTERED,
+            "full_over_budget",
+            [
+                *("cal.event.list", "cal.slot.find", "onto.document.section.get", "onto.document.tree.get"),
+                *("onto.project.get", "onto.task.get", "onto.task.list", "util.web.visit"),
+            ],
+        ),
+        (
+            _NEEDS_RULES,
+            "full_over_budget",
+            ["cal.task.schedule", "onto.document.tree.move", "onto.edge.link", "onto.task.docs.create_or_attach"],
+        ),
+    )
+    for op in ops
+}

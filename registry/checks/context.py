@@ -1,0 +1,67 @@
+"""What an op is checked against: all others, prepared once."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from registry import snapshot
+from registry.checks import blocking, likeness, places
+from registry.models import ROOT, Op, parent_of
+
+
+@dataclass(frozen=True)
+class Context:
+    """A snapshot as the checks of one op need it. Immutable: make another one when the draft has changed."""
+
+    ops: dict[str, dict[str, Any]]
+    groups: frozenset[str]
+    names: dict[str, str]  # every path, tool name and alias -> path
+    imported: frozenset[str] = frozenset()  # paths of ops whose texts strangers wrote
+
+    @classmethod
+    def of(cls, content: dict[str, Any], *, imported: Collection[str] = ()) -> "Context":
+        """Prepare a snapshot; `imported` are the paths of ops that came from a list of functions."""
+        ops = {op["op"]: op for op in content["ops"]}
+        groups = frozenset([ROOT, *(group["path"] for group in content["groups"])])
+        names = {name: path for path, op in ops.items() for name in blocking.names_of(op)}
+        return cls(ops, groups, names, frozenset(imported))
+
+    @classmethod
+    def of_draft(cls) -> "Context":
+        """Prepare the draft as it stands."""
+        return cls.of(snapshot.draft(), imported=imported())
+
+    @cached_property
+    def tops(self) -> frozenset[str]:
+        """The first segments of all paths: onto, util, cal."""
+        return frozenset(path.partition(".")[0] for path in self.groups if parent_of(path) == ROOT)
+
+    @cached_property
+    def summaries(self) -> likeness.Index:
+        """The summaries of all ops that are listed."""
+        active = (op for op in self.ops.values() if op.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE)
+        return likeness.Index({op["op"]: op["summary"] for op in active})
+
+    def is_known(self, word: str) -> bool:
+        """Whether a word is an argument or a name of any op: then it may be meant where it is no argument here."""
+        return word in self._words
+
+    def named_in(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the entries of the ops that these names name."""
+        for name in names:
+            if (path := self.names.get(name)) is not None:
+                yield self.ops[path]
+
+    def beside(self, path: str) -> list[str]:
+        """Return the paths of the ops in the group that a path lies in, whether or not it is there itself."""
+        return [each for each in self.ops if parent_of(each) == parent_of(path)]
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(self.names).union(*map(places.argument_names, self.ops.values()))
+
+
+def imported() -> frozenset[str]:
+    """Return the paths of the draft's ops that came from a list of functions."""
+    return frozenset(Op.objects.exclude(source="").values_list("op", flat=True))

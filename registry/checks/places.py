@@ -1,0 +1,147 @@
+"""Where an entry says something: the texts that a model reads, and the arguments at every level of a schema."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from registry import keywords
+from registry.checks.finding import pointer
+
+SCHEMA = "parameters_schema"
+MAX_FORMS = 50  # of one argument that are looked at: references may lead back
+
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument, or a member of one: its name, its schema and the path to it through the entry."""
+
+    name: str
+    schema: dict[str, Any]
+    field: str
+
+    @property
+    def description(self) -> str:
+        """What the model reads of it, on one line."""
+        said = self.schema.get("description", "")
+        return " ".join(said.split()) if isinstance(said, str) else ""
+
+    def forms(self, root: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the schemas of its value and, of a list, of those in it: alternatives apart, references followed."""
+        found: list[dict[str, Any]] = []
+        left: list[Any] = [self.schema]
+        while left and len(found) < MAX_FORMS:
+            schema = keywords.resolved(root, left.pop())
+            found.append(schema)
+            left += [schema["items"]] if isinstance(schema.get("items"), dict) else []
+            for keyword in ("anyOf", "oneOf", "allOf"):
+                left += schema[keyword] if isinstance(schema.get(keyword), list) else []
+        return found
+
+    def types(self, root: dict[str, Any]) -> set[str]:
+        """Return the types that its values may have, those of a list's items among them."""
+        said = [form.get("type", []) for form in self.forms(root)]
+        return {kind for each in said for kind in ([each] if isinstance(each, str) else each)}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An op as its checks read it: its entry, whose schema has no problems, and what lies in it, found once."""
+
+    entry: dict[str, Any]
+
+    @property
+    def op(self) -> str:
+        """Its path."""
+        return str(self.entry["op"])
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its argument schema."""
+        found: dict[str, Any] = self.entry[SCHEMA]
+        return found
+
+    @cached_property
+    def subschemas(self) -> list[tuple[dict[str, Any], str]]:
+        """Each subschema and the path to it, the schema itself first."""
+        return list(subschemas(self.schema))
+
+    @cached_property
+    def arguments(self) -> list[Argument]:
+        """Every argument, at every level, in the order in which they stand."""
+        return list(_arguments(self.subschemas))
+
+    @cached_property
+    def prose(self) -> list[tuple[str, str]]:
+        """(field, text) of everything in words that a model reads of the op, the schema's descriptions last."""
+        return list(_prose(self.entry, self.subschemas))
+
+
+def argument_names(entry: dict[str, Any]) -> frozenset[str]:
+    """Return every name that a call of an op may send, at any level, aliases and display-only names included."""
+    aliases = (part for alias in entry.get("argument_aliases", {}) for part in alias.split("."))
+    named = (argument.name for argument in _arguments(subschemas(entry[SCHEMA])))
+    return frozenset([*named, *aliases, *entry.get("display_only", [])])
+
+
+def _arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Argument]:
+    for part, path in parts:
+        named = part.get("properties", {})
+        for name, member in named.items() if isinstance(named, dict) else ():
+            yield Argument(name, member if isinstance(member, dict) else {}, f"{path}/{pointer('properties', name)}")
+
+
+def subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each subschema and the path to it, the schema itself first. For schemas without problems: they end."""
+    yield schema, path
+    for keyword in schema:
+        below: list[tuple[str, Any]] = []
+        if keyword in _NAMED and isinstance(schema[keyword], dict):
+            below = [(pointer(keyword, name), part) for name, part in schema[keyword].items()]
+        elif keyword in _LISTED and isinstance(schema[keyword], list):
+            below = [(pointer(keyword, index), part) for index, part in enumerate(schema[keyword])]
+        elif keyword in _SINGLE:
+            below = [(keyword, schema[keyword])]
+        for step, part in below:
+            if isinstance(part, dict):
+                yield from subschemas(part, f"{path}/{step}")
+
+
+def _prose(entry: dict[str, Any], parts: list[tuple[dict[str, Any], str]]) -> Iterator[tuple[str, str]]:
+    for field in ("summary", "description", "notes"):
+        if text := entry.get(field):
+            yield field, text
+    yield from rules(entry)
+    for index, example in enumerate(entry.get("examples", [])):
+        for name in ("title", "note"):
+            if text := example.get(name):
+                yield pointer("examples", index, name), text
+    for part, path in parts:
+        if isinstance(text := part.get("description"), str):
+            yield f"{path}/description", text
+
+
+def rules(entry: dict[str, Any], *kinds: str) -> Iterator[tuple[str, str]]:
+    """Yield (field, text) of each rule of an op's policy, of these kinds or of all."""
+    for kind, texts in entry.get("policy", {}).items():
+        if not kinds or kind in kinds:
+            yield from ((pointer("policy", kind, index), text) for index, text in enumerate(texts))
+
+
+def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (path, text) of every string within a JSON value; that of a name is where its member stands."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from strings(item, f"{path}/{index}" if path else str(index))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            step = pointer(name)
+            below = f"{path}/{step}" if path else step
+            yield below, name
+            yield from strings(item, below)

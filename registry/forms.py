@@ -1,0 +1,16 @@
+"""Forms of the admin's own pages."""
+
+from django import forms
+
+
+class AcceptForm(forms.Form):
+    """Why a draft is published with warnings."""
+
+    seen = forms.CharField(widget=forms.HiddenInput)  # which warnings the page showed
+    reviewed = forms.BooleanField(label="I have read these warnings.")
+    reason = forms.CharField(
+        label="Why they are right as they are",
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),
+        help_text="Kept with the release, for whoever asks later.",
+    )

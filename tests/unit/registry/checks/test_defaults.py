@@ -1,0 +1,64 @@
+"""Defaults that no call with them would survive."""
+
+from typing import Any
+
+import pytest
+
+from registry.checks import defaults
+from tests.unit.registry.checks.readings import arguments
+
+STATE = {"type": "string", "enum": ["todo", "done"]}
+
+
+@pytest.mark.parametrize(
+    ("argument", "rule", "message", "fix"),
+    [
+        (
+            STATE | {"default": "Todo"},
+            "default_outside_enum",
+            "Todo is none of the values of a: todo, done.",
+            "Write todo.",
+        ),
+        (
+            {"type": "string", "enum": ["x"], "default": "far off"},
+            "default_outside_enum",
+            "far off is none of the values of a: x.",
+            "Take one of the values, or add it.",
+        ),
+        (
+            {"type": "array", "items": STATE, "default": ["gone"]},
+            "default_refused",
+            '[\'gone\'] is no a: /v/0: "gone" is not one of "todo" or "done".',
+            "Take a default that the schema allows.",
+        ),
+        (
+            {"type": "integer", "maximum": 5, "default": 9},
+            "default_refused",
+            "9 is no a: 9 is greater than the maximum of 5.",
+            "Take a default that the schema allows.",
+        ),
+    ],
+)
+def test_a_default_that_its_schema_refuses_is_found(argument: Any, rule: str, message: str, fix: str) -> None:
+    (found,) = defaults.check(arguments(a=argument))
+
+    assert (found.rule, found.message, found.fix) == (rule, message, fix)
+    assert found.field == "parameters_schema/properties/a/default"
+
+
+def test_a_default_is_found_at_every_level_and_through_references() -> None:
+    inner = {"type": "object", "properties": {"s~/t": {"$ref": "#/$defs/state", "default": "gone"}}}
+    op = arguments(a={"type": "array", "items": inner})
+    op.schema["$defs"] = {"state": STATE}
+
+    (found,) = defaults.check(op)
+
+    assert found.field == "parameters_schema/properties/a/items/properties/s~0~1t/default"
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [STATE | {"default": "done"}, STATE, {"default": None}, {"type": "array", "items": STATE, "default": ["todo"]}],
+)
+def test_a_default_that_fits_is_not(argument: Any) -> None:
+    assert list(defaults.check(arguments(a=argument))) == []

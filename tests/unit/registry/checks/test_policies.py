@@ -1,0 +1,34 @@
+"""Rules that forbid what others ask for."""
+
+import pytest
+
+from registry.checks import policies
+from tests.unit.registry.entries import op
+
+
+@pytest.mark.parametrize(
+    ("do", "dont", "contradict"),
+    [
+        ("Send due_at with every update.", "Never send due_at.", True),
+        ("Ask the user when several fit.", "Never ask the user.", True),
+        ("Always read the task first.", "Do not read the task first.", True),
+        ("Search tasks before creating one", "Don't search tasks before creating ones.", True),
+        ("Delete duplicates.", "Avoid delete duplicates", True),
+        # one of the two says when it holds
+        ("Send only fields that change.", "Never send fields that do not change.", False),
+        ("Send dates with an offset.", "Never send dates without an offset.", False),
+        ("Delete the event to cancel it.", "Never delete the event to move it.", False),
+        ("Ask the user.", "Never ask the user more than once.", False),
+        # other objects, other verbs, no object
+        ("Read the task before replacing it.", "Never read urgency out of the order of rows.", False),
+        ("Find the id with search.", "Never guess the id; find it with search.", False),
+        ("Search.", "Never search.", False),
+        ("", "Never.", False),
+    ],
+)
+def test_do_and_dont_contradict_where_both_mean_one_act(do: str, dont: str, contradict: bool) -> None:
+    found = list(policies.check(op("a.b", policy={"do": ["Be kind.", do], "dont": [dont], "edge_cases": [dont]})))
+
+    assert [(finding.field, "policy/do/1" in finding.message) for finding in found] == [
+        ("policy/dont/0", True)
+    ] * contradict

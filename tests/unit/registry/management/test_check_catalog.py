@@ -1,0 +1,65 @@
+"""The draft checked from a terminal, or by a program."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from registry.models import Op
+from tests.unit.registry.entries import schema
+from tests.unit.registry.rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number"})
+
+
+def test_it_tells_what_warns_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    call_command("check_catalog")
+
+    assert capsys.readouterr().out.splitlines() == [
+        "warns number_without_unit: onto.task.add, parameters_schema/properties/amount/description: Nothing says in "
+        "what amount counts, or its range. Say the unit or the range in the description, or give it a minimum and a "
+        "maximum.",
+        "0 block, 1 warn.",
+    ]
+
+
+def test_it_fails_where_something_blocks(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op(parameters_schema=schema(name={"type": "string"}))
+
+    with pytest.raises(CommandError) as failed:
+        call_command("check_catalog")
+
+    assert failed.value.returncode == 1
+    assert "blocks example_invalid: onto.task.add, examples/0: " in capsys.readouterr().out
+
+
+def test_it_checks_one_op_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op()
+    make_op("onto.task.unclear", parameters_schema=UNCLEAR)
+
+    call_command("check_catalog", op="onto.task.add")
+    assert capsys.readouterr().out == "0 block, 0 warn.\n"
+
+    call_command("check_catalog", op="onto.task.unclear", json=True)
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["op"], found["rule"], found["severity"]) == ("onto.task.unclear", "number_without_unit", "warns")
+
+
+def test_an_op_that_is_not_there_is_another_failure() -> None:
+    with pytest.raises(CommandError, match=r"There is no op a\.b") as failed:
+        call_command("check_catalog", op="a.b")
+
+    assert failed.value.returncode == 2
+
+
+def test_what_strangers_wrote_cannot_move_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op(summary="Send\u202e it")
+    Op.objects.update(source="crm")
+
+    call_command("check_catalog")
+
+    assert "\u202e" not in capsys.readouterr().out
