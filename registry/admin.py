@@ -10,7 +10,7 @@ from django.db.models import CharField, Exists, JSONField, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 
 from core import canonical
 from core.forms import STRICT_JSON, StrictJSONField
@@ -31,6 +31,7 @@ from registry.models import (
     Switch,
 )
 
+LISTED = 200  # warnings on a page: an import of thousands of functions has as many
 LINE = AdminTextInputWidget(attrs={"class": "vLargeTextField"})  # a sentence should be seen whole while it is edited
 
 
@@ -55,8 +56,8 @@ class CopyAdmin(admin.ModelAdmin[Any]):
         try:
             release = _publish(form, by=str(request.user))
         except releases.NeedsReason as error:
-            page = {"title": "Publish with warnings?", "form": form, "warnings": error.warnings, "opts": self.opts}
-            page |= {"seen": _shown(error.warnings)}
+            page = {"title": "Publish with warnings?", "form": form, "opts": self.opts}
+            page |= {"warnings": error.warnings[:LISTED], "count": len(error.warnings), "seen": _shown(error.warnings)}
             return TemplateResponse(request, "registry/accept.html", self.admin_site.each_context(request) | page)
         except releases.NotPublishable as error:
             for problem in error.problems[:10]:
@@ -232,7 +233,7 @@ class ReleaseAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         live = Activation.objects.filter(release=OuterRef("pk"), is_live=True)
-        return Release.objects.defer("content", "tokens").annotate(live=Exists(live))
+        return Release.objects.defer("content", "tokens", "accepted_warnings").annotate(live=Exists(live))
 
     @admin.display(boolean=True)
     def live(self, release: Any) -> bool:
@@ -242,9 +243,11 @@ class ReleaseAdmin(ReadOnlyAdmin):
     def warnings(self, release: Release) -> str:
         said = (
             (warning["op"], warning["field"], warning["message"], warning["fix"])
-            for warning in release.accepted_warnings
+            for warning in release.accepted_warnings[:LISTED]
         )
-        return format_html_join("", "<div>{}, {}: {} {}</div>", said)
+        listed = format_html_join("", "<div>{}, {}: {} {}</div>", said)
+        left = len(release.accepted_warnings) - LISTED
+        return format_html("{}<div>… and {} more.</div>", listed, left) if left > 0 else listed
 
     @admin.action(description="Make the selected release live", permissions=["publish"])
     def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:

@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from registry import admin as registry_admin
 from registry import releases
 from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
 from tests.unit.registry.entries import schema
@@ -121,7 +122,7 @@ def test_new_warnings_are_shown_before_anything_is_published(admin_client: Clien
     page = response.content.decode()
     assert releases.live() is None
     assert "Publish with warnings?" in page
-    assert "1 new warning<" in page
+    assert "1 new warning" in page
     assert "Nothing says in what amount counts" in page
     assert "errorlist" not in page
     assert all(f'name="{name}"' in page for name in ("seen", "reviewed", "reason", "_selected_action"))
@@ -159,6 +160,25 @@ def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[st
     assert error in page
     assert "Nothing says in what amount counts" in page
     assert f'name="seen" value="{response.context["seen"]}"' in page
+
+
+def test_thousands_of_warnings_are_counted_and_some_shown(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_admin, "LISTED", 2)
+    delays = {f"delay_{letter}": {"type": "number"} for letter in "abc"}
+    op = make_op(parameters_schema=schema(("title",), title={"type": "string"}, **delays))
+
+    page, _ = act(admin_client, Op, "publish_draft", op)
+    accept(admin_client, op, reviewed="on", reason="Known")
+
+    live = releases.live()
+    assert live is not None
+    assert len(live.accepted_warnings) == 3
+    for html in (page, admin_client.get(url(Release, "change", live.pk))):
+        assert html.content.decode().count("Nothing says in what") == 2
+    assert " ".join(page.content.decode().split()).count("3 new warnings, of which these are the first 2;") == 1
+    assert "… and 1 more." in html.content.decode()
 
 
 def test_a_selection_that_is_no_row_asks_as_well(admin_client: Client) -> None:
