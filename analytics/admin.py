@@ -30,8 +30,9 @@ class OperationEventAdmin(LogAdmin):
     search_fields = ["op", "trace_id", "session", "subject"]
 
 
-@admin.register(AuditEntry)
 class AuditEntryAdmin(LogAdmin):
+    """The history. Whoever owns what it tells of registers it, with what can be done about an entry."""
+
     list_display = ["time", "by", "kind", "name", "action", "fields_changed", "note"]
     list_display_links = ["name"]
     list_filter = ["kind", "action", "by"]
@@ -39,4 +40,4 @@ class AuditEntryAdmin(LogAdmin):
 
     @admin.display(description="changed")
     def fields_changed(self, entry: AuditEntry) -> str:
-        return ", ".join(entry.changes) if entry.action == AuditEntry.Action.CHANGED else ""
+        return ", ".join(sorted(entry.changes)) if entry.action == AuditEntry.Action.CHANGED else ""

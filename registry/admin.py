@@ -6,16 +6,19 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
+from django.core.exceptions import ValidationError
 from django.db.models import CharField, Exists, JSONField, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
+from analytics.models import AuditEntry
 from core import canonical
 from core.forms import STRICT_JSON, StrictJSONField
-from registry import export, releases, snapshot
-from registry.admin_switches import Switchable, SwitchAdmin
+from registry import draft, export, releases, restoring, snapshot
+from registry.admin_history import HistoryAdmin, Recorded
+from registry.admin_switches import ReasonForm, Switchable, SwitchAdmin
 from registry.checks import Finding
 from registry.forms import AcceptForm
 from registry.models import (
@@ -35,7 +38,7 @@ LISTED = 200  # warnings on a page: an import of thousands of functions has as m
 LINE = AdminTextInputWidget(attrs={"class": "vLargeTextField"})  # a sentence should be seen whole while it is edited
 
 
-class CopyAdmin(admin.ModelAdmin[Any]):
+class CopyAdmin(Recorded):
     """What the admins of copy share: strict JSON, long lines, publishing, and no deleting of what is shipped."""
 
     formfield_overrides = STRICT_JSON
@@ -64,6 +67,8 @@ class CopyAdmin(admin.ModelAdmin[Any]):
                 self.message_user(request, str(problem), messages.ERROR)
         except releases.AlreadyLive:
             self.message_user(request, "Nothing to publish: the draft is what is live.", messages.WARNING)
+        except releases.Withdrawn as error:
+            self.message_user(request, f"The draft is what was withdrawn. {error}", messages.ERROR)
         else:
             self.message_user(request, f"Release {release} is live with {release.op_count} ops.")
         return None
@@ -206,6 +211,7 @@ class ConnectionAdmin(Switchable):
 
 
 admin.site.register(Switch, SwitchAdmin)
+admin.site.register(AuditEntry, HistoryAdmin)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):
@@ -223,13 +229,14 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
 
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin):
-    list_display = ["__str__", "live", "op_count", "created_at", "created_by"]
+    list_display = ["__str__", "live", "op_count", "created_at", "created_by", "withdrawn_reason"]
     fields = readonly_fields = (
         *("version", "live", "op_count", "created_at", "created_by"),
-        *("accepted_because", "warnings"),
+        *("accepted_because", "warnings", "withdrawn_at", "withdrawn_by", "withdrawn_reason"),
     )
-    search_fields = ["version", "created_by"]
-    actions = ["make_live"]
+    search_fields = ["version", "created_by", "withdrawn_reason"]
+    action_form = ReasonForm
+    actions = ["make_live", "withdraw", "restore"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         live = Activation.objects.filter(release=OuterRef("pk"), is_live=True)
@@ -251,18 +258,54 @@ class ReleaseAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Make the selected release live", permissions=["publish"])
     def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
+        if release := self._one(request, queryset):
+            try:
+                releases.activate(
+                    version=release.version, note="Made live in the admin", by=str(request.user), at=timezone.now()
+                )
+            except releases.AlreadyLive:
+                self.message_user(request, f"Release {release} is live already.", messages.WARNING)
+            except releases.Withdrawn as error:
+                self.message_user(request, str(error), messages.ERROR)
+            else:
+                self.message_user(request, f"Release {release} is live.")
+
+    @admin.action(description="Withdraw the selected release for good, for the reason given", permissions=["publish"])
+    def withdraw(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
+        if release := self._one(request, queryset):
+            reason = request.POST.get("reason", "")
+            try:
+                releases.withdraw(version=release.version, reason=reason, by=str(request.user), at=timezone.now())
+            except (releases.IsLive, releases.Withdrawn) as error:
+                self.message_user(request, str(error), messages.ERROR)
+            except ValidationError as error:
+                self.message_user(request, " ".join(error.messages), messages.ERROR)
+            else:
+                self.message_user(request, f"Release {release} is withdrawn: nobody is served it any more.")
+
+    @admin.action(description="Restore the selected release into the draft", permissions=["restore"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
+        if release := self._one(request, queryset):
+            try:
+                found = restoring.restore(release, by=str(request.user), at=timezone.now())
+            except draft.NothingToDo:
+                self.message_user(request, f"The draft is release {release} already.", messages.WARNING)
+            except (draft.Refused, draft.Moved) as error:
+                self.message_user(request, str(error), messages.ERROR)
+            else:
+                told = f"The draft is release {release} again: {len(found)} changes. Publish it to make it live."
+                self.message_user(request, told)
+
+    def _one(self, request: HttpRequest, queryset: QuerySet[Release]) -> Release | None:
         chosen = list(queryset[:2])
-        if len(chosen) != 1:
-            self.message_user(request, "Choose one release.", messages.ERROR)
-            return
-        try:
-            releases.activate(
-                version=chosen[0].version, note="Made live in the admin", by=str(request.user), at=timezone.now()
-            )
-        except releases.AlreadyLive:
-            self.message_user(request, f"Release {chosen[0]} is live already.", messages.WARNING)
-        else:
-            self.message_user(request, f"Release {chosen[0]} is live.")
+        if len(chosen) == 1:
+            return chosen[0]
+        self.message_user(request, "Choose one release.", messages.ERROR)
+        return None
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        models = ("op", "group", "promptsection")
+        return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
 
     def has_publish_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.add_release")

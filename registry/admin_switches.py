@@ -17,7 +17,7 @@ from registry.models import Switch
 class ReasonForm(ActionForm):
     """The bar of actions with a line for the reason."""
 
-    reason = forms.CharField(required=False, max_length=200, label="Reason, to switch off")
+    reason = forms.CharField(required=False, max_length=200, label="Reason")
 
 
 class Switchable(admin.ModelAdmin[Any]):

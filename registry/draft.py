@@ -33,8 +33,8 @@ class Moved(Exception):
 
 def read(kind: Kind, name: str) -> dict[str, Any] | None:
     """Return one entry of the draft by its name, None where there is none."""
-    row = _row(kind, name)
-    return None if row is None else entry_of(row)
+    found = row(kind, name)
+    return None if found is None else entry_of(found)
 
 
 def entry_of(row: Group | Op | PromptSection) -> dict[str, Any]:
@@ -76,22 +76,23 @@ def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: dat
     Raises NothingToDo, Refused.
     """
     with transaction.atomic():
-        row = _row(kind, name)
-        change = changes.of_entry(kind, entry_of(row) if row else None, entry)
+        now = row(kind, name)
+        change = changes.of_entry(kind, entry_of(now) if now else None, entry)
         if change is None:
             raise NothingToDo("The draft says so already.")
         before = snapshot.draft()
         after = _replaced(before, kind, name, entry)
         _refuse_worse(before, after)
-        if entry is None and row is not None:
-            row.delete()
+        if entry is None and now is not None:
+            now.delete()
         elif entry is not None:
-            _save(kind, {name: row} if row else {}, {name: entry}, {name: change})
+            _save(kind, {name: now} if now else {}, {name: entry}, {name: change})
         history.record([change], by=by, at=at, note=note)
     return change
 
 
-def _row(kind: Kind, name: str) -> Any:
+def row(kind: Kind, name: str) -> Any:
+    """Return the row of one entry of the draft by its name, None where there is none."""
     return _rows(kind, [name]).get(name)
 
 
@@ -192,3 +193,5 @@ _MODELS: dict[Kind, tuple[type[Any], tuple[str, ...]]] = {
     Kind.OP: (Op, snapshot.OP_FIELDS),
     Kind.SECTION: (PromptSection, snapshot.SECTION_FIELDS),
 }
+
+KIND_OF: dict[type[Any], Kind] = {model: kind for kind, (model, _) in _MODELS.items()}

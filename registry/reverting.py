@@ -30,6 +30,7 @@ def revert(entry: AuditEntry, *, by: str, at: datetime) -> Change:
         raise NotRevertible(f"{entry.name} is not there any more.")
     elif entry.action == Action.ADDED:
         was = None
+        _refuse_if_shipped(kind, entry.name)
         _refuse_if_changed_since(entry)
     else:
         _refuse_if_moved(entry, now)
@@ -41,6 +42,12 @@ def revert(entry: AuditEntry, *, by: str, at: datetime) -> Change:
 def _before(entry: AuditEntry, now: dict[str, Any]) -> dict[str, Any]:
     was = now | {name: before for name, (before, _) in entry.changes.items()}
     return {name: value for name, value in was.items() if value is not None}
+
+
+def _refuse_if_shipped(kind: Kind, name: str) -> None:
+    row = draft.row(kind, name)
+    if row is not None and row.shipped is not None:
+        raise NotRevertible(f"{name} is shipped and would come back with the next upgrade. Retire it instead.")
 
 
 def _refuse_if_changed_since(entry: AuditEntry) -> None:
