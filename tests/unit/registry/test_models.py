@@ -50,6 +50,10 @@ def activation(version: str, *, is_live: bool = True) -> Activation:
     )
 
 
+# Violated where the models that have them are tested: test_switching.py, test_releases.py.
+ELSEWHERE = {"switch_kind_known", "switch_once_a_target", "switch_off_has_reason", "release_withdrawn_has_reason"}
+
+
 def test_every_constraint_is_violated_below() -> None:
     named = {
         constraint.name
@@ -57,7 +61,7 @@ def test_every_constraint_is_violated_below() -> None:
         for constraint in model._meta.constraints
     }
 
-    assert named == set(VIOLATIONS)
+    assert named == {*VIOLATIONS, *ELSEWHERE}
 
 
 @pytest.mark.parametrize("name", VIOLATIONS)
