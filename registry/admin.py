@@ -88,7 +88,7 @@ def _publish(form: AcceptForm, *, by: str) -> Release:
         if form.cleaned_data["seen"] != _shown(error.warnings):
             form.add_error(None, "The draft was edited meanwhile. Look at its warnings again.")
             raise
-        return publish(accepted=form.cleaned_data["reason"])
+        return publish(accepted=form.cleaned_data["because"])
 
 
 def _shown(warnings: list[Finding]) -> str:

@@ -8,7 +8,8 @@ class AcceptForm(forms.Form):
 
     seen = forms.CharField(widget=forms.HiddenInput)  # which warnings the page showed
     reviewed = forms.BooleanField(label="I have read these warnings.")
-    reason = forms.CharField(
+    # Not "reason": the list's own form has that name, for switching off and withdrawing.
+    because = forms.CharField(
         label="Why they are right as they are",
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),

@@ -127,13 +127,13 @@ def test_new_warnings_are_shown_before_anything_is_published(admin_client: Clien
     assert "1 new warning" in page
     assert "Nothing says in what amount counts" in page
     assert "errorlist" not in page
-    assert all(f'name="{name}"' in page for name in ("seen", "reviewed", "reason", "_selected_action"))
+    assert all(f'name="{name}"' in page for name in ("seen", "reviewed", "because", "_selected_action"))
 
 
 def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) -> None:
     op = make_op(parameters_schema=UNCLEAR)
 
-    response = accept(admin_client, op, reviewed="on", reason="The upstream says no more.")
+    response = accept(admin_client, op, reviewed="on", because="The upstream says no more.")
 
     release = releases.live()
     assert response.status_code == 302
@@ -147,11 +147,11 @@ def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) ->
 @pytest.mark.parametrize(
     ("said", "error"),
     [
-        ({"reason": "No tick"}, "This field is required."),
+        ({"because": "No tick"}, "This field is required."),
         ({"reviewed": "on"}, "This field is required."),
-        ({"reviewed": "on", "reason": "  "}, "This field is required."),
-        ({"reviewed": "on", "reason": "x" * 501}, "at most 500 characters"),
-        ({"reviewed": "on", "reason": "Of another draft", "seen": "0" * 64}, "The draft was edited meanwhile."),
+        ({"reviewed": "on", "because": "  "}, "This field is required."),
+        ({"reviewed": "on", "because": "x" * 501}, "at most 500 characters"),
+        ({"reviewed": "on", "because": "Of another draft", "seen": "0" * 64}, "The draft was edited meanwhile."),
     ],
 )
 def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[str, str], error: str) -> None:
@@ -172,7 +172,7 @@ def test_thousands_of_warnings_are_counted_and_some_shown(
     op = make_op(parameters_schema=schema(("title",), title={"type": "string"}, **delays))
 
     page, _ = act(admin_client, Op, "publish_draft", op)
-    accept(admin_client, op, reviewed="on", reason="Known")
+    accept(admin_client, op, reviewed="on", because="Known")
 
     live = releases.live()
     assert live is not None
