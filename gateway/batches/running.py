@@ -10,7 +10,7 @@ from django.conf import settings
 
 from analytics import events
 from analytics.models import OperationEvent
-from core import logs
+from core import faults, logs, strictjson
 from core.deadlines import Deadline
 from gateway import discovery, envelopes, execution, keys, recording, remote
 from gateway.batches import plans, queue, references, store
@@ -107,13 +107,18 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
     trace = Trace(batch.trace_id, source=OperationEvent.Source.BATCH)
     try:
         catalog, caller = _catalog(batch), _caller(batch)
-        body = _filled(batch, entry)
         if entry.type == "help":
-            store.finish(entry, _help(body, caller, trace, catalog))
+            store.finish(entry, _help(entry.body, caller, trace, catalog))
         else:
-            _exec(batch, entry, body, caller, trace, catalog, until)
+            _exec(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
         store.finish(entry, refused(entry, error, trace))
+    except (Superseded, *store.AWAY):  # another run answers it
+        raise
+    except Exception as error:
+        log.error("%s failed, trace %s\n%s", entry, trace.id, faults.told(error))
+        failed = Failed("The entry failed on our side. Its trace id tells the administrator where.")
+        store.finish(entry, refused(entry, failed, trace))
 
 
 def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
@@ -134,13 +139,7 @@ def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) 
 
 
 def _exec(
-    batch: Batch,
-    entry: BatchEntry,
-    body: dict[str, Any],
-    caller: Caller,
-    trace: Trace,
-    catalog: Catalog,
-    until: Deadline | None,
+    batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
 ) -> None:
     def settle(answer: Answer) -> None:
         if 1 < entry.attempts < store.ATTEMPTS and _is_in_progress(answer):  # by the attempt before, it seems
@@ -148,6 +147,12 @@ def _exec(
         else:
             store.finish(entry, answer.envelope)
 
+    try:
+        body = _filled(batch, entry)
+    except Invalid as error:
+        answer = execution.refuse(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
+        store.finish(entry, answer.envelope)
+        return
     execution.execute(
         body=body, caller=caller, trace=trace, catalog=catalog, until=until, key=_key(batch, entry), settle=settle
     )
@@ -169,17 +174,22 @@ def _key(batch: Batch, entry: BatchEntry) -> str:
 
 
 def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
-    """Return an entry's body with its references filled in. Raises Invalid (result_missing)."""
+    """Return an entry's body with its references filled in, which is held to what a body may be. Raises Invalid."""
     args = entry.body.get("args")
     if not entry.needs or not args:
-        return dict(entry.body)
+        return entry.body
     try:
         found = references.resolved(
             args, store.envelopes(batch, entry.needs), most_bytes=settings.GATEWAY_BODY_MAX_BYTES
         )
     except references.Missing as missing:
         raise Invalid(str(missing), reason="result_missing", field_errors=missing.errors) from None
-    return {**entry.body, "args": found}
+    body = {**entry.body, "args": found}
+    try:
+        strictjson.check(body)
+    except strictjson.NotStrictJSON as error:
+        raise Invalid(f"With what its references name: {error}", reason=error.code) from None
+    return body
 
 
 def _catalog(batch: Batch) -> Catalog:
