@@ -15,7 +15,7 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Case, Exists, OuterRef, Q, Value, When
+from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 
 from core import canonical
@@ -34,6 +34,7 @@ AWAY = (OperationalError, InterfaceError)  # what a database that is restarted r
 ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
+_OPEN = ~Q(state=State.DONE)  # as the index of what is open says it: SQLite compares words
 _LOST = Q(state=State.RUNNING, held_until__lt=Now())
 
 # The claim is on the way of every entry and the ORM takes ten times as long to write it: by hand, with the database's
@@ -171,7 +172,7 @@ def note_cancelled(batch: Batch, *, at: datetime) -> None:
 
 def lost() -> list[BatchEntry]:
     """Return entries whose runner gave no sign of life in time."""
-    return list(BatchEntry.objects.filter(_LOST).select_related("batch")[:AT_ONCE])
+    return list(BatchEntry.objects.filter(_OPEN, _LOST).order_by().select_related("batch")[:AT_ONCE])
 
 
 def late() -> list[Batch]:
@@ -225,8 +226,8 @@ def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
 
 def _waiting() -> Any:
     """Return the batches that have entries which nobody has begun, the oldest first."""
-    pending = BatchEntry.objects.filter(batch=OuterRef("pk"), state=State.PENDING)
-    return Batch.objects.filter(Exists(pending)).order_by("created_at")
+    pending = BatchEntry.objects.filter(_OPEN, state=State.PENDING)
+    return Batch.objects.filter(pk__in=pending.order_by().values("batch")).order_by("created_at")
 
 
 def _done(outcome: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
