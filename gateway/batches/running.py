@@ -12,14 +12,14 @@ from analytics import events
 from analytics.models import OperationEvent
 from core import faults, logs, strictjson
 from core.deadlines import Deadline
-from gateway import discovery, envelopes, execution, keys, recording, remote
+from gateway import discovery, envelopes, execution, keys, policies, recording, remote
 from gateway.batches import plans, queue, references, store
 from gateway.batches.plans import Standing
 from gateway.callers import Caller, Context
 from gateway.calls import Superseded
 from gateway.envelopes import Answer, Trace
 from gateway.errors import Conflict, Denied, Failed, GatewayError, Invalid
-from gateway.models import Batch, BatchEntry, Scope
+from gateway.models import Batch, BatchEntry
 from registry import catalogs
 from registry.catalogs import Catalog
 from registry.models import Release
@@ -124,8 +124,9 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
 def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
     path = body.get("path", "")
     try:
-        if Scope.HELP not in caller.key.scopes:
-            raise Denied("This API key lacks the scope help. Use a key that has it.", reason="scope_missing")
+        decision = policies.may_ask(caller)
+        if not decision.allowed:
+            raise Denied(decision.message, reason=decision.reason)
         found = discovery.ask(body=body, caller=caller, trace=trace, catalog=catalog)
     except GatewayError as error:
         told = error.as_dict()
@@ -177,7 +178,7 @@ def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
     """Return an entry's body with its references filled in, which is held to what a body may be. Raises Invalid."""
     args = entry.body.get("args")
     if not entry.needs or not args:
-        return entry.body
+        return dict(entry.body)
     try:
         found = references.resolved(
             args, store.envelopes(batch, entry.needs), most_bytes=settings.GATEWAY_BODY_MAX_BYTES

@@ -142,9 +142,7 @@ def test_an_entry_that_does_not_run_names_its_op_as_any_answer_does(api: Api, wo
     assert answer["results"][1]["error"]["help_path"] == "onto.task.get"
 
 
-def test_an_entry_whose_reference_finds_nothing_is_an_event(
-    api: Api, told: Callable[[], list[OperationEvent]]
-) -> None:
+def test_an_entry_whose_reference_finds_nothing_is_an_event(api: Api, told: Callable[[], list[OperationEvent]]) -> None:
     batch(api, LIST, {**LIST, "args": {"cursor": {"$result": "0#/result/nothing"}}})
 
     found = [(event.op, event.ok, event.reason) for event in told()]
@@ -353,6 +351,20 @@ def test_scopes_of_the_key_hold_for_every_entry(another: Callable[..., Api], liv
 
     assert reasons(answer) == ["", "scope_missing", "scope_missing"]
     refused(another(scopes=["exec:read"]).post("batch", {"ops": [LIST]}), 403, "scope_missing")
+
+
+def test_results_are_told_to_no_key_that_could_not_have_had_them(api: Api) -> None:
+    body = {"ops": [LIST, {"type": "help", "path": "onto"}], "idempotency_key": "shared"}
+    id = api.post("batch", body).json()["batch_id"]
+    client = ApiKey.objects.get().client
+
+    for scopes in (["batch", "help"], ["batch", "exec:read"]):
+        other = Api(keys.create(client=client, by="tests", scopes=scopes)[1])
+        refused(other.get(f"batches/{id}"), 403, "scope_missing")
+        refused(other.post("batch", body), 403, "scope_missing")
+    enough = Api(keys.create(client=client, by="tests", scopes=["batch", "help", "exec:read"])[1])
+    assert enough.get(f"batches/{id}").json()["ok"]
+    assert enough.post("batch", body).json()["ok"]
 
 
 def test_every_entry_counts_against_the_rate(another: Callable[..., Api], live_catalog: Any) -> None:
