@@ -10,7 +10,7 @@ from django.conf import settings
 
 from analytics import events
 from analytics.models import OperationEvent
-from core import faults, logs, strictjson
+from core import faults, logs, metrics, strictjson
 from core.deadlines import Deadline
 from gateway import discovery, envelopes, execution, keys, policies, recording, remote
 from gateway.batches import plans, queue, references, store
@@ -119,6 +119,8 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
         log.error("%s failed, trace %s\n%s", entry, trace.id, faults.told(error))
         failed = Failed("The entry failed on our side. Its trace id tells the administrator where.")
         store.finish(entry, refused(entry, failed, trace))
+    if trace.told is not None:
+        metrics.count_call(trace.told, seconds=trace.elapsed_ms() / 1000)
 
 
 def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
