@@ -353,6 +353,20 @@ def test_scopes_of_the_key_hold_for_every_entry(another: Callable[..., Api], liv
     refused(another(scopes=["exec:read"]).post("batch", {"ops": [LIST]}), 403, "scope_missing")
 
 
+def test_an_entry_that_needs_agreement_runs_in_a_batch_with_its_token(
+    another: Callable[..., Api], live_catalog: Any, workers: None
+) -> None:
+    api = another(confirms=True)
+    ops = [{"type": "exec", "op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}, LIST]
+
+    asked = batch(api, *ops, mode="parallel")
+    token = asked["results"][0]["error"]["details"]["confirmation"]["token"]
+    confirmed = api.post("batch", {"ops": ops, "mode": "parallel"}, Gateway_Confirm=token).json()
+
+    assert reasons(asked) == ["confirmation_required", ""]
+    assert confirmed["ok"]
+
+
 def test_results_are_told_to_no_key_that_could_not_have_had_them(api: Api) -> None:
     body = {"ops": [LIST, {"type": "help", "path": "onto"}], "idempotency_key": "shared"}
     id = api.post("batch", body).json()["batch_id"]
