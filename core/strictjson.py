@@ -42,8 +42,32 @@ def loads(raw: bytes) -> Any:
     # The counts bound depth and size from above, so that an ordinary body is not walked at all.
     openings = text.count("{") + text.count("[")
     if openings > MAX_DEPTH or openings + text.count(",") >= MAX_VALUES or "\\u" in text:
-        _walk(value)
+        check(value)
     return value
+
+
+def check(root: Any) -> None:
+    """Check depth, number of values and every string of a JSON value, without recursion. Raises NotStrictJSON."""
+    stack: list[tuple[Any, int]] = [(root, 1)]
+    values = 0
+    while stack:
+        value, depth = stack.pop()
+        values += 1
+        if isinstance(value, str):
+            _check_text(value)
+            continue
+        if not isinstance(value, dict | list):
+            continue
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        if isinstance(value, dict):
+            for key in value:
+                _check_text(key)
+            stack.extend((item, depth + 1) for item in value.values())
+        else:
+            stack.extend((item, depth + 1) for item in value)
+        if values + len(stack) > MAX_VALUES:
+            raise NotStrictJSON("too_large", f"The body holds more than {MAX_VALUES} values. Send fewer at a time.")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,30 +98,6 @@ def _constant(name: str) -> NoReturn:
 
 def _too_deep() -> NotStrictJSON:
     return NotStrictJSON("too_deep", f"The body is nested more than {MAX_DEPTH} levels deep. Send a flatter one.")
-
-
-def _walk(root: Any) -> None:
-    """Check depth, number of values and every string, without recursion."""
-    stack: list[tuple[Any, int]] = [(root, 1)]
-    values = 0
-    while stack:
-        value, depth = stack.pop()
-        values += 1
-        if isinstance(value, str):
-            _check_text(value)
-            continue
-        if not isinstance(value, dict | list):
-            continue
-        if depth > MAX_DEPTH:
-            raise _too_deep()
-        if isinstance(value, dict):
-            for key in value:
-                _check_text(key)
-            stack.extend((item, depth + 1) for item in value.values())
-        else:
-            stack.extend((item, depth + 1) for item in value)
-        if values + len(stack) > MAX_VALUES:
-            raise NotStrictJSON("too_large", f"The body holds more than {MAX_VALUES} values. Send fewer at a time.")
 
 
 def _check_text(text: str) -> None:

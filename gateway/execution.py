@@ -67,6 +67,11 @@ def execute(
     return answer
 
 
+def refuse(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> Answer:
+    """Answer, and record, a call of an op that cannot even begin."""
+    return _refused(Call(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find(name)), error)
+
+
 def _answered(call: Call, body: dict[str, Any]) -> Answer:
     try:
         _read(call, body)

@@ -201,7 +201,7 @@ class BatchEntry(models.Model):
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="entries")
     index = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=10, help_text="help or exec.")
-    name = models.CharField(max_length=200, blank=True, help_text="Its op or path, as sent.")
+    name = models.CharField(max_length=200, blank=True, help_text="Its op or path; as sent where there is none such.")
     body = models.JSONField(help_text="The call as sent.")
     needs = models.JSONField(default=list, help_text="The indexes of the entries that it depends on.")
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)

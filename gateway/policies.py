@@ -21,6 +21,13 @@ class Decision:
 ALLOWED = Decision(allowed=True)
 
 
+def may_ask(caller: Caller) -> Decision:
+    """Decide by the key's scope whether an entry of a batch may ask for help; of help's own door the view decides."""
+    if Scope.HELP in caller.key.scopes:
+        return ALLOWED
+    return Decision(False, "scope_missing", f"This API key lacks the scope {Scope.HELP}. Use a key that has it.")
+
+
 def may_run(caller: Caller, op: CatalogOp) -> Decision:
     """Decide by the key's scope, the client's op patterns and the op's need of a subject, in this order."""
     scope = SCOPES[op.kind]

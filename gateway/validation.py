@@ -69,7 +69,7 @@ def pointer(parts: Iterable[str | int]) -> str:
 def _field_errors(
     error: jsonschema_rs.ValidationError, schema: dict[str, Any], instance: Any, id_sources: dict[str, str]
 ) -> list[FieldError]:
-    path = list(error.instance_path)
+    path = schemas.place(error, instance)
     kind: Any = error.kind
     if kind.name == "required":
         return [_required(path, kind.property, schema)]

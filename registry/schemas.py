@@ -31,6 +31,7 @@ _LOCAL_DATE_TIME = re.compile(
 
 DAY_OR_TIME = "iso-date-or-date-time"  # such a date-time or, for whole days, a date
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DIGITS = re.compile(r"\+?[0-9]+")  # a name that jsonschema-rs takes for a place in a list
 
 VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for what models like to spell in words
 VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}, for what models expect here, and is not: what to do
@@ -150,7 +151,19 @@ def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Col
         return [f"/: {problem}"]
     except ValueError:  # half a surrogate pair
         return [f"/: The value {_UNSENDABLE}"]
-    return ["/" + "/".join(map(str, error.instance_path)) + f": {_first_line(error)}." for error in errors]
+    return ["/" + "/".join(map(str, place(error, instance))) + f": {_first_line(error)}." for error in errors]
+
+
+def place(error: jsonschema_rs.ValidationError, instance: Any) -> list[str | int]:
+    """Return where in `instance` an error is, names as text: jsonschema-rs tells a name of digits as a number."""
+    parts: list[str | int] = []
+    for part in error.instance_path:
+        if isinstance(instance, dict) and part not in instance:
+            same = (name for name in instance if _DIGITS.fullmatch(name) and int(name) == part)
+            part = str(part) if str(part) in instance else next(same)
+        parts.append(part)
+        instance = instance[part]
+    return parts
 
 
 def _refuse(uri: str) -> NoReturn:

@@ -4,18 +4,24 @@ from typing import Any
 
 import orjson
 
-from gateway import envelopes
+from gateway import envelopes, policies
 from gateway.batches import running
+from gateway.callers import Caller
 from gateway.envelopes import Trace
-from gateway.errors import Failed
+from gateway.errors import Denied, Failed
 from gateway.models import Batch, BatchEntry
+from gateway.policies import Decision
+from registry import catalogs
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 
-def final(batch: Batch, trace: Trace, *, warnings: list[str], replayed: bool) -> dict[str, Any]:
-    """Return the answer to whoever has waited: what still runs has failed for them, and may be followed."""
-    rows = _rows(batch)
+def final(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[str], replayed: bool) -> dict[str, Any]:
+    """Return the answer to whoever has waited: what still runs has failed for them, and may be followed.
+
+    Raises Denied where the caller's key could not have had the results by itself.
+    """
+    rows = _rows(batch, caller)
     overdue = Failed(
         f"This entry still runs, longer than the batch may take. Do not send it again: batches/{batch.pk} tells how it "
         "ended.",
@@ -27,17 +33,32 @@ def final(batch: Batch, trace: Trace, *, warnings: list[str], replayed: bool) ->
     return _body(batch, rows, results, envelopes.meta(trace, warnings, replayed=replayed))
 
 
-def status(batch: Batch, trace: Trace, *, replayed: bool = False) -> dict[str, Any]:
-    """Return how far a batch is; an entry that is not done is told by its state alone."""
-    rows = _rows(batch)
+def status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool = False) -> dict[str, Any]:
+    """Return how far a batch is; an entry that is not done is told by its state alone. Raises Denied as `final`."""
+    rows = _rows(batch, caller)
     results = [_told(row, {} if row.answer else {_named(row): row.name, "status": row.state}) for row in rows]
     body = _body(batch, rows, results, envelopes.meta(trace, replayed=replayed))
     body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
     return {**body, "status": _status(batch, rows)}
 
 
-def _rows(batch: Batch) -> list[BatchEntry]:
-    return list(batch.entries.order_by("index").defer("body", "needs"))
+def _rows(batch: Batch, caller: Caller) -> list[BatchEntry]:
+    rows = list(batch.entries.order_by("index").defer("body", "needs"))
+    for type, name in {(row.type, row.name) for row in rows if row.outcome == Outcome.SUCCEEDED}:
+        decision = _may_read(type, name, caller)
+        if not decision.allowed:
+            raise Denied(
+                f"The batch holds results that are not for this key. {decision.message}", reason=decision.reason
+            )
+    return rows
+
+
+def _may_read(type: str, name: str, caller: Caller) -> Decision:
+    """Decide as for the call itself: another key of the client may have sent it, or this one had more rights."""
+    if type == "help":
+        return policies.may_ask(caller)
+    op = catalogs.live().find(name)
+    return policies.may_run(caller, op) if op else policies.ALLOWED
 
 
 def _told(row: BatchEntry, otherwise: dict[str, Any]) -> dict[str, Any]:

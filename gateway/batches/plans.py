@@ -94,7 +94,7 @@ def _entry(sent: dict[str, Any]) -> Entry:
     used = [Reference.read(each) for _, each in references.find(body.get("args", {}))]
     needs = {*sent.get("depends_on", ()), *(each.index for each in used if each)}
     name = body.get("op", body.get("path", ""))
-    return Entry(type=sent["type"], name=name[:200], body=body, needs=sorted(map(int, needs)))
+    return Entry(type=sent["type"], name=name, body=body, needs=sorted(map(int, needs)))
 
 
 def _entry_errors(index: int, sent: Any) -> list[FieldError]:

@@ -10,16 +10,16 @@ from django.conf import settings
 
 from analytics import events
 from analytics.models import OperationEvent
-from core import logs
+from core import faults, logs, metrics, strictjson
 from core.deadlines import Deadline
-from gateway import discovery, envelopes, execution, keys, recording, remote
+from gateway import discovery, envelopes, execution, keys, policies, recording, remote
 from gateway.batches import plans, queue, references, store
 from gateway.batches.plans import Standing
 from gateway.callers import Caller, Context
 from gateway.calls import Superseded
 from gateway.envelopes import Answer, Trace
 from gateway.errors import Conflict, Denied, Failed, GatewayError, Invalid
-from gateway.models import Batch, BatchEntry, Scope
+from gateway.models import Batch, BatchEntry
 from registry import catalogs
 from registry.catalogs import Catalog
 from registry.models import Release
@@ -107,20 +107,28 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
     trace = Trace(batch.trace_id, source=OperationEvent.Source.BATCH)
     try:
         catalog, caller = _catalog(batch), _caller(batch)
-        body = _filled(batch, entry)
         if entry.type == "help":
-            store.finish(entry, _help(body, caller, trace, catalog))
+            store.finish(entry, _help(entry.body, caller, trace, catalog))
         else:
-            _exec(batch, entry, body, caller, trace, catalog, until)
+            _exec(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
         store.finish(entry, refused(entry, error, trace))
+    except (Superseded, *store.AWAY):  # another run answers it
+        raise
+    except Exception as error:
+        log.error("%s failed, trace %s\n%s", entry, trace.id, faults.told(error))
+        failed = Failed("The entry failed on our side. Its trace id tells the administrator where.")
+        store.finish(entry, refused(entry, failed, trace))
+    if trace.told is not None:
+        metrics.count_call(trace.told, seconds=trace.elapsed_ms() / 1000)
 
 
 def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
     path = body.get("path", "")
     try:
-        if Scope.HELP not in caller.key.scopes:
-            raise Denied("This API key lacks the scope help. Use a key that has it.", reason="scope_missing")
+        decision = policies.may_ask(caller)
+        if not decision.allowed:
+            raise Denied(decision.message, reason=decision.reason)
         found = discovery.ask(body=body, caller=caller, trace=trace, catalog=catalog)
     except GatewayError as error:
         told = error.as_dict()
@@ -134,13 +142,7 @@ def _help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) 
 
 
 def _exec(
-    batch: Batch,
-    entry: BatchEntry,
-    body: dict[str, Any],
-    caller: Caller,
-    trace: Trace,
-    catalog: Catalog,
-    until: Deadline | None,
+    batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
 ) -> None:
     def settle(answer: Answer) -> None:
         if 1 < entry.attempts < store.ATTEMPTS and _is_in_progress(answer):  # by the attempt before, it seems
@@ -148,6 +150,12 @@ def _exec(
         else:
             store.finish(entry, answer.envelope)
 
+    try:
+        body = _filled(batch, entry)
+    except Invalid as error:
+        answer = execution.refuse(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
+        store.finish(entry, answer.envelope)
+        return
     execution.execute(
         body=body, caller=caller, trace=trace, catalog=catalog, until=until, key=_key(batch, entry), settle=settle
     )
@@ -169,7 +177,7 @@ def _key(batch: Batch, entry: BatchEntry) -> str:
 
 
 def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
-    """Return an entry's body with its references filled in. Raises Invalid (result_missing)."""
+    """Return an entry's body with its references filled in, which is held to what a body may be. Raises Invalid."""
     args = entry.body.get("args")
     if not entry.needs or not args:
         return dict(entry.body)
@@ -179,7 +187,12 @@ def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
         )
     except references.Missing as missing:
         raise Invalid(str(missing), reason="result_missing", field_errors=missing.errors) from None
-    return {**entry.body, "args": found}
+    body = {**entry.body, "args": found}
+    try:
+        strictjson.check(body)
+    except strictjson.NotStrictJSON as error:
+        raise Invalid(f"With what its references name: {error}", reason=error.code) from None
+    return body
 
 
 def _catalog(batch: Batch) -> Catalog:

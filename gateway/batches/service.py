@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.utils import timezone
 
 from core import faults
@@ -32,7 +32,6 @@ DEGRADED = (
 )
 
 log = logging.getLogger(__name__)
-AWAY = (OperationalError, InterfaceError)  # what a database that is restarted raises
 State = BatchEntry.State
 _held = BoundedSemaphore(HELD_ANSWERS)
 
@@ -47,7 +46,7 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     trace.release = catalog.version
     seconds = settings.GATEWAY_BATCH_BACKGROUND_SECONDS if in_background else settings.GATEWAY_BATCH_SECONDS
     batch, is_new = store.create(
-        plan, caller, release=catalog.version, trace_id=trace.id, at=trace.at, runs_for=timedelta(seconds=seconds)
+        plan, caller, catalog, trace_id=trace.id, at=trace.at, runs_for=timedelta(seconds=seconds)
     )
     trace.release = batch.release
     if is_new:
@@ -55,13 +54,13 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     if in_background or batch.mode == Batch.Mode.PARALLEL:
         queue.wake(batch, list(running.settle(batch)))
     if in_background:
-        return answers.status(batch, trace, replayed=not is_new)
+        return answers.status(batch, caller, trace, replayed=not is_new)
     try:
         own = attend(batch, Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000))
         if batch.runs_until <= timezone.now():  # one that was sent into the background goes on
             running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
-        return answers.final(batch, trace, warnings=_degraded(batch, own), replayed=not is_new)
-    except AWAY as error:
+        return answers.final(batch, caller, trace, warnings=_degraded(batch, own), replayed=not is_new)
+    except store.AWAY as error:
         log.warning("batch %s cannot be told of, trace %s\n%s", batch.pk, trace.id, faults.told(error))
         raise _untold(batch) from None
 
@@ -75,7 +74,7 @@ def attend(batch: Batch, until: Deadline) -> int:
     while time.monotonic() < until.at:
         try:
             return own + _attended(batch, until)
-        except AWAY as error:
+        except store.AWAY as error:
             log.info("batch %s waits for the database\n%s", batch.pk, faults.told(error))
             connection.close()
             time.sleep(LOOKS[1])
@@ -109,7 +108,10 @@ def _attended(batch: Batch, until: Deadline) -> int:
 
 
 def tell(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> dict[str, Any]:
-    """Return how far a batch is; `wait` holds the answer so many seconds, until something changes. Raises Missing."""
+    """Return how far a batch is; `wait` holds the answer so many seconds, until something changes.
+
+    Raises Missing, Denied where the key may not be told.
+    """
     batch = _found(id, caller)
     trace.release = batch.release
     if wait and _held.acquire(blocking=False):
@@ -117,16 +119,17 @@ def tell(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> dict[s
             _until_changed(batch, time.monotonic() + wait)
         finally:
             _held.release()
-    return answers.status(batch, trace)
+    return answers.status(batch, caller, trace)
 
 
 def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
-    """Cancel what has not begun. Raises Missing."""
+    """Cancel what has not begun. Raises as `tell` does, before anything is cancelled."""
     batch = _found(id, caller)
     trace.release = batch.release
+    answers.status(batch, caller, trace)
     if running.close(batch, dict.fromkeys(_pending(batch), "cancelled")):
         store.note_cancelled(batch, at=timezone.now())
-    return answers.status(batch, trace)
+    return answers.status(batch, caller, trace)
 
 
 def _found(id: UUID, caller: Caller) -> Batch:

@@ -14,8 +14,8 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models import Case, Exists, OuterRef, Q, Value, When
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 
 from core import canonical
@@ -24,14 +24,17 @@ from gateway.callers import Caller
 from gateway.calls import Superseded
 from gateway.errors import Conflict
 from gateway.models import Batch, BatchEntry
+from registry.catalogs import Catalog
 
 KNOWN = 100  # batches that a process remembers, so that not each of their entries asks again
 AT_ONCE = 100  # rows that one sweep looks at
 QUIET = timedelta(seconds=3)  # that a message may take before it counts as lost
 HELD = timedelta(seconds=10)  # without a sign of life from its runner an entry is another's after that
+AWAY = (OperationalError, InterfaceError)  # what a database that is restarted raises
 ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
+_OPEN = ~Q(state=State.DONE)  # as the index of what is open says it: SQLite compares words
 _LOST = Q(state=State.RUNNING, held_until__lt=Now())
 
 # The claim is on the way of every entry and the ORM takes ten times as long to write it: by hand, with the database's
@@ -54,11 +57,11 @@ _CLAIM = {
 
 
 def create(
-    plan: Plan, caller: Caller, *, release: str, trace_id: str, at: datetime, runs_for: timedelta
+    plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, at: datetime, runs_for: timedelta
 ) -> tuple[Batch, bool]:
     """Keep a batch with its entries and return it; under a key that was used before, that batch and False.
 
-    Raises Conflict (422) where the key was used for another body.
+    It runs under the release of `catalog`. Raises Conflict (422) where the key was used for another body.
     """
     batch = Batch(
         client_id=caller.key.client_id,
@@ -70,7 +73,7 @@ def create(
             "context": asdict(caller.context),
             "confirmation": caller.confirmation,
         },
-        release=release,
+        release=catalog.version,
         mode=plan.mode,
         stop_on_error=plan.stop_on_error,
         key=plan.key or "",
@@ -88,7 +91,14 @@ def create(
         first = _of_key(batch).get() if batch.key else batch
         if first.pk == batch.pk:
             BatchEntry.objects.bulk_create(
-                BatchEntry(batch=batch, index=index, type=each.type, name=each.name, body=each.body, needs=each.needs)
+                BatchEntry(
+                    batch=batch,
+                    index=index,
+                    type=each.type,
+                    name=op.op if (op := catalog.find(each.name)) else each.name[:200],
+                    body=each.body,
+                    needs=each.needs,
+                )
                 for index, each in enumerate(plan.entries)
             )
     if first.fingerprint != batch.fingerprint:
@@ -162,7 +172,7 @@ def note_cancelled(batch: Batch, *, at: datetime) -> None:
 
 def lost() -> list[BatchEntry]:
     """Return entries whose runner gave no sign of life in time."""
-    return list(BatchEntry.objects.filter(_LOST).select_related("batch")[:AT_ONCE])
+    return list(BatchEntry.objects.filter(_OPEN, _LOST).order_by().select_related("batch")[:AT_ONCE])
 
 
 def late() -> list[Batch]:
@@ -216,8 +226,8 @@ def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
 
 def _waiting() -> Any:
     """Return the batches that have entries which nobody has begun, the oldest first."""
-    pending = BatchEntry.objects.filter(batch=OuterRef("pk"), state=State.PENDING)
-    return Batch.objects.filter(Exists(pending)).order_by("created_at")
+    pending = BatchEntry.objects.filter(_OPEN, state=State.PENDING)
+    return Batch.objects.filter(pk__in=pending.order_by().values("batch")).order_by("created_at")
 
 
 def _done(outcome: str, envelope: Mapping[str, Any]) -> dict[str, Any]:

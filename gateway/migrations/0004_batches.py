@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('index', models.PositiveSmallIntegerField()),
                 ('type', models.CharField(help_text='help or exec.', max_length=10)),
-                ('name', models.CharField(blank=True, help_text='Its op or path, as sent.', max_length=200)),
+                ('name', models.CharField(blank=True, help_text='Its op or path; as sent where there is none such.', max_length=200)),
                 ('body', models.JSONField(help_text='The call as sent.')),
                 ('needs', models.JSONField(default=list, help_text='The indexes of the entries that it depends on.')),
                 ('state', models.CharField(choices=[('pending', 'pending'), ('running', 'running'), ('done', 'done')], default='pending', max_length=10)),

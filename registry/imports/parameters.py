@@ -189,7 +189,7 @@ def _drop_invalid(schema: dict[str, Any], mended: list[str]) -> None:
         except jsonschema_rs.ValidationError as error:
             if not error.instance_path:
                 return
-            *parents, last = error.instance_path
+            *parents, last = path = schemas.place(error, schema)
             if last in ("$ref", "$dynamicRef"):
                 return
             holder: Any = schema
@@ -199,7 +199,7 @@ def _drop_invalid(schema: dict[str, Any], mended: list[str]) -> None:
                 holder[last] = {}
             else:
                 del holder[last]
-            mended.append(f"Left out what says nothing valid: {'/'.join(map(str, error.instance_path))[:80]}.")
+            mended.append(f"Left out what says nothing valid: {'/'.join(map(str, path))[:80]}.")
         except Exception:
             return
         else:

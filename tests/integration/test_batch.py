@@ -130,6 +130,51 @@ def test_what_an_entry_needs_and_does_not_get_fails_it_alone(api: Api, workers: 
     assert answer["results"][4]["path"] == "onto"
 
 
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_an_entry_that_does_not_run_names_its_op_as_any_answer_does(api: Api, workers: None, mode: str) -> None:
+    by_tool_name = {"type": "exec", "op": "get_onto_task_details"}
+    missing = {**by_tool_name, "args": {"task_id": {"$result": "0#/result/tasks/9/id"}}}
+
+    answer = batch(api, LIST, missing, {**by_tool_name, "depends_on": [1]}, mode=mode)
+
+    assert reasons(answer) == ["", "result_missing", "dependency_failed"]
+    assert [each["op"] for each in answer["results"][1:]] == ["onto.task.get"] * 2
+    assert answer["results"][1]["error"]["help_path"] == "onto.task.get"
+
+
+def test_an_entry_whose_reference_finds_nothing_is_an_event(api: Api, told: Callable[[], list[OperationEvent]]) -> None:
+    batch(api, LIST, {**LIST, "args": {"cursor": {"$result": "0#/result/nothing"}}})
+
+    found = [(event.op, event.ok, event.reason) for event in told()]
+    assert sorted(found) == [("onto.task.list", False, "result_missing"), ("onto.task.list", True, "")]
+
+
+def test_references_carry_no_more_into_a_call_than_a_body_may_hold(api: Api) -> None:
+    def nested(inner: Any, **more: Any) -> dict[str, Any]:
+        for _ in range(20):
+            inner = {"a": inner}
+        return create("Deep", **more) | {"args": {**create("Deep")["args"], "props": inner}}
+
+    answer = batch(api, nested(1), nested({"$result": "0#/result/task/props"}))
+
+    assert reasons(answer) == ["", "too_deep"]
+    assert answer["results"][1]["error"]["code"] == "VALIDATION_ERROR"
+    assert Task.objects.filter(title="Deep").count() == 1
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_an_answer_that_cannot_be_told_spoils_no_other(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    broken = replace(HANDLERS["list_onto_tasks"], apply=lambda _: Outcome({"tasks": [object()]}))
+    monkeypatch.setitem(HANDLERS, "list_onto_tasks", broken)
+
+    answer = batch(api, LIST, {"type": "help", "path": "onto"}, mode=mode)
+
+    assert reasons(answer) == ["internal", ""]
+    assert answer["results"][0]["error"]["code"] == "INTERNAL"
+
+
 def test_the_rest_is_skipped_after_an_error_where_asked(api: Api) -> None:
     answer = batch(api, create("Before"), BAD, create("After"), stop_on_error=True)
 
@@ -306,6 +351,34 @@ def test_scopes_of_the_key_hold_for_every_entry(another: Callable[..., Api], liv
 
     assert reasons(answer) == ["", "scope_missing", "scope_missing"]
     refused(another(scopes=["exec:read"]).post("batch", {"ops": [LIST]}), 403, "scope_missing")
+
+
+def test_an_entry_that_needs_agreement_runs_in_a_batch_with_its_token(
+    another: Callable[..., Api], live_catalog: Any, workers: None
+) -> None:
+    api = another(confirms=True)
+    ops = [{"type": "exec", "op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}, LIST]
+
+    asked = batch(api, *ops, mode="parallel")
+    token = asked["results"][0]["error"]["details"]["confirmation"]["token"]
+    confirmed = api.post("batch", {"ops": ops, "mode": "parallel"}, Gateway_Confirm=token).json()
+
+    assert reasons(asked) == ["confirmation_required", ""]
+    assert confirmed["ok"]
+
+
+def test_results_are_told_to_no_key_that_could_not_have_had_them(api: Api) -> None:
+    body = {"ops": [LIST, {"type": "help", "path": "onto"}], "idempotency_key": "shared"}
+    id = api.post("batch", body).json()["batch_id"]
+    client = ApiKey.objects.get().client
+
+    for scopes in (["batch", "help"], ["batch", "exec:read"]):
+        other = Api(keys.create(client=client, by="tests", scopes=scopes)[1])
+        refused(other.get(f"batches/{id}"), 403, "scope_missing")
+        refused(other.post("batch", body), 403, "scope_missing")
+    enough = Api(keys.create(client=client, by="tests", scopes=["batch", "help", "exec:read"])[1])
+    assert enough.get(f"batches/{id}").json()["ok"]
+    assert enough.post("batch", body).json()["ok"]
 
 
 def test_every_entry_counts_against_the_rate(another: Callable[..., Api], live_catalog: Any) -> None:

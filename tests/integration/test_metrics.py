@@ -154,3 +154,13 @@ def test_a_failed_call_is_logged_with_its_trace_and_release(api: Api) -> None:
     logger.removeHandler(look)
 
     assert seen == [(response.headers["Gateway-Trace"], response.headers["Gateway-Release"])]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_entry_of_a_batch_is_counted(api: Api) -> None:
+    before = counted("exec", "read"), counted("help", "", "NOT_FOUND", "unknown_path")
+
+    api.post("batch", {"ops": [{"type": "exec", "op": "onto.task.list"}, {"type": "help", "path": "no.such"}]})
+
+    after = counted("exec", "read"), counted("help", "", "NOT_FOUND", "unknown_path")
+    assert [now - was for was, now in zip(before, after, strict=True)] == [1, 1]

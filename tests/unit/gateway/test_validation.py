@@ -108,6 +108,16 @@ def test_field_error_of_an_id_that_no_op_lists_says_never_to_guess() -> None:
     assert "never guess" in error.message
 
 
+@pytest.mark.parametrize("name", ["7", "07", "+7"])
+def test_field_error_is_told_of_a_name_of_digits(name: str) -> None:
+    named = {"type": "object", "properties": {name: {"type": "string"}}}
+    schema = {"type": "object", "properties": {"lists": {"type": "array", "items": named}}}
+
+    error = field_errors(schemas.Validator(schema), schema, {"lists": [{}, {name: 5}]})[0]
+
+    assert (error.path, error.code, error.expected) == (f"/lists/1/{name}", "type", "string")
+
+
 def test_field_errors_are_all_of_them() -> None:
     found = field_errors(UPDATE.validator, UPDATE.schema, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
 

@@ -1,0 +1,31 @@
+"""What the sweep of every process costs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from gateway.batches import store
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL chooses its plan by what the tables hold")
+@pytest.mark.parametrize("look", [store.lost, store.late, lambda: store.forgotten(timezone.now())])
+def test_the_sweep_looks_at_what_is_open_and_not_at_all_that_is_kept(look: Callable[[], Any]) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        asked.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        look()
+
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN QUERY PLAN " + asked[0][0], asked[0][1])
+        plan = " ".join(row[-1] for row in cursor.fetchall())
+    assert "batch_entry_open" in plan
+    assert "SCAN" not in plan
