@@ -198,7 +198,7 @@ def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
 def _catalog(batch: Batch) -> Catalog:
     try:
         return catalogs.get(batch.release)
-    except (Release.DoesNotExist, catalogs.CorruptRelease):
+    except (Release.DoesNotExist, catalogs.CorruptRelease, catalogs.WithdrawnRelease):
         raise Failed(
             "The release under which the batch began cannot be loaded. Nothing was done; send a new batch.",
             status=503,
