@@ -14,6 +14,9 @@ from registry import changes, checks, history, snapshot, writing
 from registry.changes import KINDS, Action, Change, Kind
 from registry.models import Group, Op, PromptSection
 
+# What an op says to others: names that mean one thing, and what runs in place of another.
+_SHARED = {"op", "tool_name", "upstream_name", "aliases", "kind", "successor", "without_id", "parameters_schema"}
+
 
 class NothingToDo(Exception):
     """The draft says so already; nothing was changed."""
@@ -64,7 +67,7 @@ def write(
         wanted = _wanted(changes.between(before, content), whole=whole)
         if not wanted:
             raise NothingToDo("The draft says so already.")
-        _refuse_worse(before, _with(before, content, wanted))
+        _refuse_new(checks.problems(before), checks.problems(_with(before, content, wanted)))
         _write(content, wanted)
         history.record(wanted, by=by, at=at, note=note)
     return wanted
@@ -80,9 +83,11 @@ def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: dat
         change = changes.of_entry(kind, entry_of(now) if now else None, entry)
         if change is None:
             raise NothingToDo("The draft says so already.")
-        before = snapshot.draft()
-        after = _replaced(before, kind, name, entry)
-        _refuse_worse(before, after)
+        if entry is not None and _concerns_it_alone(change):
+            _refuse_new(checks.op_problems(entry_of(now)), checks.op_problems(entry))
+        else:
+            before = snapshot.draft()
+            _refuse_new(checks.problems(before), checks.problems(_replaced(before, kind, name, entry)))
         if entry is None and now is not None:
             now.delete()
         elif entry is not None:
@@ -136,10 +141,15 @@ def _content(entries: dict[Any, dict[str, Any]]) -> dict[str, Any]:
     return {"format": 1, "groups": groups, "ops": ops, "sections": sections}
 
 
-def _refuse_worse(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Raise Refused with the problems that the draft has not yet: an unfinished one may be worked on."""
-    known = {str(problem) for problem in checks.problems(before)}
-    if problems := [problem for problem in checks.problems(after) if str(problem) not in known]:
+def _concerns_it_alone(change: Change) -> bool:
+    """Whether a change can break nothing but its own op, so that thousands of others need not be read."""
+    return change.kind == Kind.OP and change.action == Action.CHANGED and not change.fields.keys() & _SHARED
+
+
+def _refuse_new(before: Sequence[Any], after: Sequence[Any]) -> None:
+    """Raise Refused with the problems that were not there before: an unfinished draft may be worked on."""
+    known = {str(problem) for problem in before}
+    if problems := [problem for problem in after if str(problem) not in known]:
         raise Refused(problems)
 
 

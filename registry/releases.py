@@ -137,7 +137,9 @@ def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:
 
 
 def withdraw(*, version: str, reason: str, by: str, at: datetime) -> Release:
-    """Take a release out of use for good: it cannot be made live again, and whoever is pinned to it is served live.
+    """Take a release out of use for good: nobody is served it, and it cannot be made live again.
+
+    All processes follow within two seconds (catalogs.get raises WithdrawnRelease).
 
     Raises UnknownRelease, IsLive where it is live, Withdrawn where it was withdrawn before, ValidationError with a
     sentence where the reason cannot be one.

@@ -81,6 +81,26 @@ def test_replay_is_answered_still(api: Api) -> None:
     assert again.json()["meta"]["replayed"] is True
 
 
+def test_batch_refuses_what_is_off_and_runs_the_rest(api: Api) -> None:
+    turn("op", "onto.task.update")
+
+    told = api.post(
+        "batch",
+        {
+            "ops": [
+                {"type": "exec", "op": "onto.task.update", "args": UPDATE},
+                {"type": "exec", "op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}},
+                {"type": "help", "path": "onto.task.update"},
+            ]
+        },
+    ).json()
+
+    refusal, run, read = told["results"]
+    assert (refusal["ok"], refusal["error"]["details"]["reason"]) == (False, "switched_off")
+    assert run["ok"]
+    assert (read["ok"], read["error"]["details"]["reason"]) == (False, "unknown_path")
+
+
 def test_a_caller_who_may_not_run_it_is_told_that_first(api: Api, another: Any) -> None:
     turn("op", "onto.task.update")
 

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from analytics.models import AuditEntry
 from registry import changes, draft, history, loader, reverting, snapshot
@@ -231,6 +233,38 @@ def test_what_is_no_copy_or_not_there_is_not_taken_back() -> None:
     switch = AuditEntry.objects.create(time=AT, by="ann", kind="switch", name="x", action="changed")
     with pytest.raises(reverting.NotRevertible, match="switch"):
         reverting.revert(switch, by="bob", at=AT)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"examples": [{"args": {}}]}, "examples/0"),
+        ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
+        ({"tool_name": "onto_task_other"}, "already names"),
+        ({"without_id": "nowhere"}, "nowhere is no op"),
+    ],
+)
+def test_put_refuses_what_would_be_worse_than_before(fields: dict[str, Any], problem: str) -> None:
+    make_op()
+    make_op("onto.task.other")
+
+    with pytest.raises(draft.Refused, match=problem):
+        draft.put(Kind.OP, PATH, entry(**fields), **BY)
+
+    assert not told()
+
+
+def test_put_of_what_concerns_one_op_reads_no_other() -> None:
+    make_op()
+    for number in range(20):
+        make_op(f"onto.task.other{number}")
+    wanted = entry(summary="New")
+
+    with CaptureQueriesContext(connection) as queries:
+        draft.put(Kind.OP, PATH, wanted, **BY)
+
+    assert draft.read(Kind.OP, PATH) == wanted
+    assert not any('FROM "registry_op"' in each["sql"] and "WHERE" not in each["sql"] for each in queries)
 
 
 def test_a_group_under_which_an_op_lies_is_not_removed() -> None:
