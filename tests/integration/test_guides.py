@@ -73,7 +73,8 @@ def test_a_person_edits_a_section_and_publishes_it_in_the_admin(api: Api, admin_
     change = reverse("admin:registry_promptsection_change", args=[row.pk])
     form: dict[str, Any] = {"title": "What it is", "text": "Ours.", "position": 25, "status": "active", **PURPOSE}
 
-    saved = admin_client.post(change, form)
+    seen = admin_client.get(change).context["adminform"].form["seen"].value()
+    saved = admin_client.post(change, form | {"seen": seen})
     chosen = {"action": "publish_draft", "_selected_action": [row.pk]}
     admin_client.post(reverse("admin:registry_promptsection_changelist"), chosen)
     catalogs.follow()
