@@ -26,7 +26,7 @@ help: ## List these commands
 run: .venv/.base ## Set up what is missing and serve on PORT (8000); Ctrl-C stops everything
 	@exec $(IN_VENV) manage.py start
 
-test: .venv/.suite ## Run the whole suite on SQLite and on PostgreSQL; ARGS go to pytest
+test: .venv/.suite ## Run the whole suite on SQLite, what reaches a database on PostgreSQL too; ARGS go to pytest
 	@exec $(IN_VENV) -m tests.run $(ARGS)
 
 chaos: .venv/.dev ## Kill processes under keyed writes for long; ARGS="--seed 7 --points 40 --writes 2500"

@@ -24,6 +24,24 @@ EXAMPLE = "example of"  # the property of a test that ran an example of the ship
 _numbers = count(1)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a second run, on another database, leave out what no database can change."""
+    parser.addoption("--database-only", action="store_true", help="run only the tests that reach a database")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that reach a database, where only those are asked for."""
+    if config.getoption("--database-only"):
+        reaching = [item for item in items if _reaches_a_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(reaching)])
+        items[:] = reaching
+
+
+def _reaches_a_database(item: pytest.Item) -> bool:
+    fixtures = {"db", "transactional_db", "store", "set_up_store"} & set(getattr(item, "fixturenames", ()))
+    return bool(fixtures) or item.get_closest_marker("django_db") is not None
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many examples of how many ops ran, and did what their op says."""
     passed = terminalreporter.getreports("passed")

@@ -1,4 +1,4 @@
-"""Runs the whole suite on SQLite and then on PostgreSQL: python -m tests.run [arguments for pytest]."""
+"""Runs the suite on SQLite, then what reaches a database on PostgreSQL: python -m tests.run [arguments for pytest]."""
 
 import ast
 import fcntl
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         runs = [_run(databases.sqlite(), seed, arguments)]
         try:
             with databases.postgres() as database:
-                runs.append(_run(database, seed, arguments))
+                runs.append(_run(database, seed, ["--database-only", *arguments]))
         except NoPostgres as error:
             runs.append(Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1})))
     _print_outcome(runs)
