@@ -6,11 +6,11 @@ from celery import shared_task
 from django.db import close_old_connections
 
 from core import logs
-from gateway.batches import running
+from gateway.batches import queue, running
 
 
 @shared_task(
-    name="gateway.batches.run_entry",
+    name=queue.TASK,
     acks_late=True,  # a message is done when its entry is
     reject_on_worker_lost=True,
     ignore_result=True,  # the row holds it

@@ -11,11 +11,14 @@ import time
 from collections import deque
 from uuid import UUID
 
+from celery import current_app
+
 from core import faults
 from gateway.models import Batch
 
 log = logging.getLogger(__name__)
 
+TASK = "gateway.batches.run_entry"  # gateway/tasks.py; by name, for it imports what sends
 WAITING = 10_000  # messages at most in this process; what is more is found by the sweep
 SLOW = 0.3  # seconds that sending may take before the queue counts as down
 RETRY = 2.0  # seconds until the broker is tried again after it failed
@@ -80,13 +83,11 @@ class _Sender:
                 self._send(*self._messages.popleft())
 
     def _send(self, id: UUID, index: int, trace_id: str) -> None:
-        from gateway import tasks
-
         if time.monotonic() - self._failed_at < RETRY:
             return  # the sweep will tell of it
         self._sending_since = time.monotonic()
         try:
-            tasks.run_entry.apply_async((str(id), index, trace_id), retry=False)
+            current_app.send_task(TASK, (str(id), index, trace_id), retry=False, ignore_result=True)
             self._failed_at = 0.0
         except Exception as error:  # each broker has errors of its own
             if not self._failed_at:
