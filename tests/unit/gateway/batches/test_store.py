@@ -12,7 +12,7 @@ from gateway.batches import store
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="by design: PostgreSQL chooses its plan by what the tables hold")
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="by design: PostgreSQL plans by what tables hold")
 @pytest.mark.parametrize("look", [store.lost, store.late, lambda: store.forgotten(timezone.now())])
 def test_the_sweep_looks_at_what_is_open_and_not_at_all_that_is_kept(look: Callable[[], Any]) -> None:
     asked: list[tuple[str, Any]] = []
