@@ -16,4 +16,9 @@ def dumps(value: Any) -> bytes:
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical form, as 64 hex digits."""
-    return hashlib.sha256(dumps(value)).hexdigest()
+    return hashed(dumps(value))
+
+
+def hashed(form: bytes) -> str:
+    """Return the digest of a value whose canonical form is there already."""
+    return hashlib.sha256(form).hexdigest()

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from core import canonical
+from core import canonical, garbage
 from registry import catalogs, checks, history, sizes, snapshot
 from registry.changes import Action, Change, Kind
 from registry.models import Activation, Release
@@ -76,13 +76,22 @@ def freeze(*, by: str, at: datetime, accepted: str = "") -> Release:
     `accepted` is the reason why warnings that the live release has not are taken; it is kept with them. A release that
     is there already was accepted when it was made. Raises NotPublishable, and NeedsReason where there is none.
     """
+    with garbage.uncollected():
+        return _frozen(by=by, at=at, accepted=accepted)
+
+
+def _frozen(*, by: str, at: datetime, accepted: str) -> Release:
     content = snapshot.draft()
-    if problems := checks.problems(content):
+    try:
+        form = canonical.dumps(content)
+    except ValueError:  # which the problems tell of, op by op
+        raise NotPublishable(checks.problems(content)) from None
+    frozen = form.decode()
+    if problems := checks.problems(content, frozen=frozen):
         raise NotPublishable(problems)
-    version = canonical.digest(content)
+    version = canonical.hashed(form)
     if release := Release.objects.filter(version=version).first():
         return release
-    frozen = canonical.dumps(content).decode()
     # Counted over what will be served, whose keys have the order of the frozen text.
     counts = sizes.token_counts(catalogs.build(version, json.loads(frozen)))
     warnings = _new_warnings(content, counts)

@@ -64,22 +64,26 @@ RULES = (
 )
 
 
-def problems(content: dict[str, Any]) -> list[Finding]:
-    """Return everything that blocks a snapshot (see registry.snapshot), in the order of its ops."""
+def problems(content: dict[str, Any], *, frozen: str | None = None) -> list[Finding]:
+    """Return everything that blocks a snapshot (see registry.snapshot), in the order of its ops.
+
+    `frozen` is its canonical form, where that is there already: what is in it can be sent.
+    """
     found = [*_name_problems(content)]
     ops = {op["op"]: op for op in content["ops"]}
+    is_sendable = frozen is not None and not _holds_nul(frozen)
     for op in content["ops"]:
-        found += op_problems(op)
+        found += op_problems(op, is_sendable=is_sendable)
         found += without_id_problems(op, ops)
     return found + list(_section_problems(content.get("sections", [])))
 
 
-def op_problems(op: dict[str, Any]) -> list[Finding]:
-    """Return everything that blocks an op by itself, whatever stands beside it."""
+def op_problems(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
+    """Return everything that blocks an op by itself, whatever stands beside it; `is_sendable` where that is known."""
     path, schema = op["op"], op["parameters_schema"]
     if found := [_of_sentence(path, sentence) for sentence in schemas.problems(schema)]:
         return found
-    if unsendable := _unsendable(path, "content", op):
+    if not is_sendable and (unsendable := _unsendable(path, "content", op)):
         return [unsendable]
     named = schema.get("properties", {})
     for index, example in enumerate(op.get("examples", [])):
@@ -191,6 +195,11 @@ def _unsendable(path: str, field: str, entry: dict[str, Any]) -> Finding | None:
         text = canonical.dumps(entry).decode()
     except ValueError as error:
         return UNSENDABLE.found(path, field, f"{error}.")
-    if "\\u0000" in text.replace("\\\\", ""):  # the escape of a NUL, not text that shows one
+    if _holds_nul(text):
         return UNSENDABLE.found(path, field, "The text holds a NUL character.", "Delete it.")
     return None
+
+
+def _holds_nul(text: str) -> bool:
+    """Whether JSON holds the escape of a NUL, and not only text that shows one."""
+    return "\\u0000" in text and "\\u0000" in text.replace("\\\\", "")

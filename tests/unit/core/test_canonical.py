@@ -80,3 +80,9 @@ def test_dumps_is_stable_over_parsing(value: Any) -> None:
 @given(ORDINARY, ORDINARY)
 def test_digest_differs_where_values_differ(one: Any, other: Any) -> None:
     assert (canonical.digest(one) == canonical.digest(other)) is (canonical.dumps(one) == canonical.dumps(other))
+
+
+def test_hash_of_a_form_is_the_digest_of_its_value() -> None:
+    value = {"b": [1, 2.5], "a": "ü"}
+
+    assert canonical.hashed(canonical.dumps(value)) == canonical.digest(value)
