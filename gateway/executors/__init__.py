@@ -15,7 +15,7 @@ def executor_for(op: CatalogOp) -> Executor:
     kind = connections.kind(op.connection) if op.connection else None
     if kind is None or kind not in EXECUTORS:
         raise Failed(
-            f"{op.op} is not connected to anything that runs it. Nothing was done; tell the administrator.",
+            f"{op.op} is connected to nothing that runs it; tell the administrator.",
             status=503,
             reason="not_connected",
             help_path=op.op,
