@@ -65,7 +65,7 @@ def bound(root: dict[str, Any]) -> int:
     open_here: set[tuple[int, int]] = set()
 
     def cost(schema: object, levels: int) -> int:
-        if not isinstance(schema, dict) or levels == 0:
+        if not isinstance(schema, dict) or levels == 0 or keywords.is_leaf(schema):
             return 1
         key = (id(schema), levels)
         if key in known:

@@ -83,12 +83,14 @@ def read(folder: Path, *, alone: bool = True) -> dict[str, Any]:
     ops: list[dict[str, Any]] = []
     sections: list[dict[str, Any]] = []
     problems: list[Finding] = []
+    kinds = [("groups", _GROUP, groups), ("ops", _OP, ops), ("sections", _SECTION, sections)]
+    held = [(key, schemas.Validator(schema), found) for key, schema, found in kinds]
     for path in sorted(folder.glob("*.yaml")):
         document = _document(path)
-        for key, schema, found in (("groups", _GROUP, groups), ("ops", _OP, ops), ("sections", _SECTION, sections)):
+        for key, validator, found in held:
             for index, entry in enumerate(document.get(key, [])):
                 name = _named(entry) or str(index)
-                wrong = schemas.instance_problems(schema, entry)
+                wrong = validator.problems(entry)
                 problems += [FILE_INVALID.found(name, path.name, message) for message in wrong]
                 found.append(entry)
     if problems:

@@ -10,6 +10,17 @@ _ANY_MEMBER = (
     *("items", "contains", "additionalProperties", "propertyNames", "contentSchema"),
     *("unevaluatedItems", "unevaluatedProperties"),
 )
+_BELOW = frozenset(
+    [
+        *(*_IN_PLACE, *_IN_PLACE_LISTS, *_ANY_MEMBER, "properties", "patternProperties", "prefixItems"),
+        *("dependentSchemas", "dependencies", "$ref", "$defs", "definitions"),
+    ]
+)
+
+
+def is_leaf(schema: dict[str, Any]) -> bool:
+    """Whether no subschema stands in a schema and none is referred to: most are such, and need not be walked."""
+    return _BELOW.isdisjoint(schema)
 
 
 def in_place(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Iterator[object]:

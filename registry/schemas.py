@@ -41,6 +41,14 @@ class RemoteReference(Exception):
     """A schema refers to something outside itself."""
 
 
+class Unusable(Exception):
+    """A schema cannot be published. `problems` says why, a sentence each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = problems
+
+
 def no_arguments() -> dict[str, Any]:
     """Return the schema of an op that takes no arguments."""
     return {"type": "object", "properties": {}, "additionalProperties": False}
@@ -108,6 +116,18 @@ class Validator:
             raise TooMuchWork("It does not match its schema, and is too large to say where. Send less at a time.")
         return self._compiled.iter_errors(instance)
 
+    def problems(self, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
+        """Return why an instance does not satisfy the schema, a sentence an error, at most 20."""
+        if isinstance(instance, dict):
+            instance = {name: value for name, value in instance.items() if name not in ignoring}
+        try:
+            errors = list(islice(self.errors(instance), 20))
+        except TooMuchWork as problem:
+            return [f"/: {problem}"]
+        except ValueError:  # half a surrogate pair
+            return [f"/: The value {_UNSENDABLE}"]
+        return ["/" + "/".join(map(str, place(error, instance))) + f": {_first_line(error)}." for error in errors]
+
     @cached_property
     def _meter(self) -> effort.Meter:
         return effort.Meter(self._schema)
@@ -118,21 +138,30 @@ class Validator:
         return not patterned and effort.bound(self._schema) <= PLAIN
 
 
-def problems(schema: object) -> list[str]:
-    """Return what is wrong with an argument schema, a sentence each; empty when it can be published."""
+def checked(schema: object) -> Validator:
+    """Return the validator of an argument schema that anybody may have written. Raises Unusable."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        return ['The schema must be an object with "type": "object", since args are an object.']
+        raise Unusable(['The schema must be an object with "type": "object", since args are an object.'])
     if found := hazards(schema):
-        return found
+        raise Unusable(found)
     try:
-        compiled(schema)
+        return Validator(schema)
     except jsonschema_rs.ValidationError as error:
         where = "/".join(str(part) for part in error.instance_path) or "the top"
-        return [f"The schema is not valid JSON Schema 2020-12 at {where}: {_first_line(error)}."]
+        raise Unusable([f"The schema is not valid JSON Schema 2020-12 at {where}: {_first_line(error)}."]) from None
     except (RemoteReference, jsonschema_rs.ReferencingError):
-        return ["The schema refers to something outside itself. Copy what it refers to under $defs."]
+        problem = "The schema refers to something outside itself. Copy what it refers to under $defs."
+        raise Unusable([problem]) from None
     except ValueError:  # half a surrogate pair
-        return [f"The schema {_UNSENDABLE}"]
+        raise Unusable([f"The schema {_UNSENDABLE}"]) from None
+
+
+def problems(schema: object) -> list[str]:
+    """Return what is wrong with an argument schema, a sentence each; empty when it can be published."""
+    try:
+        checked(schema)
+    except Unusable as error:
+        return error.problems
     return []
 
 
@@ -143,15 +172,7 @@ def hazards(schema: dict[str, Any]) -> list[str]:
 
 def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
     """Return why `instance` does not satisfy a schema that has no problems, a sentence an error, at most 20."""
-    if isinstance(instance, dict):
-        instance = {name: value for name, value in instance.items() if name not in ignoring}
-    try:
-        errors = list(islice(Validator(schema).errors(instance), 20))
-    except TooMuchWork as problem:
-        return [f"/: {problem}"]
-    except ValueError:  # half a surrogate pair
-        return [f"/: The value {_UNSENDABLE}"]
-    return ["/" + "/".join(map(str, place(error, instance))) + f": {_first_line(error)}." for error in errors]
+    return Validator(schema).problems(instance, ignoring=ignoring)
 
 
 def place(error: jsonschema_rs.ValidationError, instance: Any) -> list[str | int]:
@@ -182,6 +203,8 @@ def _subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
         if not isinstance(schema, dict):
             continue  # true and false are schemas; anything else the compiler names
         yield schema, depth
+        if keywords.is_leaf(schema):
+            continue
         children = [*keywords.in_place(schema), *keywords.any_member(schema), *keywords.named_members(schema)]
         children += keywords.values(schema, "$defs") + keywords.values(schema, "definitions")
         stack += [(child, depth + 1) for child in children]

@@ -81,15 +81,18 @@ def problems(content: dict[str, Any], *, frozen: str | None = None) -> list[Find
 def op_problems(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
     """Return everything that blocks an op by itself, whatever stands beside it; `is_sendable` where that is known."""
     path, schema = op["op"], op["parameters_schema"]
-    if found := [_of_sentence(path, sentence) for sentence in schemas.problems(schema)]:
-        return found
+    try:
+        validator = schemas.checked(schema)
+    except schemas.Unusable as error:
+        return [_of_sentence(path, sentence) for sentence in error.problems]
     if not is_sendable and (unsendable := _unsendable(path, "content", op)):
         return [unsendable]
+    found: list[Finding] = []
     named = schema.get("properties", {})
     for index, example in enumerate(op.get("examples", [])):
         found += [
             EXAMPLE_INVALID.found(path, pointer("examples", index), message)
-            for message in schemas.instance_problems(schema, example["args"], ignoring=op.get("display_only", []))
+            for message in validator.problems(example["args"], ignoring=op.get("display_only", []))
         ]
     for alias, target in op.get("argument_aliases", {}).items():
         head, *members = alias.split(".")

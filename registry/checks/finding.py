@@ -82,4 +82,8 @@ def new(found: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
 
 def pointer(*parts: str | int) -> str:
     """Return a path through an entry, its parts escaped as in a JSON pointer (RFC 6901)."""
-    return "/".join([str(part).replace("~", "~0").replace("/", "~1") for part in parts])
+    return "/".join([_escaped(str(part)) for part in parts])
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1") if "~" in part or "/" in part else part

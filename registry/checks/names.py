@@ -32,6 +32,7 @@ _SENT = re.compile(
       |(?-i:{_WHOLE.replace("?P<name>", "?P<before>")})\s(?:argument|parameter)\b"""
 )
 _PATH = re.compile(r"(?<![\w./@:-])[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+(?![\w/@:(-])")
+_DOT_WITHIN = re.compile(r"\.[a-z]")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 DOUBTED = 20  # names of one text: each is compared with all arguments
 _ALMOST = 0.9  # so alike is task_ids to task_id, and started_at to start_at is not
@@ -39,11 +40,12 @@ _ALMOST = 0.9  # so alike is task_ids to task_id, and started_at to start_at is 
 
 def check(reading: Reading, context: Context) -> Iterator[Finding]:
     """Yield a finding for each name in the copy of an op that leads nowhere, once a text."""
-    known = argument_names(reading.entry) | _values(reading)
+    known = reading.names | _values(reading)
     for field, text in reading.prose:
         found: dict[str, Finding] = {}
-        for sentence in _SENTENCE.split(text) if "_" in text or "." in text else ():
-            words = {match["name"] for match in _WORD.finditer(sentence)} - known
+        # A name of an argument that could be doubted has a line between its words, an op's path a dot within.
+        for sentence in _SENTENCE.split(text) if "_" in text or _DOT_WITHIN.search(text) else ():
+            words = {match["name"] for match in _WORD.finditer(sentence)} - known if "_" in sentence else set[str]()
             for finding in (
                 *(_arguments(reading, field, sentence, words, context) if words else ()),
                 *_ops(reading.op, field, sentence, context),
@@ -67,7 +69,7 @@ def _arguments(reading: Reading, field: str, sentence: str, words: set[str], con
 
 
 def _ops(op: str, field: str, sentence: str, context: Context) -> Iterator[Finding]:
-    for path in dict.fromkeys(_PATH.findall(sentence)):
+    for path in dict.fromkeys(_PATH.findall(sentence)) if _DOT_WITHIN.search(sentence) else ():
         if path == op or path.partition(".")[0] not in context.tops or path in context.groups:
             continue
         named = next(context.named_in([path]), None)

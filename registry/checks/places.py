@@ -76,6 +76,11 @@ class Reading:
         return list(_arguments(self.subschemas))
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that a call may send, as `argument_names` has them."""
+        return _names(self.entry, self.arguments)
+
+    @cached_property
     def prose(self) -> list[tuple[str, str]]:
         """(field, text) of everything in words that a model reads of the op, the schema's descriptions last."""
         return list(_prose(self.entry, self.subschemas))
@@ -83,9 +88,12 @@ class Reading:
 
 def argument_names(entry: dict[str, Any]) -> frozenset[str]:
     """Return every name that a call of an op may send, at any level, aliases and display-only names included."""
+    return _names(entry, _arguments(subschemas(entry[SCHEMA])))
+
+
+def _names(entry: dict[str, Any], arguments: Iterable[Argument]) -> frozenset[str]:
     aliases = (part for alias in entry.get("argument_aliases", {}) for part in alias.split("."))
-    named = (argument.name for argument in _arguments(subschemas(entry[SCHEMA])))
-    return frozenset([*named, *aliases, *entry.get("display_only", [])])
+    return frozenset([*(argument.name for argument in arguments), *aliases, *entry.get("display_only", [])])
 
 
 def _arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Argument]:
@@ -98,6 +106,8 @@ def _arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Argument
 def subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each subschema and the path to it, the schema itself first. For schemas without problems: they end."""
     yield schema, path
+    if keywords.is_leaf(schema):
+        return
     for keyword in schema:
         below: list[tuple[str, Any]] = []
         if keyword in _NAMED and isinstance(schema[keyword], dict):

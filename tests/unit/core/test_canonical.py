@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,6 +76,11 @@ def test_dumps_is_stable_over_parsing(value: Any) -> None:
     once = canonical.dumps(value)
 
     assert canonical.dumps(json.loads(once, parse_int=float)) == once  # a double beyond 2**53 is written as an integer
+
+
+@given(ORDINARY)
+def test_dumps_is_what_the_reference_writes_however_plain_a_value_is(value: Any) -> None:
+    assert canonical.dumps(value) == rfc8785.dumps(value)
 
 
 @given(ORDINARY, ORDINARY)
