@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from core import canonical, garbage
-from registry import catalogs, checks, history, sizes, snapshot
+from registry import catalogs, changes, checks, history, sizes, snapshot
 from registry.changes import Action, Change, Kind
-from registry.models import Activation, Release
+from registry.models import Activation, Op, Release
 
 SHORTEST = 6  # characters that may stand for a version
 
@@ -115,13 +115,37 @@ def _frozen(*, by: str, at: datetime, accepted: str) -> Release:
 def _new_warnings(content: dict[str, Any], counts: checks.Counts) -> list[checks.Finding]:
     """Return the warnings of a snapshot that the content of the live release has not."""
     imported = checks.imported()
-    found = checks.warnings(content, counts, imported=imported)
-    now = live() if found else None
+    now = live()
     if now is None:
-        return found
+        return checks.warnings(content, counts, imported=imported)
+    before = json.loads(now.content)
+    found = checks.warnings(content, counts, imported=imported, only=_to_check(before, content))
+    if not found:
+        return []
     # What the live content says of the ops that warn now: the others cannot make anything known.
     only = {warning.op for warning in found}
-    return checks.new(found, checks.warnings(json.loads(now.content), now.tokens, imported=imported, only=only))
+    return checks.new(found, checks.warnings(before, now.tokens, imported=imported, only=only))
+
+
+def _to_check(before: dict[str, Any], after: dict[str, Any]) -> set[str] | None:
+    """Return the names of what may warn otherwise than before: what changed; None for all.
+
+    A text that did not change reads otherwise only where an op that it names has gone. Two summaries that became
+    alike are told of at the one that changed.
+    """
+    found = set[str]()
+    for kind in changes.KINDS:
+        one, other = changes.entries(before, kind), changes.entries(after, kind)
+        if kind == Kind.OP and (_named(one) - _named(other)):
+            return None
+        found |= {name for name, entry in other.items() if one.get(name) != entry}
+    return found
+
+
+def _named(ops: changes.Entries) -> set[str]:
+    """Return all names of ops that run."""
+    running = (op for op in ops.values() if snapshot.value(op, "status") == Op.Status.ACTIVE)
+    return {name for op in running for name in checks.names_of(op)}
 
 
 def activate(*, version: str, note: str, by: str, at: datetime) -> Activation:

@@ -19,7 +19,7 @@ from registry.checks import (
     strangers,
     summaries,
 )
-from registry.checks.blocking import op_problems, problems
+from registry.checks.blocking import names_of, op_problems, problems
 from registry.checks.context import Context, imported
 from registry.checks.finding import Finding, Rule, Severity, new
 from registry.checks.places import Reading
@@ -36,6 +36,7 @@ __all__ = [
     "check_draft",
     "check_entry",
     "imported",
+    "names_of",
     "new",
     "op_problems",
     "problems",

@@ -12,7 +12,8 @@ from django.db import IntegrityError, connection, transaction
 from analytics.models import AuditEntry
 from core import canonical, tokens
 from registry import catalogs, help, releases, snapshot
-from registry.models import Activation, Op, Release
+from registry.checks import summaries
+from registry.models import Activation, Op, OpAlias, Release
 from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
@@ -144,6 +145,39 @@ def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
         publish()
 
     assert [found.message for found in refused.value.warnings] == ["Nothing says in what delay counts, or its range."]
+
+
+@pytest.mark.django_db
+def test_a_text_warns_anew_when_the_op_that_it_names_has_gone() -> None:
+    make_op("onto.task.find")
+    OpAlias.objects.create(op=make_op("onto.task.add", description="Look with onto.task.find first."), name="onto.make")
+    make_op("onto.task.note", description="Use onto.make before.")
+    publish()
+    Op.objects.get(op="onto.task.find").delete()
+    OpAlias.objects.all().delete()
+
+    with pytest.raises(releases.NeedsReason) as refused:
+        publish()
+
+    assert sorted((found.op, found.rule) for found in refused.value.warnings) == [
+        ("onto.task.add", "op_unknown"),
+        ("onto.task.note", "op_unknown"),
+    ]
+
+
+@pytest.mark.django_db
+def test_warnings_are_looked_for_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = make_op("onto.task.add")
+    make_op("onto.task.find")
+    publish()
+    looked_at: list[str] = []
+    check = summaries.check
+    monkeypatch.setattr(summaries, "check", lambda op, context: looked_at.append(op["op"]) or check(op, context))
+    Op.objects.filter(pk=changed.pk).update(summary="Make one")
+
+    publish()
+
+    assert looked_at == ["onto.task.add"]
 
 
 @pytest.mark.django_db
