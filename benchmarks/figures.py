@@ -36,6 +36,8 @@ GOALS = {
     "batch.parallel.ratio": Goal("≤", 1.3),
     "batch.parallel.redis.ratio": Goal("≤", 1.3),
     "batch.one.ms": Goal("<", 15),
+    "releases.mixed": Goal("≤", 0),
+    "releases.failed": Goal("≤", 0),
     "publish.10k.s": Goal("<", 10),
     "load.10k.s": Goal("<", 3),
     "search.10k.p95_ms": Goal("<", 20),

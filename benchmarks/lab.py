@@ -72,6 +72,10 @@ class Lab:
         """Return an SQLite database with that many ops."""
         return self._filled(f"sqlite:///{self._folder / f'{ops}.sqlite3'}", ops)
 
+    def spare(self, ops: int) -> Prepared:
+        """Return another such database, whose copy may be lost."""
+        return self._filled(f"sqlite:///{self._folder / f'spare-{ops}.sqlite3'}", ops)
+
     def postgres(self, ops: int) -> Prepared | None:
         """Return the PostgreSQL database, with as many ops as when it was first asked for; None where there is none."""
         return self._filled(self.postgres_url, ops) if self.postgres_url else None
@@ -88,6 +92,15 @@ class Lab:
         """Serve the bare Django REST framework, whose GET answers these bytes."""
         settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.bare.settings", "BENCHMARKS_ANSWER": answer.decode()}
         return servers.serving(servers.BARE, settings, probe="/api/v1/help")
+
+    def changed(self, prepared: Prepared, server: Server, seconds: float) -> dict[str, Any]:
+        """Have releases change under a server for some seconds and return what was seen (see benchmarks.mixing)."""
+        host, port = server.address
+        command = [sys.executable, "manage.py", "change_releases", f"http://{host}:{port}", str(seconds)]
+        variables = environment(prepared.url) | {"BENCHMARK_KEY": prepared.key}
+        done = subprocess.run(command, cwd=servers.ROOT, env=os.environ | variables, stdout=subprocess.PIPE, check=True)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
 
     def _filled(self, url: str, ops: int) -> Prepared:
         if url not in self._prepared:

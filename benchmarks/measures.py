@@ -5,6 +5,7 @@ Every server runs as `make run` runs the gateway: Granian, WSGI, 2 workers of 4 
 """
 
 import math
+import os
 import re
 import sys
 import time
@@ -183,6 +184,18 @@ class Measure:
     run: Callable[[Lab], list[Figure]]
 
 
+def changing_releases(lab: Lab) -> list[Figure]:
+    """Help of ops, groups and searches while each second one release is published and one rolled back to."""
+    seconds = float(os.environ.get("BENCH_RELEASES_SECONDS", "60"))
+    prepared = lab.spare(SMALL)
+    with lab.gateway(prepared) as gateway:
+        seen = lab.changed(prepared, gateway, seconds)
+    for wrong in (*seen["mixed"], *seen["failed"]):
+        print(wrong, file=sys.stderr)
+    told = f"of {seen['answers']:,} answers in {seconds:.0f} s, {seen['changes']} changes of release"
+    return [Figure(f"releases.{name}", len(seen[name]), "answers", told) for name in ("mixed", "failed")]
+
+
 MEASURES = (
     Measure(("help.cached.ratio", "help.requests_per_s"), cached_help),
     Measure(("exec.read.ratio", "exec.requests_per_s"), exec_read),
@@ -195,6 +208,7 @@ MEASURES = (
     Measure(("batch.parallel.ratio",), batch_in_parallel),
     Measure(("batch.parallel.redis.ratio",), batch_in_parallel_over_redis),
     Measure(("batch.one.ms",), batch_of_one),
+    Measure(("releases.mixed", "releases.failed"), changing_releases),
     Measure(tuple(figure.format(name) for name in NAMES.values() for figure in OF_SIZE), sizes),
 )
 
