@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from analytics.models import AuditEntry, OperationEvent
+from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup
 
 
 class LogAdmin(admin.ModelAdmin[Any]):
@@ -28,6 +28,21 @@ class OperationEventAdmin(LogAdmin):
     list_display = ["time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"]
     list_filter = ["type", "ok", "code", "kind", "dry_run"]
     search_fields = ["op", "trace_id", "session", "subject"]
+
+
+@admin.register(OpDaily)
+class OpDailyAdmin(LogAdmin):
+    date_hierarchy = "day"
+    list_display = ["day", "op", "calls", "invalid", "denied", "not_found", "conflict", "internal", "is_settled"]
+    list_filter = ["day", "release"]
+    search_fields = ["op"]
+
+
+@admin.register(Rollup)
+class RollupAdmin(LogAdmin):
+    date_hierarchy = "counted_at"
+    list_display = ["name", "settled_until", "counted_at"]
+    search_fields = ["name"]
 
 
 class AuditEntryAdmin(LogAdmin):

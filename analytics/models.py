@@ -1,7 +1,7 @@
 """What happened. Ops, releases and subjects are named by string: the log blocks no delete."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 
 class OperationEvent(models.Model):
@@ -16,6 +16,11 @@ class OperationEvent(models.Model):
         API = "api", "API"
         BATCH = "batch", "batch"
 
+    class Format(models.TextChoices):
+        SHORT = "short", "short"
+        FULL = "full", "full"
+        ARG = "arg", "one argument"
+
     time = models.DateTimeField()
     type = models.CharField(max_length=10, choices=Type)
     source = models.CharField(max_length=10, choices=Source, default=Source.API)
@@ -28,6 +33,10 @@ class OperationEvent(models.Model):
     entity_id = models.CharField(max_length=64, blank=True)
     kind = models.CharField(max_length=10, blank=True)
     dry_run = models.BooleanField(default=False)
+    # A default in the database: what ran before this column was there still inserts rows.
+    format = models.CharField(
+        max_length=10, choices=Format, blank=True, default="", db_default="", help_text="What was read of an op's help."
+    )
     # how it ended
     ok = models.BooleanField()
     status = models.PositiveSmallIntegerField(help_text="HTTP status.")
@@ -67,6 +76,75 @@ class OperationEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.op or '-'} {self.code or 'ok'}"
+
+
+class OpDaily(models.Model):
+    """What happened to one op, or group, on one day under one release: counted from its events by `analytics.rollup`.
+
+    A day's figures are the sum of its rows: what is settled, and what may still change.
+    """
+
+    day = models.DateField(help_text="In UTC.")
+    op = models.CharField(
+        max_length=200, blank=True, help_text="The op or group; empty for searches, and for names that nothing has."
+    )
+    release = models.CharField(max_length=64, blank=True)
+    is_settled = models.BooleanField(help_text="Off: of the last minutes, counted anew each time.")
+    # calls, and how those that failed did
+    calls = models.PositiveIntegerField(default=0, help_text="Neither rehearsed, repeated nor put off.")
+    invalid = models.PositiveIntegerField(default=0, help_text="VALIDATION_ERROR.")
+    denied = models.PositiveIntegerField(default=0, help_text="PERMISSION_DENIED.")
+    not_found = models.PositiveIntegerField(default=0, help_text="NOT_FOUND.")
+    conflict = models.PositiveIntegerField(default=0, help_text="CONFLICT.")
+    internal = models.PositiveIntegerField(default=0, help_text="INTERNAL.")
+    latency_ms = models.FloatField(default=0, help_text="Milliseconds of all calls together.")
+    field_errors = models.JSONField(
+        default=list, blank=True, help_text="[[pointer, code, times], …], the commonest first; * for an index."
+    )
+    # help
+    short_reads = models.PositiveIntegerField(default=0)
+    full_reads = models.PositiveIntegerField(default=0)
+    arg_reads = models.PositiveIntegerField(default=0, verbose_name="reads of one argument")
+    list_reads = models.PositiveIntegerField(default=0, help_text="Of a group.")
+    # search
+    searches = models.PositiveIntegerField(default=0)
+    misses = models.PositiveIntegerField(default=0, help_text="Searches that found nothing.")
+
+    class Meta:
+        verbose_name = verbose_name_plural = "daily figures"
+        ordering = ["-day", "op"]
+        indexes = [
+            models.Index(fields=["op", "day"], name="op_daily_of_one"),  # one op's last days
+        ]
+        constraints = [
+            # Counted twice would be shown twice. Also serves all ops' last days.
+            models.UniqueConstraint(fields=["day", "op", "release", "is_settled"], name="op_daily_once"),
+            # A rate above one is none.
+            models.CheckConstraint(
+                condition=Q(
+                    calls__gte=F("invalid") + F("denied") + F("not_found") + F("conflict") + F("internal"),
+                    searches__gte=F("misses"),
+                ),
+                name="op_daily_failures_within_calls",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.op or '-'} on {self.day}"
+
+
+class Rollup(models.Model):
+    """How far events are counted in figures. Whoever moves it on has counted, so that nothing is counted twice."""
+
+    name = models.CharField(max_length=40, unique=True)
+    settled_until = models.DateTimeField(help_text="What happened before is counted for good.")
+    counted_at = models.DateTimeField(help_text="When the rest was last counted.")
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class AuditEntry(models.Model):

@@ -1,7 +1,9 @@
 """Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
 
 import os
+import re
 from datetime import timedelta
+from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -64,6 +66,14 @@ def number(name: str, *, default: int, least: int = 0) -> int:
     if value.isascii() and value.isdigit() and int(value) >= least:
         return int(value)
     raise ImproperlyConfigured(f"{name} is {value!r}; set it to a whole number of {least} or more.")
+
+
+def amount(name: str, *, default: str) -> Decimal:
+    """Return an amount of money: digits, and cents or less behind a point."""
+    value: str = env.str(name, default="") or default
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value, re.ASCII):
+        return Decimal(value)
+    raise ImproperlyConfigured(f"{name} is {value!r}; set it to an amount such as {default}.")
 
 
 # --- Django -----------------------------------------------------------------------------------------------------------
@@ -323,7 +333,13 @@ GATEWAY_JOBS = {
     "gateway.cleanup.idempotency_records": timedelta(minutes=5),
     "gateway.cleanup.batches": timedelta(minutes=5),
     "gateway.cleanup.sessions": timedelta(hours=1),
+    "gateway.cleanup.figures": timedelta(hours=1),
+    "analytics.rollup.run": timedelta(minutes=1),
 }
+
+# Daily figures: days that they are kept, and what models pay for a million tokens that they read, in US dollars.
+GATEWAY_FIGURES_DAYS = number("GATEWAY_FIGURES_DAYS", default=400, least=7)
+GATEWAY_DOLLARS_PER_MILLION_TOKENS = amount("GATEWAY_DOLLARS_PER_MILLION_TOKENS", default="2.00")
 
 # What a scraper of /metrics must send as a bearer token.
 GATEWAY_METRICS_TOKEN = env.str("GATEWAY_METRICS_TOKEN", default="")

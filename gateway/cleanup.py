@@ -1,12 +1,14 @@
 """Jobs that delete what has expired, oldest first, a thousand rows at a time."""
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 
+from analytics.models import OpDaily
 from gateway.models import Batch, IdempotencyRecord
 
 log = logging.getLogger(__name__)
@@ -28,6 +30,12 @@ def batches(at: datetime) -> bool:
 def sessions(at: datetime) -> bool:
     """Delete the admin's sessions that are past their time. Returns whether more may be left."""
     return _delete(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
+
+
+def figures(at: datetime) -> bool:
+    """Delete daily figures past their time. Returns whether more may be left."""
+    first = (at - timedelta(days=settings.GATEWAY_FIGURES_DAYS)).date()
+    return _delete(OpDaily.objects.filter(day__lt=first), oldest="day")
 
 
 def _delete(expired: QuerySet[Any], *, oldest: str) -> bool:

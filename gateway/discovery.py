@@ -42,18 +42,25 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog 
     except help.BadQuery as error:
         problem = FieldError(f"/{error.field}", "invalid", str(error))
         raise Invalid(str(error), reason="malformed_call", field_errors=[problem]) from None
+    op = catalog.ops.get(answer.path)
     events.later(
         recording.event(
             kind_of(body),
             caller=caller,
             trace=trace,
-            op=catalog.ops.get(answer.path),
+            op=op,
             name=answer.path,
             release=catalog.version,
+            format=_format(query) if op else "",
             result_count=answer.result_count,
         )
     )
     return answer
+
+
+def _format(query: HelpQuery) -> str:
+    """Return what a query reads of an op, for its event."""
+    return OperationEvent.Format.ARG if query.arg is not None else query.format
 
 
 def kind_of(body: dict[str, Any]) -> OperationEvent.Type:

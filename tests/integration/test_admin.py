@@ -26,7 +26,8 @@ MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 # Rows that services own: the admin shows them and changes nothing.
 READ_ONLY = {
     "workspace.Edge",
-    *("analytics.OperationEvent", "analytics.AuditEntry", "gateway.IdempotencyRecord", "gateway.PeriodicJob"),
+    *("analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup"),
+    *("analytics.AuditEntry", "gateway.IdempotencyRecord", "gateway.PeriodicJob"),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
 }
 OURS = ("analytics", "gateway", "registry", "workspace")

@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -15,12 +15,14 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from analytics.models import OpDaily
 from config import settings as ours
 from core import follower
 from gateway import cleanup, jobs
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 
 NOW = timezone.now()
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 JOB = f"{__name__}.count"
 RECORDS = "gateway.cleanup.idempotency_records"
 
@@ -100,6 +102,16 @@ def test_a_full_batch_is_a_thousand_rows(records: Callable[..., None]) -> None:
 
     assert cleanup.idempotency_records(NOW) is True
     assert len(kept()) == 200
+
+
+def test_figures_go_once_their_days_are_over(db: None, settings: Any) -> None:
+    settings.GATEWAY_FIGURES_DAYS = 30
+    for days in (31, 30, 0):
+        OpDaily.objects.create(day=(NOON - timedelta(days=days)).date(), op=f"{days}", is_settled=True)
+
+    cleanup.figures(NOON)
+
+    assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
 
 
 def test_sessions_go_once_they_are_past_their_time(db: None) -> None:

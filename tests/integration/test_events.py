@@ -145,6 +145,22 @@ def test_event_of_help(
     assert (event.ok, event.subject) == (True, "demo-user")
 
 
+@pytest.mark.parametrize(
+    ("body", "format"),
+    [
+        ({"path": "onto.task.list"}, "short"),
+        ({"path": "onto.task.list", "format": "full"}, "full"),
+        ({"path": "onto.task.list", "arg": "limit", "format": "full"}, "arg"),
+        ({"path": "onto.task", "format": "full"}, ""),
+        ({"query": "a task"}, ""),
+    ],
+)
+def test_event_of_help_tells_what_of_an_op_was_read(api: Api, told: Told, body: dict[str, Any], format: str) -> None:
+    api.post("help", body)
+
+    assert one(told).format == format
+
+
 def test_event_of_a_search_counts_what_it_found(api: Api, told: Told) -> None:
     found = api.help(query="delete a task")
 

@@ -68,6 +68,8 @@ def test_production_refuses_to_start_without(name: str, without: str) -> None:
         ("WEB_VISIT_ALLOW", "intranet"),
         ("WEB_SEARCH_KIND", "google"),
         ("WEB_SEARCH_URL", "search.acme.com"),
+        ("GATEWAY_FIGURES_DAYS", "6"),
+        ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50"),
         ("ALLOWED_HOSTS", " , "),
     ],
 )
