@@ -1,10 +1,11 @@
 """The draft as one value: what a release freezes and what checks read."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from core import canonical
-from registry.models import Group, Op, PolicyRule, PromptSection
+from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSection
 
 POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_CASE)
 POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
@@ -32,6 +33,12 @@ UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject":
 UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
 
+# What of an op others are held against: its names, what it is for, and what it takes.
+OUTLINE_FIELDS = (
+    *("op", "tool_name", "kind", "summary", "parameters_schema", "argument_aliases", "display_only"),
+    *("status", "successor"),
+)
+
 SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
 
 
@@ -49,19 +56,42 @@ def draft() -> dict[str, Any]:
     return content | ({"sections": sections} if sections else {})
 
 
+def outline() -> dict[str, Any]:
+    """Return the draft as `draft` does, of its ops OUTLINE_FIELDS and aliases alone, and no sections: in 3 queries.
+
+    It takes a tenth of the time, which counts where ten thousand ops are read for the sake of one.
+    """
+    aliases: dict[int, list[str]] = defaultdict(list)
+    for op, name in OpAlias.objects.order_by("name").values_list("op_id", "name"):
+        aliases[op].append(name)
+    rows = Op.objects.order_by("op").values_list("pk", *OUTLINE_FIELDS)
+    said = ((pk, dict(zip(OUTLINE_FIELDS, values, strict=True))) for pk, *values in rows)
+    ops = [entry | ({"aliases": aliases[pk]} if pk in aliases else {}) for pk, entry in said]
+    groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
+    return {"format": 1, "groups": groups, "ops": ops}
+
+
 def entry(op: Op) -> dict[str, Any]:
     """Return one op as it stands in a release and, in YAML, in the shipped catalog."""
+    aliases = (alias.name for alias in op.aliases.all())
+    return entry_with(op, rules=op.rules.all(), examples=op.examples.all(), aliases=aliases)
+
+
+def entry_with(
+    op: Op, *, rules: Iterable[PolicyRule], examples: Iterable[Example], aliases: Iterable[str]
+) -> dict[str, Any]:
+    """Return what `entry` would if the op had these rules and examples, in their order, and these aliases."""
     policy: dict[str, list[str]] = defaultdict(list)
-    for rule in op.rules.all():
+    for rule in rules:
         policy[POLICY_KEYS[rule.kind]].append(rule.text)
     found = {field: getattr(op, field) for field in OP_FIELDS}
     found["connection"] = op.connection.name if op.connection else ""
     found["policy"] = dict(policy)
     found["examples"] = [
         _said({"title": example.title, "args": example.args, "note": example.note}, keep=("args",))
-        for example in op.examples.all()
+        for example in examples
     ]
-    found["aliases"] = sorted(alias.name for alias in op.aliases.all())
+    found["aliases"] = sorted(aliases)
     return _said(found, keep=("needs_subject", "parameters_schema"))
 
 
