@@ -1,13 +1,14 @@
-"""JSON in forms: taken as strictly as the API takes it, shown as a person edits it."""
+"""What forms take: JSON as strictly as the API does, shown as a person edits it, and text without a browser's CR."""
 
 import json
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import JSONField
+from django.db import models
+from django.forms.fields import InvalidJSONInput
 
-from core import strictjson
+from core import jsonplaces, strictjson
 
 
 class PrettyJSON(json.JSONEncoder):
@@ -34,12 +35,41 @@ class StrictJSONField(forms.JSONField):
         super().__init__(encoder=PrettyJSON, decoder=StrictJSON, **kwargs)
 
     def to_python(self, value: Any) -> Any:
+        """Return the value; of nothing, where that may be left out, the column's own. Raises ValidationError.
+
+        Where the place is known, its `params` have `line` and `column`.
+        """
         if isinstance(value, str) and value.strip():
             try:
                 strictjson.loads(value.encode("utf-8", "surrogatepass"))
             except strictjson.NotStrictJSON as error:
-                raise ValidationError(str(error).replace("The body", "The JSON"), code="invalid") from None
+                raise _refused(value, error) from None
+        elif not self.required and callable(self.initial):
+            return self.initial()
         return super().to_python(value)
 
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """Return what was typed as it was typed: an error names its lines, and whoever indented it wants it so."""
+        return InvalidJSONInput(data) if isinstance(data, str) and not self.disabled else initial
 
-STRICT_JSON: dict[Any, dict[str, Any]] = {JSONField: {"form_class": StrictJSONField}}  # for formfield_overrides
+
+class PlainTextField(forms.CharField):
+    """Text of several lines, whose ends browsers send as CR LF: a model would read, and pay for, every CR."""
+
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:
+    at = jsonplaces.repeated(text) if error.code == "duplicate_key" else error.at
+    if at is None:
+        return ValidationError(str(error).replace("The body", "The JSON"), code="invalid")
+    line, column = jsonplaces.line_and_column(text, at)
+    said = str(error) if error.code == "duplicate_key" else f"This is not JSON: {error.problem}."
+    place = {"line": line, "column": column, "said": said}
+    return ValidationError("Line %(line)d, column %(column)d: %(said)s", code="invalid", params=place)
+
+
+# For formfield_overrides.
+STRICT_JSON: dict[Any, dict[str, Any]] = {models.JSONField: {"form_class": StrictJSONField}}
+PLAIN_TEXT: dict[Any, dict[str, Any]] = {models.TextField: {"form_class": PlainTextField}}

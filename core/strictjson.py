@@ -12,11 +12,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotStrictJSON(ValueError):
-    """The text is not JSON that can be stored and hashed unchanged. `code` names the rule, `str()` says the mend."""
+    """The text is not JSON that can be stored and hashed unchanged. `code` names the rule, `str()` says the mend.
 
-    def __init__(self, code: str, message: str) -> None:
+    Of a syntax error `at` is the character and `problem` the parser's word for it.
+    """
+
+    def __init__(self, code: str, message: str, *, at: int | None = None, problem: str = "") -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.at, self.problem = code, at, problem
 
 
 def loads(raw: bytes) -> Any:
@@ -34,9 +37,8 @@ def loads(raw: bytes) -> Any:
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise NotStrictJSON(
-            "invalid_json", f"The body is not valid JSON: {error.msg} at character {error.pos}. Send one JSON object."
-        ) from None
+        message = f"The body is not valid JSON: {error.msg} at character {error.pos}. Send one JSON object."
+        raise NotStrictJSON("invalid_json", message, at=error.pos, problem=error.msg) from None
     except RecursionError:
         raise _too_deep() from None
     # The counts bound depth and size from above, so that an ordinary body is not walked at all.

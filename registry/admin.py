@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 
 from analytics.models import AuditEntry
 from core import canonical
-from core.forms import STRICT_JSON, StrictJSONField
+from core.forms import PLAIN_TEXT, STRICT_JSON, StrictJSONField
 from registry import draft, export, releases, restoring, snapshot
 from registry.admin_history import HistoryAdmin, Recorded
 from registry.admin_switches import ReasonForm, Switchable, SwitchAdmin
@@ -41,7 +41,7 @@ LINE = AdminTextInputWidget(attrs={"class": "vLargeTextField"})  # a sentence sh
 class CopyAdmin(Recorded):
     """What the admins of copy share: strict JSON, long lines, publishing, and no deleting of what is shipped."""
 
-    formfield_overrides = STRICT_JSON
+    formfield_overrides = STRICT_JSON | PLAIN_TEXT
     actions = ["publish_draft"]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

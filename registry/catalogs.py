@@ -182,7 +182,7 @@ class Catalog:
 
 def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Return the catalog of a release's content (see registry.snapshot)."""
-    ops = {entry["op"]: _op(entry) for entry in content["ops"]}
+    ops = {entry["op"]: op_of(entry) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     nameless = {"", ROOT, *groups}
     # Nobody chose these names, so each gives way: to a group, to any other name, and to the same name of another op.
@@ -193,6 +193,17 @@ def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | 
     groups.setdefault(ROOT, "Groups of ops.")
     prompts = _prompts(content.get("sections", []))
     return Catalog(version=version, ops=ops, groups=groups, names=names, prompts=prompts, tokens=tokens or {})
+
+
+def op_of(entry: dict[str, Any]) -> CatalogOp:
+    """Return the op of a release's entry (see registry.snapshot)."""
+    said = dict(entry)
+    said["schema"] = said.pop("parameters_schema")
+    said["display_only"] = frozenset(said.get("display_only", ()))
+    for name in ("contexts", "keywords", "aliases"):
+        said[name] = tuple(said.get(name, ()))
+    said["examples"] = tuple(_example(example, said["schema"]) for example in said.get("examples", ()))
+    return CatalogOp(**said)
 
 
 def live() -> Catalog:
@@ -276,16 +287,6 @@ def _load(version: str) -> Catalog:
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
     return build(version, json.loads(release.content), release.tokens)
-
-
-def _op(entry: dict[str, Any]) -> CatalogOp:
-    said = dict(entry)
-    said["schema"] = said.pop("parameters_schema")
-    said["display_only"] = frozenset(said.get("display_only", ()))
-    for name in ("contexts", "keywords", "aliases"):
-        said[name] = tuple(said.get(name, ()))
-    said["examples"] = tuple(_example(example, said["schema"]) for example in said.get("examples", ()))
-    return CatalogOp(**said)
 
 
 def _prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[Section, ...]]:

@@ -81,6 +81,16 @@ def answer(catalog: Catalog, query: HelpQuery, visibility: Visibility = EVERYTHI
     return found
 
 
+def of_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
+    """Return the answer about one op, whatever path the query has. Raises UnknownPath for an unknown argument."""
+    if query.cursor is not None:
+        raise BadQuery("cursor", f"{op.op} is an op and has no pages. Leave the cursor out.")
+    if query.arg is not None:
+        return _answer(budget.argument_fitted(_argument(op, query.arg), query.max_tokens), op.op)
+    body = _full(op, query) if query.format == "full" else _short(op, query)
+    return _answer(budget.fitted(body, op.schema, query.max_tokens), op.op)
+
+
 def resolve(catalog: Catalog, view: View, name: str) -> str:
     """Return the canonical path of a group or a visible op, by path, tool name or alias. Raises UnknownPath."""
     if name in ("", ROOT):
@@ -130,19 +140,10 @@ def _render(catalog: Catalog, view: View, query: HelpQuery) -> HelpAnswer:
         return _search(catalog, view, query, query.query)
     path = resolve(catalog, view, query.path)
     if path in catalog.ops:
-        return _op(catalog.ops[path], query)
+        return of_op(catalog.ops[path], query)
     if query.arg is not None:
         raise BadQuery("arg", f"{path} is a group and has no arguments. Give the path of an op.")
     return _group(catalog, view, path, query)
-
-
-def _op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
-    if query.cursor is not None:
-        raise BadQuery("cursor", f"{op.op} is an op and has no pages. Leave the cursor out.")
-    if query.arg is not None:
-        return _answer(budget.argument_fitted(_argument(op, query.arg), query.max_tokens), op.op)
-    body = _full(op, query) if query.format == "full" else _short(op, query)
-    return _answer(budget.fitted(body, op.schema, query.max_tokens), op.op)
 
 
 def _short(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:

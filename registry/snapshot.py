@@ -1,7 +1,7 @@
 """The draft as one value: what a release freezes and what checks read."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from core import canonical
@@ -33,6 +33,12 @@ UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject":
 UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
 
+# What of an op others are held against: its names, what it is for, and what it takes.
+OUTLINE_FIELDS = (
+    *("op", "tool_name", "kind", "summary", "parameters_schema", "argument_aliases", "display_only"),
+    *("status", "successor"),
+)
+
 EXAMPLE_FIELDS = ("title", "args", "note")
 SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
 
@@ -50,13 +56,35 @@ def draft() -> dict[str, Any]:
     return content | ({"sections": sections} if sections else {})
 
 
+def outline() -> dict[str, Any]:
+    """Return the draft as `draft` does, of its ops OUTLINE_FIELDS and aliases alone, and no sections: in 3 queries.
+
+    It takes a tenth of the time, which counts where ten thousand ops are read for the sake of one.
+    """
+    aliases: dict[int, list[str]] = defaultdict(list)
+    for op, name in OpAlias.objects.order_by("name").values_list("op_id", "name"):
+        aliases[op].append(name)
+    rows = Op.objects.order_by("op").values_list("pk", *OUTLINE_FIELDS)
+    said = ((pk, dict(zip(OUTLINE_FIELDS, values, strict=True))) for pk, *values in rows)
+    ops = [entry | ({"aliases": aliases[pk]} if pk in aliases else {}) for pk, entry in said]
+    groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
+    return {"format": 1, "groups": groups, "ops": ops}
+
+
 def entry(op: Op) -> dict[str, Any]:
     """Return one op as it stands in a release and, in YAML, in the shipped catalog."""
+    aliases = (alias.name for alias in op.aliases.all())
+    return entry_with(op, rules=op.rules.all(), examples=op.examples.all(), aliases=aliases)
+
+
+def entry_with(
+    op: Op, *, rules: Iterable[PolicyRule], examples: Iterable[Example], aliases: Iterable[str]
+) -> dict[str, Any]:
+    """Return what `entry` would if the op had these rules and examples, in their order, and these aliases."""
     said = {field: getattr(op, field) for field in OP_FIELDS}
     said["connection"] = op.connection.name if op.connection else ""
-    rules = [(rule.kind, rule.text) for rule in op.rules.all()]
-    examples = [{field: getattr(example, field) for field in EXAMPLE_FIELDS} for example in op.examples.all()]
-    return _entry(said, rules, examples, [alias.name for alias in op.aliases.all()])
+    given = [{field: getattr(example, field) for field in EXAMPLE_FIELDS} for example in examples]
+    return _entry(said, [(rule.kind, rule.text) for rule in rules], given, list(aliases))
 
 
 def _all_ops() -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ from registry.checks import (
     summaries,
 )
 from registry.checks.blocking import names_of, op_problems, problems
-from registry.checks.context import Context, imported
+from registry.checks.context import Context, current, imported
 from registry.checks.finding import Finding, Rule, Severity, new
 from registry.checks.places import Reading
 from registry.models import Op
@@ -35,6 +35,7 @@ __all__ = [
     "check_content",
     "check_draft",
     "check_entry",
+    "current",
     "imported",
     "names_of",
     "new",

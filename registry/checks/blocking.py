@@ -113,11 +113,11 @@ def name_problems(
 ) -> Iterator[Finding]:
     """Yield what blocks the names of one op, held against those of others ({name: path}), all groups and all ops."""
     path, seen = op["op"], set[str]()
-    for name in names_of(op):
+    for field, name in _named(op):
         if name in groups:
-            yield NAME_TAKEN.found(path, "name", f"A group has the path {name} already.", "Rename one of the two.")
+            yield NAME_TAKEN.found(path, field, f"A group has the path {name} already.", "Rename one of the two.")
         if name in names or name in seen:
-            yield NAME_TAKEN.found(path, "name", f"{name} already names {names.get(name, path)}.")
+            yield NAME_TAKEN.found(path, field, f"{name} already names {names.get(name, path)}.")
         seen.add(name)
     yield from _ancestor_problems(path, groups)
     if (successor := op.get("successor")) and successor not in paths:
@@ -126,7 +126,7 @@ def name_problems(
 
 def names_of(op: dict[str, Any]) -> list[str]:
     """Return all that an op is called. A tool may be named by its path, and only that name may stand twice."""
-    return [op["op"], *([op["tool_name"]] if op["tool_name"] != op["op"] else []), *op.get("aliases", [])]
+    return [name for _, name in _named(op)]
 
 
 def without_id_problems(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
@@ -172,13 +172,21 @@ def _name_problems(content: dict[str, Any]) -> Iterator[Finding]:
     for path, times in listed.items():
         if times > 1:
             yield GROUP_REPEATED.found(path, "path", f"{times} groups have this path.")
-        yield from _ancestor_problems(path, groups)
+        yield from _ancestor_problems(path, groups, "path")
 
 
-def _ancestor_problems(path: str, groups: Collection[str]) -> Iterator[Finding]:
+def _named(op: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (field, name) of all that an op is called."""
+    yield "op", op["op"]
+    if op["tool_name"] != op["op"]:
+        yield "tool_name", op["tool_name"]
+    yield from ((pointer("aliases", index), name) for index, name in enumerate(op.get("aliases", [])))
+
+
+def _ancestor_problems(path: str, groups: Collection[str], field: str = "op") -> Iterator[Finding]:
     parent = parent_of(path)
     if path != ROOT and parent not in groups:
-        yield GROUP_MISSING.found(path, "group", f"The group {parent} is missing.")
+        yield GROUP_MISSING.found(path, field, f"The group {parent} is missing.")
 
 
 def _of_sentence(path: str, sentence: str) -> Finding:

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Count, Max
+
+from analytics.models import AuditEntry
 from registry import snapshot
 from registry.checks import blocking, likeness, places
-from registry.models import ROOT, Op, parent_of
+from registry.models import ROOT, Group, Op, OpAlias, parent_of
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,14 @@ class Context:
 
     @classmethod
     def of_draft(cls) -> "Context":
-        """Prepare the draft as it stands."""
-        return cls.of(snapshot.draft(), imported=imported())
+        """Prepare the draft as it stands, of its ops what others are checked against (see snapshot.outline)."""
+        return cls.of(snapshot.outline(), imported=imported())
+
+    def without(self, path: str) -> "Context":
+        """Return it as if one op were not there: the one that gets another path."""
+        ops = {name: entry for name, entry in self.ops.items() if name != path}
+        names = {name: owner for name, owner in self.names.items() if owner != path}
+        return Context(ops, self.groups, names, self.imported)
 
     @cached_property
     def tops(self) -> frozenset[str]:
@@ -60,6 +69,29 @@ class Context:
     @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(self.names).union(*map(places.argument_names, self.ops.values()))
+
+
+def current() -> Context:
+    """Return the draft prepared, from memory where nothing has changed since: for checks while somebody types.
+
+    Four small queries where it is there already.
+    """
+    global _kept
+    stamp = _stamp()
+    if _kept is None or _kept[0] != stamp:
+        _kept = (stamp, Context.of_draft())
+    return _kept[1]
+
+
+_kept: tuple[tuple[Any, ...], Context] | None = None
+
+
+def _stamp() -> tuple[Any, ...]:
+    """Return what is another value after any change of names, summaries or schemas, whoever made it."""
+    changed = (model.objects.aggregate(last=Max("updated_at"), count=Count("pk")) for model in (Op, Group))
+    aliases = OpAlias.objects.aggregate(last=Max("pk"), count=Count("pk"))
+    told = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
+    return *((each["last"], each["count"]) for each in (*changed, aliases)), told
 
 
 def imported() -> frozenset[str]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from registry import checks
+from registry import checks, draft
+from registry.changes import Kind
 from registry.imports.prose import shown
 
 
@@ -28,10 +29,10 @@ class Command(BaseCommand):
             raise CommandError("The draft cannot be published as it stands.")
 
     def _of_op(self, path: str) -> list[checks.Finding]:
-        context = checks.Context.of_draft()
-        if path not in context.ops:
+        entry = draft.read(Kind.OP, path)
+        if entry is None:
             raise CommandError(f"There is no op {shown(path)}.", returncode=2)
-        return checks.check_entry(context.ops[path], context)
+        return checks.check_entry(entry, checks.Context.of_draft())
 
 
 def _sum(found: list[checks.Finding]) -> str:

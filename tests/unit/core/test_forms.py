@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 from django.core.exceptions import ValidationError
 
-from core.forms import StrictJSONField
+from core.forms import PlainTextField, StrictJSONField
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,41 @@ def test_json_is_shown_as_a_person_edits_it() -> None:
 
     assert field.clean('{"a": "Größe"}') == {"a": "Größe"}
     assert field.prepare_value({"a": "Größe"}) == '{\n  "a": "Größe"\n}'
+
+
+def test_json_as_typed_is_shown_as_it_was_typed() -> None:
+    field = StrictJSONField()
+    typed = '{ "b": 1.0,\n\t"a": [] }'
+
+    assert field.prepare_value(field.bound_data(typed, {})) == typed
+    assert field.bound_data(None, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "said"),
+    [
+        ('{\r\n  "a": 1,\r\n  "b" 2\r\n}', 3, 7, "This is not JSON: Expecting ':' delimiter."),
+        ('{\n  "a": "100%", "a": 2}', 2, 16, "An object names the same key twice."),
+    ],
+)
+def test_an_error_names_its_line_and_column(text: str, line: int, column: int, said: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        StrictJSONField().clean(text)
+
+    assert refused.value.messages[0].startswith(f"Line {line}, column {column}: {said}")
+    assert refused.value.params is not None
+    assert (refused.value.params["line"], refused.value.params["column"]) == (line, column)
+
+
+@pytest.mark.parametrize("initial", [list, dict])
+def test_nothing_is_the_empty_value_of_what_may_be_left_out(initial: Any) -> None:
+    assert StrictJSONField(required=False, initial=initial).clean("  ") == initial()
+    with pytest.raises(ValidationError, match="required"):
+        StrictJSONField(initial=initial).clean("")
+
+
+def test_text_has_lines_and_no_carriage_returns() -> None:
+    field = PlainTextField()
+
+    assert field.clean("one\r\ntwo\rthree\n") == "one\ntwo\nthree"
+    assert not field.has_changed("one\ntwo", "one\r\ntwo")

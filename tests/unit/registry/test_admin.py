@@ -14,6 +14,7 @@ from django.forms import BooleanField
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from analytics.models import AuditEntry
 from registry import admin as registry_admin
@@ -315,6 +316,40 @@ def test_a_form_saved_as_it_was_leaves_no_trace(admin_client: Client) -> None:
     assert save(admin_client, op, form_of(admin_client.get(url(Op, "change", op.pk)))).status_code == 302
 
     assert told() == []
+
+
+def test_a_form_as_a_browser_sends_it_leaves_no_trace(admin_client: Client) -> None:
+    op = make_op(description="One line.\nAnother.", notes="a\n\nb")
+    sent = form_of(admin_client.get(url(Op, "change", op.pk)))
+
+    save(admin_client, op, {name: value.replace("\n", "\r\n") for name, value in sent.items()})
+
+    op.refresh_from_db()
+    assert (op.description, op.notes) == ("One line.\nAnother.", "a\n\nb")
+    assert told() == []
+
+
+def test_json_that_is_emptied_says_nothing(admin_client: Client) -> None:
+    op = make_op()
+    sent = form_of(admin_client.get(url(Op, "change", op.pk)))
+    emptied = dict.fromkeys(("contexts", "keywords", "argument_aliases", "display_only"), "")
+
+    assert save(admin_client, op, sent | emptied | {"examples-0-args": ""}).status_code == 200  # the op needs a title
+    response = save(admin_client, op, sent | emptied)
+
+    op.refresh_from_db()
+    assert response.status_code == 302
+    assert (op.contexts, op.keywords, op.argument_aliases, op.display_only) == ([], [], {}, [])
+
+
+def test_json_is_shown_as_it_was_typed_while_the_form_is_not_saved(admin_client: Client) -> None:
+    op = make_op()
+    sent = form_of(admin_client.get(url(Op, "change", op.pk)))
+    typed = '{ "type": "object",\n    "properties": {} }'
+
+    page = save(admin_client, op, sent | {"parameters_schema": typed, "summary": ""}).content.decode()
+
+    assert escape(typed) in page
 
 
 def test_what_is_added_and_removed_is_written_down(admin_client: Client) -> None:

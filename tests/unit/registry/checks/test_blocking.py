@@ -24,33 +24,41 @@ def said(snapshot: dict[str, Any]) -> list[str]:
         (
             [op("a.b", tool_name="t"), op("a.c", tool_name="t")],
             None,
-            "a.c, name: t already names a.b. Give each name to one op.",
+            "a.c, tool_name: t already names a.b. Give each name to one op.",
         ),
         (
             [op("a.b", tool_name="t"), op("a.b", tool_name="u")],
             None,
-            "a.b, name: a.b already names a.b. Give each name to one op.",
+            "a.b, op: a.b already names a.b. Give each name to one op.",
         ),
-        ([op("a.b"), op("a.c", aliases=["a.b"])], None, "a.c, name: a.b already names a.b. Give each name to one op."),
-        ([op("a.b", aliases=["x", "x"])], None, "a.b, name: x already names a.b. Give each name to one op."),
+        (
+            [op("a.b"), op("a.c", aliases=["a.b"])],
+            None,
+            "a.c, aliases/0: a.b already names a.b. Give each name to one op.",
+        ),
+        ([op("a.b", aliases=["x", "x"])], None, "a.b, aliases/1: x already names a.b. Give each name to one op."),
         (
             [op("a.b")],
             ("root", "a", "a.b"),
-            "a.b, name: A group has the path a.b already. Rename one of the two.",
+            "a.b, op: A group has the path a.b already. Rename one of the two.",
         ),
         (
             [op("a.b.c"), op("a.d", aliases=["a.b"])],
             None,
-            "a.d, name: A group has the path a.b already. Rename one of the two.",
+            "a.d, aliases/0: A group has the path a.b already. Rename one of the two.",
         ),
-        ([op("a.d", tool_name="root")], None, "a.d, name: A group has the path root already. Rename one of the two."),
+        (
+            [op("a.d", tool_name="root")],
+            None,
+            "a.d, tool_name: A group has the path root already. Rename one of the two.",
+        ),
         ([op("a.b")], ("root", "a", "a"), "a, path: 2 groups have this path. Leave one of them."),
         # the way to it
-        ([op("a.b")], ("root",), "a.b, group: The group a is missing. Add it, so that the path can be walked to."),
+        ([op("a.b")], ("root",), "a.b, op: The group a is missing. Add it, so that the path can be walked to."),
         (
             [op("a.b.c")],
             ("root", "a.b"),
-            "a.b, group: The group a is missing. Add it, so that the path can be walked to.",
+            "a.b, path: The group a is missing. Add it, so that the path can be walked to.",
         ),
         (
             [op("a.b", status="retired", successor="a.z")],

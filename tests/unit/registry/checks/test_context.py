@@ -1,0 +1,69 @@
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from registry import checks, snapshot
+from registry.models import Group, Op, OpAlias
+from tests.unit.registry.rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_outline_of_a_draft_says_of_its_ops_what_the_draft_says() -> None:
+    make_op(), make_op("onto.task.old", status="retired", successor="onto.task.add", display_only=["why"])
+    names = {*snapshot.OUTLINE_FIELDS, "aliases"}
+
+    outlined, whole = snapshot.outline(), snapshot.draft()
+
+    assert sorted(outlined["groups"], key=lambda group: group["path"]) == whole["groups"]
+    assert [{name: snapshot.value(op, name) for name in names} for op in outlined["ops"]] == [
+        {name: snapshot.value(op, name) for name in names} for op in whole["ops"]
+    ]
+
+
+def test_checks_find_beside_the_outline_what_they_find_beside_the_draft() -> None:
+    make_op(), make_op("onto.task.list", kind="read", summary="Add onto.task.add")
+    make_op(
+        "onto.task.get", description="Send title from onto.task.add; see onto.task.lost.", without_id="onto.task.list"
+    )
+    whole = checks.Context.of(snapshot.draft())
+
+    for path, entry in whole.ops.items():
+        assert checks.check_entry(entry, checks.Context.of_draft()) == checks.check_entry(entry, whole), path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: make_op("onto.task.other"),
+        lambda op: op.delete(),
+        lambda op: (setattr(op, "summary", "Other"), op.save()),
+        lambda _: Group.objects.create(path="util", summary="Utilities"),
+        lambda op: OpAlias.objects.create(op=op, name="other"),
+        lambda op: OpAlias.objects.get(op=op).delete(),
+    ],
+)
+def test_the_current_context_is_kept_until_the_draft_changes(change: Any) -> None:
+    op = make_op()
+    before = checks.current()
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        assert checks.current() is before
+    assert len(queries) == 4
+
+    change(op)
+
+    assert checks.current() is not before
+    assert set(checks.current().ops) == set(Op.objects.values_list("op", flat=True))
+
+
+def test_without_an_op_its_names_are_free() -> None:
+    make_op(), make_op("onto.task.other")
+
+    left = checks.current().without("onto.task.add")
+
+    assert set(left.ops) == {"onto.task.other"}
+    assert set(left.names) == {"onto.task.other", "onto_task_other", "onto.task.other.alias"}
