@@ -1,7 +1,21 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class AnalyticsConfig(AppConfig):
     name = "analytics"
     verbose_name = "Activity"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        post_migrate.connect(_declare_flags, sender=self)
+
+
+def _declare_flags(using: str, **_: Any) -> None:
+    """Make the rows of flags that are new in the code."""
+    from analytics.models import Flag
+    from analytics.rollout.flags import FlagKey
+
+    Flag.objects.using(using).bulk_create([Flag(key=key) for key in FlagKey], ignore_conflicts=True)

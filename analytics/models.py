@@ -3,6 +3,10 @@
 from django.db import models
 from django.db.models import F, Q
 
+from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag
+
+__all__ = ["Assignment", "AuditEntry", "Cohort", "CohortRule", "Flag", "OpDaily", "OperationEvent", "Rollup"]
+
 
 class OperationEvent(models.Model):
     """One help, search or exec, as it was answered."""

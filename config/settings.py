@@ -319,6 +319,7 @@ GATEWAY_FOLLOWS = [
     "registry.catalogs.follow_withdrawn",
     "registry.connections.follow",
     "registry.switches.follow",
+    "analytics.rollout.current.follow",
     "gateway.keys.follow",
     "gateway.batches.sweep.follow",
     "gateway.metrics.follow",

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 
 from analytics import events
+from analytics.rollout import current, exposures
 from core import follower
 from gateway import keys
 from gateway.models import Client
@@ -59,6 +60,8 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(events._buffer, "_start", lambda: None)
     catalogs.forget()
     switches.forget()
+    current.forget()
+    exposures.forget()
     keys.forget()
     yield
     events.discard()

@@ -74,7 +74,7 @@ def test_publish_refuses_what_is_live() -> None:
     [
         ({"parameters_schema": schema(a={"$ref": "http://example.com"})}, "parameters_schema"),
         ({"parameters_schema": schema(a={})}, "examples/0"),
-        ({"op": "lost.in.space"}, "group"),
+        ({"op": "lost.in.space"}, "op"),
     ],
 )
 def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field: str) -> None:

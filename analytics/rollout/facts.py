@@ -1,0 +1,35 @@
+"""What is known of whom a flag is evaluated for."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Trait = str | int | float | bool
+
+_FAMILY = re.compile(r"[a-z]+")
+_OTHERWISE = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "ministral": "mistral", "codestral": "mistral"}
+_OTHERWISE |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma": "gemini", "qwq": "qwen"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A subject and where it asks from. Empty is unknown."""
+
+    subject: str = ""
+    client: str = ""
+    environment: str = ""
+    context: str = ""  # what the user is looking at: the type of Gateway-Context
+    project: str = ""
+    model: str = ""
+    traits: Mapping[str, Trait] = field(default_factory=dict)
+
+    @property
+    def model_family(self) -> str:
+        """The family that the model belongs to."""
+        return family(self.model)
+
+
+def family(model: str) -> str:
+    """Return the family of a model's name: "anthropic/claude-sonnet-4-5" gives claude, "gpt-4o-mini" gpt."""
+    found = _FAMILY.search(model.rpartition("/")[2].lower())
+    return _OTHERWISE.get(found[0], found[0]) if found else ""

@@ -1,0 +1,155 @@
+"""Rollout as rows: what is refused, what is followed, and what is written once."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from analytics.rollout import current, exposures
+from analytics.rollout.evaluation import Outcome, Reason
+from analytics.rollout.facts import Facts
+from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def make_cohort(name: str = "dev-team", **fields: Any) -> Cohort:
+    flag = Flag.objects.get(key=fields.pop("flag", FlagKey.SURFACE))
+    return Cohort.objects.create(**{"name": name, "flag": flag, "variant": "gateway", "percentage": 100} | fields)
+
+
+def surface_of(subject: str, **fields: Any) -> tuple[str, str]:
+    outcome = current.current().evaluate(FlagKey.SURFACE, Facts(subject, **fields))
+    return outcome.variant, outcome.cohort
+
+
+def test_every_declared_flag_has_its_row() -> None:
+    assert set(Flag.objects.values_list("key", flat=True)) == set(FlagKey)
+
+
+def test_a_cohort_is_followed_with_its_rules_and_its_list() -> None:
+    cohort = make_cohort(listed=["guest"])
+    CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
+    current.follow()
+
+    assert surface_of("ana", environment="dev") == ("gateway", "dev-team")
+    assert surface_of("ana", environment="production") == ("legacy", "")
+    assert surface_of("guest") == ("gateway", "dev-team")
+
+
+def test_a_cohort_or_a_flag_that_is_off_decides_nothing() -> None:
+    cohort = make_cohort()
+    current.follow()
+    assert surface_of("ana")[0] == "gateway"
+
+    Cohort.objects.filter(pk=cohort.pk).update(is_on=False)
+    current.follow()
+    assert surface_of("ana")[0] == "legacy"
+
+    Cohort.objects.filter(pk=cohort.pk).update(is_on=True)
+    Flag.objects.filter(key=FlagKey.SURFACE).update(is_on=False)
+    current.follow()
+    assert surface_of("ana")[0] == "legacy"
+
+
+def test_cohorts_are_asked_in_their_order() -> None:
+    make_cohort("later", position=2)
+    make_cohort("sooner", position=1, variant="legacy")
+    current.follow()
+
+    assert surface_of("ana") == ("legacy", "sooner")
+
+
+def test_following_swaps_nothing_where_nothing_changed(django_assert_num_queries: Any) -> None:
+    make_cohort()
+    current.follow()
+    before = current.current()
+
+    with django_assert_num_queries(2):
+        current.follow()
+
+    assert current.current() is before
+
+
+def test_a_renamed_cohort_keeps_who_is_in() -> None:
+    cohort = make_cohort(percentage=50)
+    current.follow()
+    before = [surface_of(f"user-{number}")[0] for number in range(100)]
+    cohort.name = "renamed"
+    cohort.save()
+    current.follow()
+
+    assert [surface_of(f"user-{number}")[0] for number in range(100)] == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"variant": "worker"}, "Surface can be gateway, legacy."),
+        ({"flag": FlagKey.RELEASE, "variant": "abc"}, "Release can be live, or the version of a release"),
+        ({"name": "Dev Team"}, "Lower-case letters, digits and dashes"),
+        ({"percentage": 101}, "less than or equal to 100"),
+        ({"listed": "ana"}, "Give texts of 1 to 200 characters"),
+        ({"listed": [" ana"]}, "Give texts of 1 to 200 characters"),
+        ({"listed": [str(number) for number in range(1_001)]}, "Give at most 1,000."),
+    ],
+)
+def test_a_cohort_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) -> None:
+    flag = Flag.objects.get(key=fields.pop("flag", FlagKey.SURFACE))
+    cohort = Cohort(**{"name": "dev-team", "flag": flag, "variant": "gateway", "salt": "x"} | fields)
+
+    with pytest.raises(ValidationError) as refused:
+        cohort.full_clean()
+
+    assert wrong in " ".join(refused.value.messages)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"attribute": "trait", "values": ["pro"]}, "Name the trait."),
+        ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave it empty"),
+        ({"attribute": "client", "values": []}, "Give at least one value."),
+        ({"attribute": "client", "values": [1]}, "Give texts"),
+        ({"attribute": "trait", "trait": "age", "operator": "at_least", "values": ["ten"]}, "Give one number."),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        CohortRule(cohort=make_cohort(), **fields).full_clean()
+
+    assert wrong in " ".join(refused.value.messages)
+
+
+def test_the_database_holds_percentages_in_range() -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_cohort(percentage=120)
+
+
+def test_an_exposure_is_written_once_and_tells_when_it_first_was(django_assert_num_queries: Any) -> None:
+    outcome = Outcome(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
+    exposures.record([outcome], subject="ana", at=AT)
+    with django_assert_num_queries(0):
+        exposures.record([outcome], subject="ana", at=datetime(2027, 1, 1, tzinfo=UTC))
+    exposures.forget()  # as another process
+    exposures.record([outcome], subject="ana", at=datetime(2027, 1, 1, tzinfo=UTC))
+
+    said = Assignment.objects.values_list("flag", "variant", "cohort", "subject", "time")
+    assert list(said) == [(FlagKey.SURFACE, "gateway", "dev-team", "ana", AT)]
+
+
+def test_an_exposure_to_something_else_is_another_one() -> None:
+    for variant, cohort in (("legacy", ""), ("gateway", "dev-team")):
+        exposures.record([Outcome(FlagKey.SURFACE, variant, cohort, Reason.SPLIT)], subject="ana", at=AT)
+
+    assert Assignment.objects.count() == 2
+
+
+def test_nobody_unknown_is_written_down(django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        exposures.record([Outcome(FlagKey.SURFACE, "legacy", "", Reason.DEFAULT)], subject="", at=AT)
