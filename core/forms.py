@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import JSONField
 
 from core import strictjson
 
@@ -40,6 +39,3 @@ class StrictJSONField(forms.JSONField):
             except strictjson.NotStrictJSON as error:
                 raise ValidationError(str(error).replace("The body", "The JSON"), code="invalid") from None
         return super().to_python(value)
-
-
-STRICT_JSON: dict[Any, dict[str, Any]] = {JSONField: {"form_class": StrictJSONField}}  # for formfield_overrides
