@@ -1,26 +1,19 @@
+"""What happened, in the admin: operation events, and the history of copy."""
+
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup
+from core import desk
 
 
-class LogAdmin(admin.ModelAdmin[Any]):
+class LogAdmin(desk.ReadOnly, desk.ModelAdmin[Any]):
     """Rows that are written once."""
 
     date_hierarchy = "time"
     show_full_result_count = False
     list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(OperationEvent)

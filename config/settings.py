@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "registry",
     "workspace",
     "analytics",
+    "unfold.apps.BasicAppConfig",  # the admin's look: its templates come before Django's
     "core.adminsite.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -102,6 +103,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.csp.content_security",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.api_first",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -127,6 +129,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "libraries": {"desk": "core.deskfilters"},
         },
     }
 ]
@@ -180,6 +183,7 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # locally files are served from where they lie
 
 if PRODUCTION:
@@ -268,6 +272,17 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
     "POSTPROCESSING_HOOKS": ["gateway.openapi.add_components"],
+}
+
+UNFOLD = {
+    "SITE_TITLE": "Tool Gateway",
+    "SITE_HEADER": "Tool Gateway",
+    "SITE_SYMBOL": "alt_route",
+    "SITE_URL": None,
+    "SHOW_VIEW_ON_SITE": False,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.desk.icon"}],
+    "STYLES": ["core.desk.stylesheet"],
+    "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
 }
 
 WHITENOISE_USE_FINDERS = not PRODUCTION

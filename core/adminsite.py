@@ -2,9 +2,8 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import SuspiciousOperation, ValidationError
@@ -12,28 +11,52 @@ from django.db import DataError, NotSupportedError
 from django.db.models import DateTimeField, Model
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 from django.http.response import HttpResponseBase
-from django.template.response import SimpleTemplateResponse
+from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.urls import reverse
 from django.utils.text import smart_split
+
+if TYPE_CHECKING:  # unfold ships no types; its site is Django's in another look
+    from django.contrib.admin import AdminSite
+else:
+    from unfold.sites import UnfoldAdminSite as AdminSite
 
 MAX_WORDS = 20  # of a search; SQLite gives up at 1,000 conditions, and each word is one for each searched column
 MAX_LENGTH = 10_000  # characters of one value in an address; SQLite's LIKE gives up at 50,000 bytes
 MAX_VALUES = 100  # in one address
+GONE_TO = 10  # rows of a model that "Go to" offers
 
-SEARCHES = ("q", "term")  # of a list, of an autocomplete
+SEARCHES = ("q", "term", "s")  # of a list, of an autocomplete, of the sidebar
 PATTERNS = ("regex", "iregex")  # would run whatever expression an address holds, for as long as it takes
 
 View = Callable[..., HttpResponseBase]
 
 
 class Site(AdminSite):
-    """Django's site, with one door for all pages of all models, those of its own apps too."""
-
-    site_header = site_title = "Tool Gateway"
-    site_url = None
+    """The admin's site, with one door for all pages of all models, those of its own apps too."""
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
         """Wrap a page: staff only, as in Django, and odd requests answered 400."""
         return super().admin_view(guarded(view), cacheable)
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Answer "Go to": the sidebar's entries with these words, then rows of models that are gone to."""
+        typed = request.GET.get("s", "").strip()
+        found = [*self._pages(request, typed), *self._rows(request, typed)] if typed else []
+        return TemplateResponse(request, "desk/found.html", {"found": found})
+
+    def _pages(self, request: HttpRequest, typed: str) -> Iterator[dict[str, Any]]:
+        for section in self.each_context(request)["sidebar_navigation"]:
+            for item in section["items"]:
+                if typed.casefold() in item["title"].casefold():
+                    yield {"title": item["title"], "description": section["title"], "link": item["link"]}
+
+    def _rows(self, request: HttpRequest, typed: str) -> Iterator[dict[str, Any]]:
+        for model, page in self._registry.items():
+            if getattr(page, "is_gone_to", False) and page.has_view_or_change_permission(request):
+                rows, is_doubled = page.get_search_results(request, page.get_queryset(request), typed)
+                name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
+                for row in (rows.distinct() if is_doubled else rows)[:GONE_TO]:
+                    yield {"title": row, "description": model._meta.verbose_name, "link": reverse(name, args=[row.pk])}
 
 
 class SiteConfig(AdminConfig):

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import models
 from django.forms.fields import InvalidJSONInput
 
 from core import jsonplaces, strictjson
@@ -68,8 +67,3 @@ def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:
     said = str(error) if error.code == "duplicate_key" else f"This is not JSON: {error.problem}."
     place = {"line": line, "column": column, "said": said}
     return ValidationError("Line %(line)d, column %(column)d: %(said)s", code="invalid", params=place)
-
-
-# For formfield_overrides.
-STRICT_JSON: dict[Any, dict[str, Any]] = {models.JSONField: {"form_class": StrictJSONField}}
-PLAIN_TEXT: dict[Any, dict[str, Any]] = {models.TextField: {"form_class": PlainTextField}}

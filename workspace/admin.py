@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import escape
 
-from core.forms import STRICT_JSON
+from core import desk
 from workspace.kinds import CALENDAR, DOCUMENT, EVENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, Kind
 from workspace.models import (
     CalendarEvent,
@@ -33,11 +33,10 @@ from workspace.services import changes, task_events, tree
 DELETED = ("deleted_at", admin.EmptyFieldListFilter)
 
 
-class EntityAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
+class EntityAdmin(desk.ModelAdmin[Any]):
     """What the admins of all entities share. Deleting is an action and soft, so that it can be taken back."""
 
     kind: Kind
-    formfield_overrides = STRICT_JSON
     longest: str | None = None  # a column whose text only the row's own page reads: a list of them would be megabytes
     list_filter = ["state_key", DELETED]
     ordering = ["-updated_at", "-id"]
@@ -95,10 +94,9 @@ class EntityAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
         self.message_user(request, f"{number} restored.")
 
 
-class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]  # Django's class is not generic at run time
+class MembershipInline(desk.TabularInline[Membership, Project]):
     model = Membership
     fields = ["subject", "role", "deleted_at"]
-    extra = 0
     can_delete = False
 
 
@@ -258,7 +256,7 @@ class ProjectCalendarAdmin(EntityAdmin):
 
 
 @admin.register(Edge)
-class EdgeAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
+class EdgeAdmin(desk.ReadOnly, desk.ModelAdmin[Edge]):
     """To look at only: which edges there can be is the ops' to decide."""
 
     list_display = ["__str__", "project", "created_by", "created_at", "deleted_at"]
@@ -269,18 +267,9 @@ class EdgeAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class i
     ordering = ["-created_at", "-id"]
     show_full_result_count = False
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Edge | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Edge | None = None) -> bool:
-        return False
-
 
 @admin.register(Membership)
-class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
+class MembershipAdmin(desk.ModelAdmin[Membership]):
     """Members leave by deleted_at, so that a subject keeps one row in a project."""
 
     list_display = ["subject", "project", "role", "created_at", "deleted_at"]
@@ -296,10 +285,9 @@ class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's c
 
 
 @admin.register(Profile)
-class ProfileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class is not generic at run time
+class ProfileAdmin(desk.ModelAdmin[Profile]):
     """The one place where profiles are written. Deleting one is for good: who is to be forgotten leaves nothing."""
 
-    formfield_overrides = STRICT_JSON
     list_display = ["subject", "name", "time_zone", "updated_at"]
     search_fields = ["subject", "name", "time_zone"]
     readonly_fields = ["id", "created_at", "updated_at"]

@@ -229,7 +229,7 @@ def test_image_holds_nothing_but_what_runs() -> None:
     packages = {app for app in settings.INSTALLED_APPS if (Path(settings.BASE_DIR) / app).is_dir()}
 
     assert "*" in allowed
-    wanted = {*packages, "config", "core", "templates", "manage.py", "requirements/base.txt"}
+    wanted = {*packages, "config", "core", "static", "templates", "manage.py", "requirements/base.txt"}
     assert {line[1:] for line in allowed if line.startswith("!")} == wanted
 
 

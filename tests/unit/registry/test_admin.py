@@ -17,8 +17,8 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from analytics.models import AuditEntry
-from registry import admin as registry_admin
 from registry import releases
+from registry.admin import publishing
 from registry.models import Activation, Connection, Group, Op, OpAlias, PolicyRule, PromptSection, Release
 from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
@@ -168,7 +168,7 @@ def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[st
 def test_thousands_of_warnings_are_counted_and_some_shown(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_admin, "LISTED", 2)
+    monkeypatch.setattr(publishing, "LISTED", 2)
     delays = {f"delay_{letter}": {"type": "number"} for letter in "abc"}
     op = make_op(parameters_schema=schema(("title",), title={"type": "string"}, **delays))
 
@@ -216,21 +216,21 @@ def test_releases_say_which_is_live_and_what_they_are(admin_client: Client, publ
     listed = admin_client.get(url(Release, "changelist")).content.decode()
     shown = admin_client.get(url(Release, "change", published.pk)).content.decode()
 
-    rows = [line for line in listed.split("<tr>") if "field-live" in line]
+    rows = [row for row in listed.split("<tr") if "field-live" in row]
     assert {
-        str(release): "icon-yes" in row for row in rows for release in (newer, published) if str(release) in row
+        str(release): "check_small" in row for row in rows for release in (newer, published) if str(release) in row
     } == {
         str(newer): True,
         str(published): False,
     }
     assert published.version in shown
-    assert all(f"field-{name}" in shown for name in ("live", "op_count", "created_at", "created_by"))
+    assert all(label in shown for label in ("Live", "Op count", "Created at", "Created by"))
 
 
 def test_sentences_are_edited_in_lines_as_long_as_they(admin_client: Client) -> None:
     content = admin_client.get(url(Op, "change", make_op().pk)).content.decode()
 
-    assert re.search(r'name="summary"[^>]*class="vLargeTextField"', content)
+    assert re.search(r'name="summary"[^>]*class="[^"]*desk-line"', content)
 
 
 def test_staff_without_the_permission_cannot_publish(client: Client, django_user_model: Any) -> None:

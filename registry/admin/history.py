@@ -1,4 +1,4 @@
-"""Copy in the Django admin: every change is written down, and nobody overwrites what they have not seen."""
+"""Copy in the admin: every change is written down, and nobody overwrites what they have not seen."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from analytics.admin import AuditEntryAdmin
 from analytics.models import AuditEntry
+from core import desk
 from registry import draft, reverting, watching
 from registry.changes import Action
 from registry.watching import Copy, Watch
@@ -45,7 +46,7 @@ class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # of whichever model
         return cleaned
 
 
-class Recorded(admin.ModelAdmin[Any]):
+class Recorded(desk.ModelAdmin[Any]):
     """A page whose changes go into the history, whether they are made in a form, in a list or by an action."""
 
     form = CopyForm
@@ -81,6 +82,7 @@ class Recorded(admin.ModelAdmin[Any]):
             super().delete_queryset(request, queryset)
 
 
+@admin.register(AuditEntry)
 class HistoryAdmin(AuditEntryAdmin):
     """Every change, and an action that takes one of copy back."""
 

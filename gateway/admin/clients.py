@@ -1,4 +1,4 @@
-"""Clients and their keys in the Django admin. A key is shown once, in the message after it was made."""
+"""Clients and their keys in the admin. A key is shown once, in the message after it was made."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,23 +8,21 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from core.forms import STRICT_JSON
+from core import desk
 from gateway import keys
-from gateway.models import ApiKey, Batch, BatchEntry, Client, IdempotencyRecord, PeriodicJob
+from gateway.models import ApiKey, Client
 
 OVERLAP = timedelta(hours=24)
 
 
 @admin.register(Client)
-class ClientAdmin(admin.ModelAdmin[Client]):
-    formfield_overrides = STRICT_JSON
+class ClientAdmin(desk.ModelAdmin[Client]):
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
-    formfield_overrides = STRICT_JSON
+class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]
@@ -70,57 +68,3 @@ class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
 
     def _show(self, request: HttpRequest, plaintext: str) -> None:
         self.message_user(request, f"Copy the new key now; it is not shown again: {plaintext}", messages.WARNING)
-
-
-class _Kept:
-    """Rows that services own: looked at, never changed by hand."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-@admin.register(IdempotencyRecord)
-class IdempotencyRecordAdmin(
-    _Kept, admin.ModelAdmin[IdempotencyRecord]
-):  # deleting one lets a repeated call write twice
-    list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
-    list_select_related = ["client"]
-    search_fields = ["key", "op", "trace_id", "subject"]
-    show_full_result_count = False
-
-
-class BatchEntryInline(_Kept, admin.TabularInline[BatchEntry, Batch]):
-    model = BatchEntry
-    fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # not what users wrote
-
-
-@admin.register(Batch)
-class BatchAdmin(_Kept, admin.ModelAdmin[Batch]):
-    list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
-    list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
-    list_select_related = ["client"]
-    search_fields = ["id", "trace_id", "subject"]
-    exclude = ["caller"]
-    show_full_result_count = False
-    inlines = [BatchEntryInline]
-
-
-@admin.register(BatchEntry)
-class BatchEntryAdmin(_Kept, admin.ModelAdmin[BatchEntry]):
-    list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
-    list_filter = ["state", "outcome", "type"]
-    search_fields = ["name", "batch__trace_id", "batch__subject"]
-    exclude = ["body", "answer"]
-    show_full_result_count = False
-
-
-@admin.register(PeriodicJob)
-class PeriodicJobAdmin(_Kept, admin.ModelAdmin[PeriodicJob]):
-    list_display = ["name", "next_run"]
-    search_fields = ["name"]

@@ -1,29 +1,22 @@
-"""Switches in the Django admin: a list of their own, and an action on whatever can be switched."""
+"""Switches in the admin: a list of their own, and an action on whatever can be switched."""
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ActionForm
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from core import desk
 from registry import switching
 from registry.models import Switch
 
 
-class ReasonForm(ActionForm):
-    """The bar of actions with a line for the reason."""
-
-    reason = forms.CharField(required=False, max_length=200, label="Reason")
-
-
-class Switchable(admin.ModelAdmin[Any]):
+class Switchable(desk.ModelAdmin[Any]):
     """A list whose rows can be switched off and on at once, each by its name."""
 
-    action_form = ReasonForm
+    action_form = desk.ReasonForm
     actions = ["switch_off", "switch_on"]
     switch_kind: Switch.Kind
     switch_name: str  # the field that names a row
@@ -43,14 +36,15 @@ class Switchable(admin.ModelAdmin[Any]):
         return [(self.switch_kind, name) for name in queryset.values_list(self.switch_name, flat=True)]
 
 
-class SwitchAdmin(admin.ModelAdmin[Switch]):
+@admin.register(Switch)
+class SwitchAdmin(desk.ModelAdmin[Switch]):
     """What is off or was, why and by whom. Rows are never deleted: they say what was off before."""
 
     list_display = ["name", "kind", "is_off", "reason", "changed_by", "changed_at"]
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]
     fields = ["kind", "name", "is_off", "reason", "changed_by", "changed_at"]
-    action_form = ReasonForm
+    action_form = desk.ReasonForm
     actions = ["turn_off", "turn_on"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:

@@ -1,0 +1,118 @@
+"""The admin's sidebar: by job, each entry for whoever may see what it leads to."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from django.apps import apps
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+
+
+class Entry(NamedTuple):
+    """A list of rows: what it is called, its symbol, and its model."""
+
+    title: str
+    icon: str
+    model: str
+
+
+class Section(NamedTuple):
+    """A job and what it needs."""
+
+    title: str
+    entries: list[Entry]
+    is_folded: bool = False
+
+
+SECTIONS = [
+    Section(
+        "Copy",
+        [
+            Entry("Ops", "terminal", "registry.Op"),
+            Entry("Groups", "account_tree", "registry.Group"),
+            Entry("Prompt sections", "article", "registry.PromptSection"),
+        ],
+    ),
+    Section(
+        "Find a phrase",
+        [
+            Entry("Policy rules", "rule", "registry.PolicyRule"),
+            Entry("Examples", "data_object", "registry.Example"),
+            Entry("Aliases", "alternate_email", "registry.OpAlias"),
+        ],
+    ),
+    Section(
+        "Releases",
+        [
+            Entry("Releases", "inventory_2", "registry.Release"),
+            Entry("What was live when", "timeline", "registry.Activation"),
+            Entry("History of copy", "history", "analytics.AuditEntry"),
+        ],
+    ),
+    Section(
+        "Activity",
+        [
+            Entry("Events", "bolt", "analytics.OperationEvent"),
+            Entry("Ops by day", "calendar_view_day", "analytics.OpDaily"),
+            Entry("Batches", "stacks", "gateway.Batch"),
+            Entry("Batch entries", "list", "gateway.BatchEntry"),
+            Entry("Idempotency keys", "fingerprint", "gateway.IdempotencyRecord"),
+            Entry("Periodic jobs", "schedule", "gateway.PeriodicJob"),
+            Entry("Rollups", "functions", "analytics.Rollup"),
+        ],
+    ),
+    Section(
+        "Access",
+        [
+            Entry("Clients", "apps", "gateway.Client"),
+            Entry("API keys", "key", "gateway.ApiKey"),
+            Entry("Connections", "hub", "registry.Connection"),
+            Entry("Switches", "toggle_off", "registry.Switch"),
+            Entry("Users", "person", "auth.User"),
+            Entry("Roles", "shield_person", "auth.Group"),
+        ],
+    ),
+    Section(
+        "Workspace",
+        [
+            Entry("Projects", "folder", "workspace.Project"),
+            Entry("Members", "group", "workspace.Membership"),
+            Entry("Tasks", "task_alt", "workspace.Task"),
+            Entry("Documents", "description", "workspace.Document"),
+            Entry("Goals", "flag", "workspace.Goal"),
+            Entry("Plans", "map", "workspace.Plan"),
+            Entry("Milestones", "signpost", "workspace.Milestone"),
+            Entry("Risks", "warning", "workspace.Risk"),
+            Entry("Requirements", "checklist", "workspace.Requirement"),
+            Entry("Edges", "line_end_arrow", "workspace.Edge"),
+            Entry("Calendar events", "event", "workspace.CalendarEvent"),
+            Entry("Project calendars", "calendar_month", "workspace.ProjectCalendar"),
+            Entry("Profiles", "badge", "workspace.Profile"),
+        ],
+        is_folded=True,
+    ),
+]
+
+
+def sections(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the sidebar of whoever asks, as unfold takes it; a section without entries is left out."""
+    home = {"title": "", "items": [{"title": "Home", "icon": "home", "link": reverse("admin:index")}]}
+    found = [
+        {
+            "title": section.title,
+            "collapsible": section.is_folded,
+            "separator": True,
+            "items": list(_items(section, request)),
+        }
+        for section in SECTIONS
+    ]
+    return [home, *(section for section in found if section["items"])]
+
+
+def _items(section: Section, request: HttpRequest) -> Iterator[dict[str, Any]]:
+    for entry in section.entries:
+        model = apps.get_model(entry.model)
+        if admin.site.get_model_admin(model).has_view_or_change_permission(request):
+            link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            yield {"title": entry.title, "icon": entry.icon, "link": link}

@@ -1,0 +1,46 @@
+"""What calls and batches leave behind, in the admin: to look at only."""
+
+from django.contrib import admin
+
+from core import desk
+from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob
+
+
+@admin.register(IdempotencyRecord)
+class IdempotencyRecordAdmin(desk.ReadOnly, desk.ModelAdmin[IdempotencyRecord]):
+    # Deleting one would let a repeated call write twice.
+    list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
+    list_select_related = ["client"]
+    search_fields = ["key", "op", "trace_id", "subject"]
+    show_full_result_count = False
+
+
+class BatchEntryInline(desk.ReadOnly, desk.TabularInline[BatchEntry, Batch]):
+    model = BatchEntry
+    fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # not what users wrote
+
+
+@admin.register(Batch)
+class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
+    list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
+    list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["client"]
+    search_fields = ["id", "trace_id", "subject"]
+    exclude = ["caller"]
+    show_full_result_count = False
+    inlines = [BatchEntryInline]
+
+
+@admin.register(BatchEntry)
+class BatchEntryAdmin(desk.ReadOnly, desk.ModelAdmin[BatchEntry]):
+    list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
+    list_filter = ["state", "outcome", "type"]
+    search_fields = ["name", "batch__trace_id", "batch__subject"]
+    exclude = ["body", "answer"]
+    show_full_result_count = False
+
+
+@admin.register(PeriodicJob)
+class PeriodicJobAdmin(desk.ReadOnly, desk.ModelAdmin[PeriodicJob]):
+    list_display = ["name", "next_run"]
+    search_fields = ["name"]

@@ -1,0 +1,39 @@
+"""Groups and prompt sections in the admin, and what all pages of copy share."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from registry.admin.history import Recorded
+from registry.admin.publishing import Publishing
+from registry.admin.switches import Switchable
+from registry.models import Group, PromptSection, Switch
+
+
+class CopyAdmin(Recorded, Publishing):
+    """What the pages of copy share: a history, publishing, and no deleting of what is shipped."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
+        return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
+
+
+@admin.register(Group)
+class GroupAdmin(CopyAdmin, Switchable):
+    is_gone_to = True
+    switch_kind, switch_name = Switch.Kind.GROUP, "path"
+    actions: Any = ["publish_draft", "switch_off", "switch_on"]  # each base types it by itself
+    list_display = ["path", "summary", "updated_at"]
+    search_fields = ["path", "summary"]
+
+
+@admin.register(PromptSection)
+class PromptSectionAdmin(CopyAdmin):
+    list_display = ["title", "prompt", "name", "position", "status", "updated_at"]
+    list_filter = ["prompt", "status"]
+    search_fields = ["prompt", "name", "title", "text"]
+    fieldsets = [
+        ("What the model reads", {"fields": ["title", "text"]}),
+        ("Where it stands", {"fields": ["prompt", "position", "name", "status"]}),
+    ]

@@ -1,0 +1,40 @@
+"""What lies on ops' pages, listed across all ops: to find a phrase wherever it stands."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from registry.admin.copy import CopyAdmin
+from registry.models import Example, OpAlias, PolicyRule
+
+
+class OfAnOp(CopyAdmin):
+    """A row that belongs to an op."""
+
+    list_select_related = ["op"]
+    autocomplete_fields = ["op"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("registry.change_op")
+
+
+@admin.register(PolicyRule)
+class PolicyRuleAdmin(OfAnOp):
+    list_display = ["op", "kind", "text"]
+    list_display_links = ["text"]
+    list_filter = ["kind"]
+    search_fields = ["text", "op__op"]
+
+
+@admin.register(Example)
+class ExampleAdmin(OfAnOp):
+    list_display = ["op", "title", "note"]
+    list_display_links = ["title"]
+    search_fields = ["title", "note", "op__op"]
+
+
+@admin.register(OpAlias)
+class OpAliasAdmin(OfAnOp):
+    list_display = ["name", "op"]
+    search_fields = ["name", "op__op"]

@@ -1,0 +1,47 @@
+"""The sidebar: complete, by job, and nobody is led to what they may not see."""
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Permission, User
+from django.test import Client, RequestFactory
+
+from config import sidebar
+
+
+def entries() -> list[sidebar.Entry]:
+    return [entry for section in sidebar.SECTIONS for entry in section.entries]
+
+
+def titles(user: User) -> dict[str, list[str]]:
+    request = RequestFactory().get("/admin/")
+    request.user = user
+    return {section["title"]: [item["title"] for item in section["items"]] for section in sidebar.sections(request)}
+
+
+def test_every_model_of_the_admin_is_led_to_once() -> None:
+    models = [apps.get_model(entry.model) for entry in entries()]
+
+    assert set(models) == set(admin.site._registry)
+    assert len(models) == len(set(models))
+    assert len({entry.title for entry in entries()}) == len(models)
+
+
+@pytest.mark.django_db
+def test_each_person_is_led_to_what_they_may_see(django_user_model: Any) -> None:
+    nobody = django_user_model.objects.create_user("nobody", is_staff=True)
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_switch"]))
+
+    assert titles(nobody) == {"": ["Home"]}
+    assert titles(reader) == {"": ["Home"], "Copy": ["Ops"], "Access": ["Switches"]}
+
+
+def test_every_page_has_the_sidebar(admin_client: Client) -> None:
+    page = admin_client.get("/admin/registry/op/").content.decode()
+
+    for section in sidebar.SECTIONS:
+        assert f"{section.title}\n" in page
+    assert 'href="/admin/workspace/task/"' in page
