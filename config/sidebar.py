@@ -51,6 +51,14 @@ SECTIONS = [
         ],
     ),
     Section(
+        "Rollout",
+        [
+            Entry("Cohorts", "groups", "analytics.Cohort"),
+            Entry("Flags", "toggle_on", "analytics.Flag"),
+            Entry("Exposures", "visibility", "analytics.Assignment"),
+        ],
+    ),
+    Section(
         "Activity",
         [
             Entry("Events", "bolt", "analytics.OperationEvent"),
