@@ -14,7 +14,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import events
+from analytics import events, rollup
 from gateway import jobs, keys
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope
 from registry import catalogs, releases, switching
@@ -54,6 +54,7 @@ def everything(api: Api) -> None:
     api.post("batch", {"ops": [{"type": "help", "path": "root"}]})
     events.flush()
     jobs.run_due(at=timezone.now())
+    rollup.run(timezone.now())
     switching.off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 
