@@ -1,7 +1,15 @@
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
+
+from gateway import roles
 
 
 class GatewayConfig(AppConfig):
     name = "gateway"
     verbose_name = "Access"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        # Sent for one app after the other, each having its permissions made: with the last, all are there.
+        last = [app for app in apps.get_app_configs() if app.models_module is not None][-1]
+        post_migrate.connect(roles.keep, sender=last, dispatch_uid="gateway.roles.keep")

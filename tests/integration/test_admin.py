@@ -14,7 +14,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import events
+from analytics import events, rollup
 from analytics.models import Cohort, Flag
 from analytics.rollout import exposures
 from analytics.rollout.evaluation import Outcome, Reason
@@ -61,6 +61,7 @@ def everything(api: Api) -> None:
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
     outcome = Outcome(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
     exposures.record([outcome], subject="ana", at=timezone.now())
+    rollup.run(timezone.now())
     switching.off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
 from analytics.models import OperationEvent
-from gateway import context_cost, errors
+from gateway import context_cost, errors, roles
+from gateway.roles import Role
 from registry import loader
 from registry.checks import reference
 from workspace import diagrams
@@ -48,6 +50,7 @@ def _pages(root: Path) -> dict[Path, str]:
         ),
         root / "docs/reference/errors.md": _errors(root),
         root / "docs/reference/events.md": _events(),
+        root / "docs/reference/roles.md": _roles(),
         root / "docs/reference/checks.md": reference.page(MADE.format(source="registry/checks/")),
     }
 
@@ -128,6 +131,35 @@ def _events() -> str:
         "kept.\n\n"
         "| field | type | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     )
+
+
+def _roles() -> str:
+    rows = [
+        f"| {area} | {', '.join(_plural(model) for model in models)} | "
+        + " | ".join(_granted(roles.GRANTS[role].get(area, ())) for role in Role)
+        + " |"
+        for area, models in roles.AREAS.items()
+    ]
+    return (
+        f"# Roles\n\n{MADE.format(source='gateway/roles.py')}\n\n"
+        "Who may do what in the admin. A role is a group of Django's: in the admin, under Users, tick *Staff status* and\n"
+        "choose it under *Groups*; several add up. `manage.py createsuperuser` makes the first admin, who may do\neverything.\n\n"
+        f"| | | {' | '.join(Role)} |\n|---|---|{'---|' * len(Role)}\n" + "\n".join(rows) + "\n\n"
+        "What services own (releases, events, figures, history, calls) nobody changes by hand. To publish, to make a\n"
+        "release live and to withdraw one takes *all* of releases; to switch something off, *all* of switches. An editor\n"
+        "edits the draft, restores releases into it and takes changes back. No page shows a key, a password or what calls\n"
+        "carried.\n\n"
+        "Each `migrate` gives these groups exactly what stands here. To let somebody do more, make a group of your own and\n"
+        "give them both: other groups, and permissions of single users, are never touched.\n"
+    )
+
+
+def _plural(model: str) -> str:
+    return str(apps.get_model(model)._meta.verbose_name_plural)
+
+
+def _granted(verbs: tuple[str, ...]) -> str:
+    return {roles.ALL: "all", roles.VIEW: "look"}.get(verbs, ", ".join(verbs))
 
 
 def _type(field: models.Field[Any, Any]) -> str:

@@ -1,0 +1,75 @@
+"""Roles: what people may do in the admin, as Django's groups.
+
+Each of these groups holds exactly what stands here, made so by every `migrate`. Whoever needs more gets it from another
+group, or for themselves: those are never touched, and permissions add up.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+
+class Role(StrEnum):
+    """A group that this software brings."""
+
+    ADMIN = "Admin"
+    EDITOR = "Editor"
+    PRODUCT_MANAGER = "Product manager"
+    AUDITOR = "Auditor"
+
+
+VIEW = ("view",)
+ALL = ("view", "add", "change", "delete")
+
+# Every model of the admin lies in one area.
+AREAS = {
+    "copy": (
+        *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
+        "registry.promptsection",
+    ),
+    "releases": ("registry.release", "registry.activation"),
+    "switches": ("registry.switch", "registry.connection"),
+    "history": ("analytics.auditentry",),
+    "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup"),
+    "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),
+    "workspace": (
+        *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),
+        *("workspace.plan", "workspace.milestone", "workspace.risk", "workspace.requirement", "workspace.edge"),
+        *("workspace.calendarevent", "workspace.projectcalendar", "workspace.profile"),
+    ),
+    "clients": ("gateway.client", "gateway.apikey"),
+    "people": ("auth.user", "auth.group"),
+}
+
+_LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "activity"), VIEW)
+
+# What each role may do with the rows of each area. Publishing, making live and withdrawing take adding releases;
+# switching takes changing switches.
+GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
+    Role.ADMIN: dict.fromkeys(AREAS, ALL),
+    Role.EDITOR: {**_LOOKED_AT, "copy": ALL},
+    Role.PRODUCT_MANAGER: _LOOKED_AT,
+    Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
+}
+
+
+def permissions(role: Role) -> Iterator[str]:
+    """Yield the permissions of a role as `has_perm` takes them: registry.change_op."""
+    for area, verbs in GRANTS[role].items():
+        for model in AREAS[area]:
+            app, name = model.split(".")
+            for verb in verbs:
+                yield f"{app}.{verb}_{name}"
+
+
+def keep(*, using: str, apps: Any, **_: Any) -> None:
+    """Give the group of each role the permissions that stand here and no others. For `post_migrate`."""
+    try:
+        groups, known = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+    except LookupError:
+        return  # some apps were migrated, and not yet the one that has groups
+    found = known.objects.using(using).values_list("pk", "content_type__app_label", "codename")
+    ids = {f"{app}.{codename}": pk for pk, app, codename in found}
+    for role in Role:
+        group, _made = groups.objects.using(using).get_or_create(name=role.value)
+        group.permissions.set([ids[name] for name in permissions(role) if name in ids])

@@ -1,0 +1,265 @@
+"""Who may open which page of the admin, send which form and run which action: every one of them, for every role.
+
+Pages and actions are those that are there; what may be done with them is written down here a second time. A page or an
+action without a line here fails.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import transaction
+from django.db.models import Model
+from django.http import HttpResponse
+from django.template.response import TemplateResponse
+from django.test import Client as HttpClient
+from django.test import RequestFactory
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from gateway import roles
+from gateway.roles import Role
+from registry.models import Op
+from tests.integration.test_admin import MODELS, everything, page
+from tests.integration.test_admin_hostile import stored
+
+__all__ = ["everything"]  # a fixture
+
+# Letters for roles: A dmin, E ditor, P roduct manager, aU ditor; S is staff without a role, N somebody who is no staff.
+PEOPLE = {"A": Role.ADMIN, "E": Role.EDITOR, "P": Role.PRODUCT_MANAGER, "U": Role.AUDITOR, "S": None, "N": None}
+STAFF = "AEPUS"
+
+# Who may look, add, change, delete.
+COPY = ("AEPU", "AE", "AE", "AE")
+READ = ("AEPU", "", "", "")  # services own these rows
+CALLS = ("AU", "", "", "")
+OWNED = ("AU", "A", "A", "")  # deleting is an action and soft
+FULL = ("AU", "A", "A", "A")
+MODELS_OF = {
+    COPY: ["registry.Group", "registry.Op", "registry.PromptSection"]
+    + ["registry.PolicyRule", "registry.Example", "registry.OpAlias"],
+    READ: ["registry.Release", "registry.Activation"]
+    + ["analytics.AuditEntry", "analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup"],
+    ("AEPU", "A", "A", ""): ["registry.Switch"],
+    ("AEPU", "A", "A", "A"): ["registry.Connection"],
+    CALLS: ["gateway.IdempotencyRecord", "gateway.Batch", "gateway.BatchEntry", "gateway.PeriodicJob"]
+    + ["workspace.Edge"],
+    OWNED: ["workspace.Project", "workspace.Task", "workspace.Document", "workspace.Goal", "workspace.Plan"]
+    + ["workspace.Milestone", "workspace.Risk", "workspace.Requirement", "workspace.CalendarEvent"]
+    + ["workspace.ProjectCalendar", "workspace.Membership"],
+    FULL: ["workspace.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"],
+}
+ROWS = {label: who for who, labels in MODELS_OF.items() for label in labels}
+
+# Actions beside delete_selected, which goes with deleting.
+ACTIONS = {
+    **{(label, "publish_draft"): "A" for label in MODELS_OF[COPY]},
+    **{(f"registry.{name}", act): "A" for name in ("Op", "Group", "Connection") for act in ("switch_off", "switch_on")},
+    **{("registry.Switch", action): "A" for action in ("turn_off", "turn_on")},
+    **{("registry.Release", action): "A" for action in ("make_live", "withdraw")},
+    ("registry.Release", "restore"): "AE",
+    ("registry.Op", "export_csv"): "AE",
+    ("analytics.AuditEntry", "take_back"): "AE",
+    **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
+    **{
+        (label, action): "A"
+        for label in set(MODELS_OF[OWNED]) - {"workspace.Membership"}
+        for action in ("delete_softly", "restore")
+    },
+}
+
+# Pages that belong to no one model, and further pages of one: who may GET and who may POST; None: nobody can.
+PAGES: dict[str, tuple[str, str | None]] = {
+    "index": (STAFF, STAFF),
+    "login": (STAFF + "N", STAFF + "N"),
+    "logout": ("N", STAFF + "N"),  # GET ends no session
+    "password_change": (STAFF, STAFF),
+    "password_change_done": (STAFF, None),
+    "autocomplete": ("AEPU", None),
+    "jsi18n": (STAFF, None),
+    "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
+    "app_list": ("AEPU", "AEPU"),
+    "auth_user_password_change": ("A", "A"),
+}
+NAMELESS = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's: to a row's page, and to what is missing only a slash
+
+# Outside the admin a session says nothing: these are for everybody, all others ask for an API key.
+OPEN = {"schema", "docs", "healthz", "readyz", "metrics"}
+
+
+def patterns(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, str | None, str]]:
+    """Yield (namespace, name, route) of every address there is."""
+    for each in resolver.url_patterns:
+        if isinstance(each, URLResolver):
+            yield from patterns(each, each.namespace or space)
+        elif isinstance(each, URLPattern):
+            yield space, each.name, str(each.pattern)
+
+
+ADDRESSES = list(patterns(get_resolver()))
+ADMIN_NAMES = sorted({name for space, name, _ in ADDRESSES if space == "admin" and name})
+OF_MODELS = {
+    f"{model._meta.app_label}_{model._meta.model_name}_{name}": (model, name)
+    for model in MODELS
+    for name in ("changelist", "add", "change", "delete", "history")
+}
+
+
+def may(name: str) -> tuple[str, str | None]:
+    """Return who may GET and who may POST a page. Fails where nothing is written down."""
+    if name not in OF_MODELS:
+        return PAGES[name]
+    model, of_model = OF_MODELS[name]
+    looks, adds, changes, deletes = ROWS[model._meta.label]
+    both = {"changelist": looks, "history": looks, "add": adds, "delete": deletes}
+    return (both[of_model], both[of_model]) if of_model in both else (looks, changes)
+
+
+@pytest.fixture
+def rows(everything: None, admin_client: HttpClient) -> dict[str, Any]:
+    """A row of every model, none of them shipped: what is shipped nobody deletes."""
+    for model in MODELS:
+        if "shipped" in {field.name for field in model._meta.fields}:
+            model._default_manager.update(shipped=None)
+    found = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
+    assert [label for label, row in found.items() if row is None] == []
+    return found
+
+
+@pytest.fixture
+def person(client: HttpClient, letter: str) -> User:
+    """Somebody with the role that a letter stands for, logged in."""
+    found = User.objects.create_user(f"person-{letter}", is_staff=letter != "N")
+    if role := PEOPLE[letter]:
+        found.groups.set(Group.objects.filter(name=role.value))
+    client.force_login(found)
+    return found
+
+
+def address(name: str, rows: dict[str, Any]) -> str:
+    if name in OF_MODELS:
+        model, of_model = OF_MODELS[name]
+        return page(model, of_model, *([] if of_model in ("changelist", "add") else [rows[model._meta.label].pk]))
+    given = {
+        "app_list": ["registry"],
+        "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
+        "auth_user_password_change": [rows["auth.User"].pk],
+    }
+    told = "?app_label=registry&model_name=policyrule&field_name=op&term=task" if name == "autocomplete" else ""
+    return reverse(f"admin:{name}", args=given.get(name)) + told
+
+
+def is_let_in(response: HttpResponse) -> bool:
+    """Whether a page did what it is there for, if only to say what is wrong with a form; else it must have refused."""
+    if response.status_code == 200 or (
+        response.status_code == 302 and not response.headers["Location"].startswith("/admin/login/")
+    ):
+        return True
+    assert response.status_code in (302, 403, 404, 405), (response.status_code, response.content[:300])
+    return False
+
+
+@pytest.mark.parametrize("name", ADMIN_NAMES)
+def test_every_page_says_who_may_use_it(name: str) -> None:
+    assert all(set(who) <= set(PEOPLE) for who in may(name) if who is not None)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+def test_every_action_says_who_may_run_it(model: type[Model]) -> None:
+    names = {name for _, name, _ in admin.site.get_model_admin(model)._get_base_actions()} - {"delete_selected"}
+
+    assert names == {action for label, action in ACTIONS if label == model._meta.label}
+
+
+def test_no_page_or_action_is_expected_that_is_not_there() -> None:
+    labels = {model._meta.label for model in MODELS}
+    routes = {route for space, name, route in ADDRESSES if space == "admin" and name is None}
+
+    assert set(PAGES) <= set(ADMIN_NAMES)
+    assert set(ROWS) == labels
+    assert routes == NAMELESS
+
+
+@pytest.mark.parametrize("letter", PEOPLE)
+def test_pages_let_in_whom_they_should(
+    rows: dict[str, Any], person: User, client: HttpClient, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TemplateResponse, "rendered_content", "")  # who may is decided before a page is drawn
+    wrong = []
+    for name in ADMIN_NAMES:
+        for method, who in zip(("GET", "POST"), may(name), strict=True):
+            with transaction.atomic():
+                client.force_login(person)
+                response = client.generic(method, address(name, rows), content_type="application/x-www-form-urlencoded")
+                transaction.set_rollback(True)
+            if is_let_in(response) != (letter in (who or "")):
+                wrong.append((name, method, response.status_code))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("letter", "AEPUS")
+def test_actions_are_offered_to_whom_they_should(
+    rows: dict[str, Any], person: User, client: HttpClient, rf: RequestFactory, letter: str
+) -> None:
+    request = rf.get("/")
+    request.user = person
+    before = stored()
+
+    for model in MODELS:
+        label, of_model = model._meta.label, admin.site.get_model_admin(model)
+        every = {name for _, name, _ in of_model._get_base_actions()}
+        allowed = {name for name in every if letter in ACTIONS.get((label, name), ROWS[label][3])}
+        assert set(of_model.get_actions(request)) == allowed, label
+        for action in every - allowed:
+            forged = {"action": action, "_selected_action": [rows[label].pk], "reason": "Forged", "post": "yes"}
+            client.post(page(model, "changelist"), forged)
+
+    assert stored() == before
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize("name", sorted(name for space, name, _ in ADDRESSES if not space and name not in OPEN))
+def test_session_of_the_admin_opens_nothing_of_the_api(live_catalog: Any, admin_client: HttpClient, name: str) -> None:
+    given = {"batch_status": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"], "release": ["abcdef"]}
+    url = reverse(name, args=given.get(name))
+
+    answers = [admin_client.get(url), admin_client.post(url, {}, content_type="application/json")]
+
+    assert {answer.status_code for answer in answers} <= {401, 405}
+    assert 401 in {answer.status_code for answer in answers}
+
+
+# --- the groups -------------------------------------------------------------------------------------------------------
+
+
+def test_every_model_of_the_admin_lies_in_one_area() -> None:
+    placed = [model for models in roles.AREAS.values() for model in models]
+
+    assert sorted(placed) == sorted({model._meta.label_lower for model in MODELS})
+
+
+def test_every_role_has_a_group_with_its_permissions(db: None) -> None:
+    for role in Role:
+        held = Group.objects.get(name=role.value).permissions.values_list("content_type__app_label", "codename")
+        assert {f"{app}.{codename}" for app, codename in held} == set(roles.permissions(role))
+    assert set(roles.GRANTS) == set(Role)
+
+
+def test_migrate_mends_a_role_and_leaves_other_groups_alone(db: None) -> None:
+    editor, ours = Group.objects.get(name="Editor"), Group.objects.create(name="Night shift")
+    change_switch = Group.objects.get(name="Admin").permissions.get(codename="change_switch")
+    editor.permissions.set([change_switch])
+    ours.permissions.set([change_switch])
+    person = User.objects.create_user("person")
+    person.groups.set([editor, ours])
+
+    call_command("migrate", verbosity=0)
+
+    assert not editor.permissions.filter(codename="change_switch").exists()
+    assert editor.permissions.filter(codename="change_op").exists()
+    assert person.has_perms(["registry.change_switch", "registry.change_op"])
