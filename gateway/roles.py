@@ -30,6 +30,7 @@ AREAS = {
     "releases": ("registry.release", "registry.activation"),
     "switches": ("registry.switch", "registry.connection"),
     "history": ("analytics.auditentry",),
+    "rollout": ("analytics.cohort", "analytics.cohortrule", "analytics.flag", "analytics.assignment"),
     "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup"),
     "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),
     "workspace": (
@@ -41,14 +42,14 @@ AREAS = {
     "people": ("auth.user", "auth.group"),
 }
 
-_LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "activity"), VIEW)
+_LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)
 
 # What each role may do with the rows of each area. Publishing, making live and withdrawing take adding releases;
 # switching takes changing switches.
 GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.ADMIN: dict.fromkeys(AREAS, ALL),
     Role.EDITOR: {**_LOOKED_AT, "copy": ALL},
-    Role.PRODUCT_MANAGER: _LOOKED_AT,
+    Role.PRODUCT_MANAGER: {**_LOOKED_AT, "rollout": ALL},
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }
 
