@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from django.apps import apps as installed
+
 
 class Role(StrEnum):
     """A group that this software brings."""
@@ -18,10 +20,10 @@ class Role(StrEnum):
     AUDITOR = "Auditor"
 
 
-VIEW = ("view",)
-ALL = ("view", "add", "change", "delete")
+VIEW: tuple[str, ...] = ("view",)
+ALL: tuple[str, ...] = ("view", "add", "change", "delete")
 
-# Every model of the admin lies in one area.
+# Every model of ours lies in one area.
 AREAS = {
     "copy": (
         *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
@@ -30,7 +32,8 @@ AREAS = {
     "releases": ("registry.release", "registry.activation"),
     "switches": ("registry.switch", "registry.connection"),
     "history": ("analytics.auditentry",),
-    "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup"),
+    "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
+    "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
     "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),
     "workspace": (
         *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),
@@ -41,14 +44,14 @@ AREAS = {
     "people": ("auth.user", "auth.group"),
 }
 
-_LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "activity"), VIEW)
+_LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)
 
 # What each role may do with the rows of each area. Publishing, making live and withdrawing take adding releases;
 # switching takes changing switches.
 GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.ADMIN: dict.fromkeys(AREAS, ALL),
     Role.EDITOR: {**_LOOKED_AT, "copy": ALL},
-    Role.PRODUCT_MANAGER: _LOOKED_AT,
+    Role.PRODUCT_MANAGER: {**_LOOKED_AT, "rollout": ALL},
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }
 
@@ -62,7 +65,7 @@ def permissions(role: Role) -> Iterator[str]:
                 yield f"{app}.{verb}_{name}"
 
 
-def keep(*, using: str, apps: Any, **_: Any) -> None:
+def keep(*, using: str, apps: Any = installed, **_: Any) -> None:
     """Give the group of each role the permissions that stand here and no others. For `post_migrate`."""
     try:
         groups, known = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
