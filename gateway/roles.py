@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from django.apps import apps as installed
+
 
 class Role(StrEnum):
     """A group that this software brings."""
@@ -18,10 +20,10 @@ class Role(StrEnum):
     AUDITOR = "Auditor"
 
 
-VIEW = ("view",)
-ALL = ("view", "add", "change", "delete")
+VIEW: tuple[str, ...] = ("view",)
+ALL: tuple[str, ...] = ("view", "add", "change", "delete")
 
-# Every model of the admin lies in one area.
+# Every model of ours lies in one area.
 AREAS = {
     "copy": (
         *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
@@ -30,8 +32,8 @@ AREAS = {
     "releases": ("registry.release", "registry.activation"),
     "switches": ("registry.switch", "registry.connection"),
     "history": ("analytics.auditentry",),
-    "rollout": ("analytics.cohort", "analytics.cohortrule", "analytics.flag", "analytics.assignment"),
-    "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup"),
+    "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
+    "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
     "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),
     "workspace": (
         *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),
@@ -63,7 +65,7 @@ def permissions(role: Role) -> Iterator[str]:
                 yield f"{app}.{verb}_{name}"
 
 
-def keep(*, using: str, apps: Any, **_: Any) -> None:
+def keep(*, using: str, apps: Any = installed, **_: Any) -> None:
     """Give the group of each role the permissions that stand here and no others. For `post_migrate`."""
     try:
         groups, known = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")

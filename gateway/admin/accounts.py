@@ -3,9 +3,11 @@
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from core import desk
+from gateway.roles import Role
 
 admin.site.unregister([User, Group])  # importing Django's pages has registered them
 
@@ -19,4 +21,16 @@ class AccountAdmin(UserAdmin[User], desk.ModelAdmin[User]):
 
 @admin.register(Group)
 class RoleAdmin(GroupAdmin, desk.ModelAdmin[Group]):
-    pass
+    """Groups. Those that this software brings are looked at: the next `migrate` would undo what was done to them."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Whether somebody may change a group; ours nobody does."""
+        return super().has_change_permission(request, obj) and not _is_ours(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Whether somebody may delete a group; ours nobody does."""
+        return super().has_delete_permission(request, obj) and not _is_ours(obj)
+
+
+def _is_ours(group: Group | None) -> bool:
+    return group is not None and group.name in list(Role)

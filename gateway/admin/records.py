@@ -12,6 +12,7 @@ class IdempotencyRecordAdmin(desk.ReadOnly, desk.ModelAdmin[IdempotencyRecord]):
     list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
     list_select_related = ["client"]
     search_fields = ["key", "op", "trace_id", "subject"]
+    exclude = ["answer"]  # what an end user's call brought
     show_full_result_count = False
 
 

@@ -5,9 +5,11 @@ action without a line here fails.
 """
 
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
@@ -22,9 +24,11 @@ from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from gateway import roles
+from gateway.models import ApiKey, BatchEntry, IdempotencyRecord
 from gateway.roles import Role
 from registry.models import Op
-from tests.integration.test_admin import MODELS, everything, page
+from tests.conftest import Api
+from tests.integration.test_admin import MODELS, OURS, everything, page
 from tests.integration.test_admin_hostile import stored
 
 __all__ = ["everything"]  # a fixture
@@ -40,20 +44,44 @@ CALLS = ("AU", "", "", "")
 OWNED = ("AU", "A", "A", "")  # deleting is an action and soft
 FULL = ("AU", "A", "A", "A")
 MODELS_OF = {
-    COPY: ["registry.Group", "registry.Op", "registry.PromptSection"]
-    + ["registry.PolicyRule", "registry.Example", "registry.OpAlias"],
-    READ: ["registry.Release", "registry.Activation"]
-    + ["analytics.AuditEntry", "analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup"]
-    + ["analytics.Assignment"],
-    ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
-    ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
+    COPY: [
+        "registry.Group",
+        "registry.Op",
+        "registry.PromptSection",
+        "registry.PolicyRule",
+        "registry.Example",
+        "registry.OpAlias",
+    ],
+    READ: [
+        "registry.Release",
+        "registry.Activation",
+        "analytics.AuditEntry",
+        "analytics.OperationEvent",
+        "analytics.OpDaily",
+        "analytics.Rollup",
+    ],
     ("AEPU", "A", "A", ""): ["registry.Switch"],
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
-    CALLS: ["gateway.IdempotencyRecord", "gateway.Batch", "gateway.BatchEntry", "gateway.PeriodicJob"]
-    + ["workspace.Edge"],
-    OWNED: ["workspace.Project", "workspace.Task", "workspace.Document", "workspace.Goal", "workspace.Plan"]
-    + ["workspace.Milestone", "workspace.Risk", "workspace.Requirement", "workspace.CalendarEvent"]
-    + ["workspace.ProjectCalendar", "workspace.Membership"],
+    CALLS: [
+        "gateway.IdempotencyRecord",
+        "gateway.Batch",
+        "gateway.BatchEntry",
+        "gateway.PeriodicJob",
+        "workspace.Edge",
+    ],
+    OWNED: [
+        "workspace.Project",
+        "workspace.Task",
+        "workspace.Document",
+        "workspace.Goal",
+        "workspace.Plan",
+        "workspace.Milestone",
+        "workspace.Risk",
+        "workspace.Requirement",
+        "workspace.CalendarEvent",
+        "workspace.ProjectCalendar",
+        "workspace.Membership",
+    ],
     FULL: ["workspace.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"],
 }
 ROWS = {label: who for who, labels in MODELS_OF.items() for label in labels}
@@ -83,10 +111,10 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "password_change": (STAFF, STAFF),
     "password_change_done": (STAFF, None),
     "autocomplete": ("AEPU", None),
+    "search": (STAFF, STAFF),  # tells each what they may see
     "jsi18n": (STAFF, None),
     "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
     "app_list": ("AEPU", "AEPU"),
-    "search": (STAFF, STAFF),  # finds what its reader may see
     "auth_user_password_change": ("A", "A"),
 }
 NAMELESS = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's: to a row's page, and to what is missing only a slash
@@ -130,6 +158,7 @@ def rows(everything: None, admin_client: HttpClient) -> dict[str, Any]:
         if "shipped" in {field.name for field in model._meta.fields}:
             model._default_manager.update(shipped=None)
     found = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
+    found["auth.Group"] = Group.objects.create(name="Night shift")  # our own nobody changes
     assert [label for label, row in found.items() if row is None] == []
     return found
 
@@ -137,10 +166,15 @@ def rows(everything: None, admin_client: HttpClient) -> dict[str, Any]:
 @pytest.fixture
 def person(client: HttpClient, letter: str) -> User:
     """Somebody with the role that a letter stands for, logged in."""
+    found = _somebody(letter)
+    client.force_login(found)
+    return found
+
+
+def _somebody(letter: str) -> User:
     found = User.objects.create_user(f"person-{letter}", is_staff=letter != "N")
     if role := PEOPLE[letter]:
         found.groups.set(Group.objects.filter(name=role.value))
-    client.force_login(found)
     return found
 
 
@@ -174,9 +208,10 @@ def test_every_page_says_who_may_use_it(name: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
 def test_every_action_says_who_may_run_it(model: type[Model]) -> None:
-    names = {name for _, name, _ in admin.site.get_model_admin(model)._get_base_actions()} - {"delete_selected"}
+    of_model = admin.site.get_model_admin(model)
+    names = {name for _, name, _ in of_model._get_base_actions()} | set(of_model.actions_submit_line)
 
-    assert names == {action for label, action in ACTIONS if label == model._meta.label}
+    assert names - {"delete_selected"} == {action for label, action in ACTIONS if label == model._meta.label}
 
 
 def test_no_page_or_action_is_expected_that_is_not_there() -> None:
@@ -238,14 +273,41 @@ def test_session_of_the_admin_opens_nothing_of_the_api(live_catalog: Any, admin_
     assert 401 in {answer.status_code for answer in answers}
 
 
+# --- what nobody is shown ---------------------------------------------------------------------------------------------
+
+
+def test_no_page_shows_a_secret_or_what_calls_carried(
+    rows: dict[str, Any], api: Api, admin_client: HttpClient, settings: Any
+) -> None:
+    key, person = ApiKey.objects.get(), User.objects.get(username="admin")
+    record, entry = IdempotencyRecord.objects.get(), BatchEntry.objects.first()
+    BatchEntry.objects.update(body={"path": "canary-of-a-body"})
+    for row in (record, entry):
+        assert len(row.answer) > 40
+    secrets = [
+        *(key.secret_hash, api.headers["Authorization"].partition(" ")[2], person.password, person.password[-20:]),
+        *(record.answer[:40], entry.answer[:40], "canary-of-a-body"),
+        *(settings.SECRET_KEY, settings.GATEWAY_KEY_PEPPER, admin_client.session.session_key),
+    ]
+    auditor = HttpClient()
+    auditor.force_login(_somebody("U"))
+
+    for http in (admin_client, auditor):
+        for name, (model, of_model) in OF_MODELS.items():
+            if of_model in ("changelist", "change", "history"):
+                row = person if model is User else rows[model._meta.label]
+                text = unescape(http.get(address(name, {**rows, model._meta.label: row})).content.decode())
+                assert [secret for secret in secrets if secret in text] == [], name
+
+
 # --- the groups -------------------------------------------------------------------------------------------------------
 
 
-def test_every_model_of_the_admin_lies_in_one_area() -> None:
+def test_every_model_lies_in_one_area() -> None:
     placed = [model for models in roles.AREAS.values() for model in models]
+    ours = [model._meta.label_lower for app in OURS for model in apps.get_app_config(app).get_models()]
 
-    on_pages_of_others = {"analytics.cohortrule"}
-    assert sorted(placed) == sorted({model._meta.label_lower for model in MODELS} | on_pages_of_others)
+    assert sorted(placed) == sorted([*ours, "auth.user", "auth.group"])
 
 
 def test_every_role_has_a_group_with_its_permissions(db: None) -> None:
@@ -268,3 +330,14 @@ def test_migrate_mends_a_role_and_leaves_other_groups_alone(db: None) -> None:
     assert not editor.permissions.filter(codename="change_switch").exists()
     assert editor.permissions.filter(codename="change_op").exists()
     assert person.has_perms(["registry.change_switch", "registry.change_op"])
+
+
+def test_our_groups_are_looked_at_in_the_admin(admin_client: HttpClient) -> None:
+    editor = Group.objects.get(name="Editor")
+
+    assert admin_client.get(page(Group, "change", editor.pk)).status_code == 200
+    assert admin_client.post(page(Group, "change", editor.pk), {"name": "Mine"}).status_code == 403
+    assert admin_client.post(page(Group, "delete", editor.pk), {"post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": [editor.pk], "post": "yes"}
+    admin_client.post(page(Group, "changelist"), chosen)
+    assert Group.objects.filter(name="Editor").exists()

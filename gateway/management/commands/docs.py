@@ -140,17 +140,18 @@ def _roles() -> str:
         + " |"
         for area, models in roles.AREAS.items()
     ]
+    table = f"| | | {' | '.join(Role)} |\n|---|---|{'---|' * len(Role)}\n" + "\n".join(rows)
     return (
         f"# Roles\n\n{MADE.format(source='gateway/roles.py')}\n\n"
-        "Who may do what in the admin. A role is a group of Django's: in the admin, under Users, tick *Staff status* and\n"
-        "choose it under *Groups*; several add up. `manage.py createsuperuser` makes the first admin, who may do\neverything.\n\n"
-        f"| | | {' | '.join(Role)} |\n|---|---|{'---|' * len(Role)}\n" + "\n".join(rows) + "\n\n"
+        "Who may do what in the admin. A role is a group of Django's: in the admin, under Users, tick *Staff status*\n"
+        "and choose it under *Groups*; several add up. `manage.py createsuperuser` makes the first admin, who may do\n"
+        f"everything.\n\n{table}\n\n"
         "What services own (releases, events, figures, history, calls) nobody changes by hand. To publish, to make a\n"
-        "release live and to withdraw one takes *all* of releases; to switch something off, *all* of switches. An editor\n"
-        "edits the draft, restores releases into it and takes changes back. No page shows a key, a password or what calls\n"
-        "carried.\n\n"
-        "Each `migrate` gives these groups exactly what stands here. To let somebody do more, make a group of your own and\n"
-        "give them both: other groups, and permissions of single users, are never touched.\n"
+        "release live and to withdraw one takes *all* of releases; to switch something off, *all* of switches. An\n"
+        "editor edits the draft, restores releases into it and takes changes back. No page shows a key, a password or\n"
+        "what calls carried.\n\n"
+        "Each `migrate` gives these groups exactly what stands here. To let somebody do more, make a group of your\n"
+        "own and give them both: other groups, and what single users may, are never touched.\n"
     )
 
 
