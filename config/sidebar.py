@@ -17,13 +17,24 @@ class Entry(NamedTuple):
     model: str
 
 
+class Page(NamedTuple):
+    """A page that is no list: what it is called, its symbol, its URL's name, and what one must be allowed."""
+
+    title: str
+    icon: str
+    name: str
+    permissions: list[str]
+
+
 class Section(NamedTuple):
     """A job and what it needs."""
 
     title: str
-    entries: list[Entry]
+    entries: list[Entry | Page]
     is_folded: bool = False
 
+
+COPY = ["registry.view_op", "registry.view_group", "registry.view_promptsection"]
 
 SECTIONS = [
     Section(
@@ -45,6 +56,7 @@ SECTIONS = [
     Section(
         "Releases",
         [
+            Page("Review and publish", "rate_review", "registry_release_review", COPY),
             Entry("Releases", "inventory_2", "registry.Release"),
             Entry("What was live when", "timeline", "registry.Activation"),
             Entry("History of copy", "history", "analytics.AuditEntry"),
@@ -105,22 +117,29 @@ SECTIONS = [
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar of whoever asks, as unfold takes it; a section without entries is left out."""
-    home = {"title": "", "items": [{"title": "Home", "icon": "home", "link": reverse("admin:index")}]}
-    found = [
-        {
-            "title": section.title,
-            "collapsible": section.is_folded,
-            "separator": True,
-            "items": list(_items(section, request)),
-        }
-        for section in SECTIONS
-    ]
-    return [home, *(section for section in found if section["items"])]
+    home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
+    found: list[dict[str, Any]] = [{"title": "", "items": [home]}]
+    for section in SECTIONS:
+        if items := list(_items(section, request)):
+            found.append({"title": section.title, "collapsible": section.is_folded, "separator": True, "items": items})
+    entries = [item for section in found for item in section["items"]]
+    here = max((item["link"] for item in entries if request.path.startswith(item["link"])), key=len, default="")
+    for item in entries:
+        item["active"] = item["link"] == here
+    return found
 
 
 def _items(section: Section, request: HttpRequest) -> Iterator[dict[str, Any]]:
     for entry in section.entries:
-        model = apps.get_model(entry.model)
-        if admin.site.get_model_admin(model).has_view_or_change_permission(request):
-            link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        if link := _link(entry, request):
             yield {"title": entry.title, "icon": entry.icon, "link": link}
+
+
+def _link(entry: Entry | Page, request: HttpRequest) -> str:
+    """Return where an entry leads, or nothing where whoever asks may not see that."""
+    if isinstance(entry, Page):
+        return reverse(f"admin:{entry.name}") if request.user.has_perms(entry.permissions) else ""
+    model = apps.get_model(entry.model)
+    if not admin.site.get_model_admin(model).has_view_or_change_permission(request):
+        return ""
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

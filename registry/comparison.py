@@ -1,6 +1,7 @@
 """Two states of the copy side by side, as a reviewer wants them: what a model would read otherwise, word by word."""
 
 import difflib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,13 @@ import orjson
 
 from core import canonical
 from registry import budget, catalogs, changes, checks, help
-from registry.changes import KINDS, Change, Kind
+from registry.changes import KINDS, Action, Change, Kind
 from registry.help import HelpQuery
 
+# Of these the passages tell.
+_READ_FIELDS = frozenset(
+    ["kind", "summary", "description", "notes", "parameters_schema", "policy", "examples", "title", "text"]
+)
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 Content = Mapping[str, Any]
@@ -46,6 +51,18 @@ class Difference:
     editors: tuple[str, ...] = ()
 
     @property
+    def unread(self) -> tuple[Passage, ...]:
+        """The fields that changed and of which a model reads nothing in help: what finds an op, how it runs."""
+        if self.change.action != Action.CHANGED:
+            return ()
+        told = _READ_FIELDS if self.passages else frozenset[str]()
+        return tuple(
+            Passage(name, words(_value(before), _value(after)))
+            for name, (before, after) in self.change.fields.items()
+            if name not in told
+        )
+
+    @property
     def tokens(self) -> Tokens:
         """How many tokens more (or fewer) its short and its full help have."""
         (short, full), (short_after, full_after) = self.before or (0, 0), self.after or (0, 0)
@@ -59,7 +76,17 @@ def compare(
 
     `editors` says who changed what, as registry.history.editors does.
     """
-    found = changes.between(before, after)
+    return read(changes.between(before, after), before, after, editors=editors)
+
+
+def read(
+    found: Sequence[Change],
+    before: Content,
+    after: Content,
+    *,
+    editors: Mapping[tuple[str, str], Sequence[str]] | None = None,
+) -> list[Difference]:
+    """Return some of the changes from one snapshot to another with what a model reads of them on either side."""
     ops = {change.name for change in found if change.kind == Kind.OP}
     sides = [_Side.of(content, ops) for content in (before, after)]
     differences = []
@@ -69,11 +96,6 @@ def compare(
         people = tuple((editors or {}).get((change.kind, change.name), ()))
         differences.append(Difference(change, tuple(_passages(old, new)), cost, cost_after, people))
     return differences
-
-
-def passages(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Passage, ...]:
-    """Return what a model reads otherwise of an op, given the bodies of its full help; empty: there is none."""
-    return tuple(_passages(dict(_parts(before)), dict(_parts(after))))
 
 
 def words(before: str, after: str) -> tuple[Words, ...]:
@@ -150,6 +172,13 @@ def _argument(argument: dict[str, Any]) -> str:
 
 def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
+
+
+def _value(value: Any) -> str:
+    """Return a field as text; what says nothing as nothing."""
+    if value in (None, "", [], {}):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _passages(before: dict[str, str], after: dict[str, str]) -> Iterator[Passage]:

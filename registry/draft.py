@@ -98,10 +98,10 @@ def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: dat
 
 def row(kind: Kind, name: str) -> Any:
     """Return the row of one entry of the draft by its name, None where there is none."""
-    return _rows(kind, [name]).get(name)
+    return rows(kind, [name]).get(name)
 
 
-def _rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
+def rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
     """Return rows by name."""
     if kind == Kind.GROUP:
         return dict(Group.objects.in_bulk(list(names), field_name="path"))
@@ -164,12 +164,12 @@ def _refuse_doubles(content: dict[str, Any]) -> None:
 def _write(content: dict[str, Any], wanted: list[Change]) -> None:
     removed = [change for change in wanted if change.action == Action.REMOVED]
     for kind in KINDS:
-        for row in _rows(kind, [change.name for change in removed if change.kind == kind]).values():
+        for row in rows(kind, [change.name for change in removed if change.kind == kind]).values():
             row.delete()
     for kind in KINDS:
         mine = {change.name: change for change in wanted if change.kind == kind and change.action != Action.REMOVED}
         entries = changes.entries(content, kind)
-        _save(kind, _rows(kind, mine), {name: entries[name] for name in mine}, mine)
+        _save(kind, rows(kind, mine), {name: entries[name] for name in mine}, mine)
 
 
 def _save(kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, Change]) -> None:

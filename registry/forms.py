@@ -1,18 +1,30 @@
 """Forms of the admin's own pages."""
 
+from typing import Any
+
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 
-class AcceptForm(forms.Form):
-    """Why a draft is published with warnings."""
+class PublishForm(forms.Form):
+    """What is published, and, where it warns, why that is right."""
 
-    seen = forms.CharField(widget=forms.HiddenInput)  # which warnings the page showed
+    note = forms.CharField(
+        label="What is new, and why",
+        max_length=500,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        help_text="Stands beside the release, for whoever asks later what changed.",
+    )
     reviewed = forms.BooleanField(label="I have read these warnings.", widget=UnfoldBooleanWidget)
-    # Not "reason": the list's own form has that name, for switching off and withdrawing.
     because = forms.CharField(
         label="Why they are right as they are",
         max_length=500,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        help_text="Kept with the release, for whoever asks later.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        help_text="Kept with the release.",
     )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # what was looked at (registry.review.Review.seen)
+
+    def __init__(self, *args: Any, is_warned: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not is_warned:
+            del self.fields["reviewed"], self.fields["because"]

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from core import canonical, garbage
-from registry import catalogs, changes, checks, history, sizes, snapshot
+from registry import catalogs, changes, checks, draft, history, sizes, snapshot
 from registry.changes import Action, Change, Kind
 from registry.models import Activation, Op, Release
 
@@ -59,28 +59,29 @@ def draft_version() -> str:
     return canonical.digest(snapshot.draft())
 
 
-def publish(*, note: str, by: str, at: datetime, accepted: str = "") -> Release:
+def publish(*, note: str, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
     """Freeze the draft and make it live. The same content gives the same release.
 
     Raises what `freeze` raises, AlreadyLive where it is live already, Withdrawn where it is what a withdrawn release
     was.
     """
-    release = freeze(by=by, at=at, accepted=accepted)
+    release = freeze(by=by, at=at, accepted=accepted, seen=seen)
     activate(version=release.version, note=note, by=by, at=at)
     return release
 
 
-def freeze(*, by: str, at: datetime, accepted: str = "") -> Release:
+def freeze(*, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
     """Freeze the draft into an immutable release, without making it live.
 
     `accepted` is the reason why warnings that the live release has not are taken; it is kept with them. A release that
-    is there already was accepted when it was made. Raises NotPublishable, and NeedsReason where there is none.
+    is there already was accepted when it was made. `seen` is the version that the draft had when somebody agreed to it.
+    Raises NotPublishable, NeedsReason where there is none, draft.Moved.
     """
     with garbage.uncollected():
-        return _frozen(by=by, at=at, accepted=accepted)
+        return _frozen(by=by, at=at, accepted=accepted, seen=seen)
 
 
-def _frozen(*, by: str, at: datetime, accepted: str) -> Release:
+def _frozen(*, by: str, at: datetime, accepted: str, seen: str) -> Release:
     content = snapshot.draft()
     try:
         form = canonical.dumps(content)
@@ -90,11 +91,13 @@ def _frozen(*, by: str, at: datetime, accepted: str) -> Release:
     if problems := checks.problems(content, frozen=frozen):
         raise NotPublishable(problems)
     version = canonical.hashed(form)
+    if seen and seen != version:
+        raise draft.Moved("The draft was edited in the meantime. Look at what is different now.")
     if release := Release.objects.filter(version=version).first():
         return release
     # Counted over what will be served, whose keys have the order of the frozen text.
     counts = sizes.token_counts(catalogs.build(version, json.loads(frozen)))
-    warnings = _new_warnings(content, counts)
+    warnings = new_warnings(content, counts)
     if warnings and not accepted.strip():
         raise NeedsReason(warnings)
     release, _ = Release.objects.get_or_create(
@@ -112,7 +115,7 @@ def _frozen(*, by: str, at: datetime, accepted: str) -> Release:
     return release
 
 
-def _new_warnings(content: dict[str, Any], counts: checks.Counts) -> list[checks.Finding]:
+def new_warnings(content: dict[str, Any], counts: checks.Counts) -> list[checks.Finding]:
     """Return the warnings of a snapshot that the content of the live release has not."""
     imported = checks.imported()
     now = live()

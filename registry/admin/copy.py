@@ -6,13 +6,13 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from registry.admin.history import Recorded
-from registry.admin.publishing import Publishing
+from registry.admin.review import ToReview
 from registry.admin.switches import Switchable
 from registry.models import Group, PromptSection, Switch
 
 
-class CopyAdmin(Recorded, Publishing):
-    """What the pages of copy share: a history, publishing, and no deleting of what is shipped."""
+class CopyAdmin(Recorded, ToReview):
+    """What the pages of copy share: a history, the way to the review, and no deleting of what is shipped."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
@@ -23,7 +23,6 @@ class CopyAdmin(Recorded, Publishing):
 class GroupAdmin(CopyAdmin, Switchable):
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
-    actions: Any = ["publish_draft", "switch_off", "switch_on"]  # each base types it by itself
     list_display = ["path", "summary", "updated_at"]
     search_fields = ["path", "summary"]
 

@@ -29,7 +29,7 @@ class AliasInline(desk.TabularInline[OpAlias, Op]):
 class OpAdmin(CopyAdmin, Switchable):
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"
-    actions: Any = ["publish_draft", "switch_off", "switch_on", "export_csv"]  # each base types it by itself
+    actions: Any = ["switch_off", "switch_on", "export_csv"]
     list_display = ["op", "summary", "kind", "status", "updated_at"]
     list_filter = ["kind", "status", "source", "entity", "connection"]
     search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]

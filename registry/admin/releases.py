@@ -11,12 +11,13 @@ from django.utils.html import format_html, format_html_join
 
 from core import desk
 from registry import draft, releases, restoring
-from registry.admin import publishing
+from registry.admin import showing
+from registry.admin.review import Reviewing
 from registry.models import Activation, Release
 
 
 @admin.register(Release)
-class ReleaseAdmin(desk.ReadOnly, desk.ModelAdmin[Release]):
+class ReleaseAdmin(desk.ReadOnly, Reviewing):
     list_display = ["__str__", "live", "op_count", "created_at", "created_by", "withdrawn_reason"]
     fields = readonly_fields = (
         *("version", "live", "op_count", "created_at", "created_by"),
@@ -38,10 +39,10 @@ class ReleaseAdmin(desk.ReadOnly, desk.ModelAdmin[Release]):
     def warnings(self, release: Release) -> str:
         said = (
             (warning["op"], warning["field"], warning["message"], warning["fix"])
-            for warning in release.accepted_warnings[: publishing.LISTED]
+            for warning in release.accepted_warnings[: showing.LISTED]
         )
         listed = format_html_join("", "<div>{}, {}: {} {}</div>", said)
-        left = len(release.accepted_warnings) - publishing.LISTED
+        left = len(release.accepted_warnings) - showing.LISTED
         return format_html("{}<div>… and {} more.</div>", listed, left) if left > 0 else listed
 
     @admin.action(description="Make the selected release live", permissions=["publish"])
@@ -94,9 +95,6 @@ class ReleaseAdmin(desk.ReadOnly, desk.ModelAdmin[Release]):
     def has_restore_permission(self, request: HttpRequest) -> bool:
         models = ("op", "group", "promptsection")
         return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
-
-    def has_publish_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("registry.add_release")
 
 
 @admin.register(Activation)

@@ -75,8 +75,9 @@ def test_a_person_edits_a_section_and_publishes_it_in_the_admin(api: Api, admin_
 
     seen = admin_client.get(change).context["adminform"].form["seen"].value()
     saved = admin_client.post(change, form | {"seen": seen})
-    chosen = {"action": "publish_draft", "_selected_action": [row.pk]}
-    admin_client.post(reverse("admin:registry_promptsection_changelist"), chosen)
+    review = reverse("admin:registry_release_review")
+    looked_at = admin_client.get(review).context["review"].seen
+    admin_client.post(review, {"seen": looked_at, "note": "Ours"})
     catalogs.follow()
 
     assert saved.status_code == 302

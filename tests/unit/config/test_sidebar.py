@@ -12,7 +12,7 @@ from config import sidebar
 
 
 def entries() -> list[sidebar.Entry]:
-    return [entry for section in sidebar.SECTIONS for entry in section.entries]
+    return [entry for section in sidebar.SECTIONS for entry in section.entries if isinstance(entry, sidebar.Entry)]
 
 
 def titles(user: User) -> dict[str, list[str]]:
@@ -45,3 +45,14 @@ def test_every_page_has_the_sidebar(admin_client: Client) -> None:
     for section in sidebar.SECTIONS:
         assert f"{section.title}\n" in page
     assert 'href="/admin/workspace/task/"' in page
+
+
+def test_one_entry_is_where_one_is(admin_client: Client) -> None:
+    def active(path: str) -> list[str]:
+        sections = admin_client.get(path).context["sidebar_navigation"]
+        return [item["title"] for section in sections for item in section["items"] if item["active"]]
+
+    assert active("/admin/") == ["Home"]
+    assert active("/admin/registry/release/") == ["Releases"]
+    assert active("/admin/registry/release/review/") == ["Review and publish"]
+    assert active("/admin/registry/op/add/") == ["Ops"]

@@ -1,0 +1,45 @@
+"""What pages of releases have in common: differences word by word, and what checks found."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from django.core.paginator import Page
+from django.urls import reverse
+
+from registry.changes import Change, Kind
+from registry.checks import Finding
+from registry.comparison import Difference
+from registry.models import Group, Op, PromptSection
+
+PAGE = 50  # differences
+LISTED = 200  # findings: an import of thousands of functions has as many
+
+
+class Shown(NamedTuple):
+    """A difference, and the page of its row where the draft has one."""
+
+    difference: Difference
+    link: str
+
+
+def differences(page: Page[Change], found: Sequence[Difference]) -> dict[str, Any]:
+    """Return what registry/differences.html shows: one page of changes."""
+    links = dict(_links([each.change for each in found]))
+    shown = [Shown(each, links.get((each.change.kind, each.change.name), "")) for each in found]
+    return {"page": page, "differences": shown, "unchanged": (0, 0)}
+
+
+def findings(found: Sequence[Finding]) -> dict[str, Any]:
+    """Return what registry/findings.html shows."""
+    return {"findings": found[:LISTED], "findings_count": len(found)}
+
+
+def _links(found: Sequence[Change]) -> Iterator[tuple[tuple[str, str], str]]:
+    names = [change.name for change in found]
+    for path, pk in Op.objects.filter(op__in=names).values_list("op", "pk"):
+        yield (Kind.OP, path), reverse("admin:registry_op_change", args=[pk])
+    for path, pk in Group.objects.filter(path__in=names).values_list("path", "pk"):
+        yield (Kind.GROUP, path), reverse("admin:registry_group_change", args=[pk])
+    if any(change.kind == Kind.SECTION for change in found):
+        for prompt, name, pk in PromptSection.objects.values_list("prompt", "name", "pk"):
+            yield (Kind.SECTION, f"{prompt}/{name}"), reverse("admin:registry_promptsection_change", args=[pk])

@@ -1,0 +1,80 @@
+"""What publishing the draft would do, for whoever is to decide: what is read otherwise, and what the checks say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from registry import changes, checks, comparison, history, releases, snapshot
+from registry.changes import Change, Kind
+from registry.checks import Finding
+from registry.comparison import Difference, Tokens
+from registry.models import Release
+
+NOTHING: dict[str, Any] = {"format": 1, "groups": [], "ops": []}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checks find in a draft, and how many tokens more its help has than what is live, short and full."""
+
+    problems: list[Finding]  # nothing with these can be published
+    warnings: list[Finding]  # that the live release has not
+    tokens: Tokens
+
+
+@dataclass(frozen=True)
+class Review:
+    """The draft beside what is live."""
+
+    version: str  # that publishing would give
+    live: Release | None
+    again: Release | None  # the release that the draft would be once more; it was accepted when it was made
+    changes: list[Change]
+    verdict: Verdict
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def seen(self) -> str:
+        """What tells later whether the draft and what is live are still these."""
+        return f"{self.version}.{self.live.version if self.live else ''}"
+
+    def differences(self, found: Sequence[Change]) -> list[Difference]:
+        """Return some of the changes word by word, with who made them."""
+        editors = history.editors(since=self.live.created_at if self.live else None)
+        return comparison.read(found, self.before, self.after, editors=editors)
+
+
+def of_draft() -> Review:
+    """Return the draft as it stands beside what is live."""
+    global _kept
+    after, live = snapshot.draft(), releases.live()
+    before = releases.content(live) if live else NOTHING
+    version = snapshot.version(after)
+    found = changes.between(before, after)
+    again = Release.objects.filter(version=version).first()
+    stamp = version, live.version if live else ""
+    if _kept is None or _kept[0] != stamp:
+        _kept = stamp, _verdict(after, found, live, is_known=again is not None)
+    return Review(version, live, again, found, _kept[1], before, after)
+
+
+# The last one: a large draft is read page by page, and checking it takes longer than comparing it.
+_kept: tuple[tuple[str, str], Verdict] | None = None
+
+
+def _verdict(content: dict[str, Any], found: list[Change], live: Release | None, *, is_known: bool) -> Verdict:
+    names = {change.name for change in found if change.kind == Kind.OP}
+    changed = [op for op in content["ops"] if op["op"] in names]
+    counts = releases.tokens_of({"groups": [], "ops": changed})
+    problems = checks.problems(content)
+    warnings = [] if problems or is_known else releases.new_warnings(content, counts)
+    return Verdict(problems, warnings, _more(counts, live.tokens if live else {}, names))
+
+
+def _more(counts: checks.Counts, before: checks.Counts, names: set[str]) -> Tokens:
+    none = (0, 0)
+    short, full = (
+        sum(counts.get(name, none)[form] - before.get(name, none)[form] for name in names) for form in (0, 1)
+    )
+    return short, full

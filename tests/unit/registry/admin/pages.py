@@ -1,0 +1,39 @@
+"""The admin's pages as a browser asks for them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib.messages import get_messages
+from django.forms import BooleanField
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def url(model: Any, page: str, *args: Any) -> str:
+    return reverse(f"admin:registry_{model._meta.model_name}_{page}", args=args)
+
+
+def act(client: Client, model: Any, action: str, *chosen: Any) -> tuple[HttpResponse, list[str]]:
+    data = {"action": action, "_selected_action": [row.pk for row in chosen]}
+    response = client.post(url(model, "changelist"), data)
+    return response, [str(message) for message in get_messages(response.wsgi_request)]
+
+
+def form_of(response: HttpResponse) -> dict[str, str]:
+    """What a browser would send of a page as it stands, inlines included."""
+    context: Any = response.context
+    forms = [context["adminform"].form]
+    for inline in context["inline_admin_formsets"]:
+        forms += [inline.formset.management_form, *inline.formset.forms]
+    fields = [field for form in forms for field in form]
+    values = {field.html_name: field.value() for field in fields}
+    boxes = {field.html_name for field in fields if isinstance(field.field, BooleanField)}
+    sent = {name: "" if value is None else str(value) for name, value in values.items() if name not in boxes}
+    return sent | {name: "on" for name in boxes if values[name]}
+
+
+def save(client: Client, row: Any, sent: dict[str, str]) -> HttpResponse:
+    return client.post(url(type(row), "change", row.pk), sent)
