@@ -28,6 +28,7 @@ class Unreadable:
 
     input: str
     message: str
+    is_left: bool  # the entry says what it said before; else as much of what is typed as its column takes
     line: int = 0
     column: int = 0
 
@@ -99,8 +100,9 @@ def _fill(form: Any, found: Typed, called: str = "") -> None:
         try:
             value = _cleaned(bound, column, row)
         except ValidationError as error:
-            found.unreadable.append(_told(bound.html_name, error))
-            if not isinstance(column, models.CharField | models.TextField) or column.choices:
+            is_left = not isinstance(column, models.CharField | models.TextField) or bool(column.choices)
+            found.unreadable.append(_told(bound.html_name, error, is_left=is_left))
+            if is_left:
                 continue
             value = str(bound.data or "").replace("\x00", "").strip()[: column.max_length]
         setattr(row, column.name, value)
@@ -114,10 +116,10 @@ def _cleaned(bound: Any, column: Any, row: models.Model) -> Any:
     return column.clean(value, row)
 
 
-def _told(name: str, error: ValidationError) -> Unreadable:
+def _told(name: str, error: ValidationError, *, is_left: bool) -> Unreadable:
     first: ValidationError = error.error_list[0]
     place = {key: (first.params or {}).get(key, 0) for key in ("line", "column")}
-    return Unreadable(name, first.messages[0], **place)
+    return Unreadable(name, first.messages[0], is_left, **place)
 
 
 def _in_order(rows: Rows) -> Rows:
