@@ -29,3 +29,21 @@ def abridged(text: str) -> str:
 def signed(number: int) -> str:
     """Return a number with its sign, a true minus: it is a difference."""
     return f"{number:+,}".replace("-", "−")
+
+
+@register.filter
+def compact(value: Any) -> str:
+    """Return JSON on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the members of an object: `.items` would be the member of that name, where there is one."""
+    return list(value.items())
+
+
+@register.filter
+def percent(rate: float) -> str:
+    """Return a rate of 0 to 1 in percent."""
+    return f"{rate:.1%}"

@@ -1,6 +1,7 @@
 """What forms take: JSON as strictly as the API does, shown as a person edits it, and text without a browser's CR."""
 
 import json
+import re
 from typing import Any
 
 from django import forms
@@ -57,6 +58,14 @@ class PlainTextField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n")
+
+
+class SentenceField(forms.CharField):
+    """One line that is edited in several: it has no end of a line in it."""
+
+    def to_python(self, value: Any) -> str:
+        """Return the text with a space for each end of a line."""
+        return re.sub(r"\s*[\r\n]\s*", " ", super().to_python(value) or "")
 
 
 def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from registry import budget, catalogs, help
-from registry.catalogs import Catalog
+from registry.catalogs import Catalog, CatalogOp
+from registry.help import HelpQuery
 
 
 def token_counts(catalog: Catalog) -> dict[str, list[int]]:
@@ -11,14 +12,14 @@ def token_counts(catalog: Catalog) -> dict[str, list[int]]:
 
     A retired op has no help.
     """
-    active = [path for path, op in catalog.ops.items() if op.is_active]
-    return {path: [_count(catalog, path, form) for form in ("short", "full")] for path in active}
+    return {path: _counts(op) for path, op in catalog.ops.items() if op.is_active}
 
 
 def of_entry(entry: dict[str, Any]) -> dict[str, list[int]]:
     """Return the counts of one op that has no problems, as `token_counts` would; its neighbours do not matter."""
-    return token_counts(catalogs.build("", {"groups": [], "ops": [entry]}))
+    op = catalogs.op_of(entry)
+    return {op.op: _counts(op)} if op.is_active else {}
 
 
-def _count(catalog: Catalog, path: str, form: Any) -> int:
-    return budget.size_of(help.answer(catalog, help.HelpQuery(path=path, format=form)).body)
+def _counts(op: CatalogOp) -> list[int]:
+    return [budget.size_of(help.of_op(op, query).body) for query in (HelpQuery(), HelpQuery(format="full"))]

@@ -59,7 +59,7 @@ def draft() -> dict[str, Any]:
 def outline() -> dict[str, Any]:
     """Return the draft as `draft` does, of its ops OUTLINE_FIELDS and aliases alone, and no sections: in 3 queries.
 
-    It takes a tenth of the time, which counts where ten thousand ops are read for the sake of one.
+    It takes a third of the time and half of the memory, which counts where thousands are read for the sake of one.
     """
     aliases: dict[int, list[str]] = defaultdict(list)
     for op, name in OpAlias.objects.order_by("name").values_list("op_id", "name"):

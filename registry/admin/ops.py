@@ -5,28 +5,43 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core import desk
+from core.forms import SentenceField
 from registry import export, releases, snapshot
 from registry.admin.copy import CopyAdmin
+from registry.admin.previews import Previewing
 from registry.admin.switches import Switchable
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
+
+SENTENCE = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with what stands in it
 
 
 class RuleInline(desk.TabularInline[PolicyRule, Op]):
     model = PolicyRule
+    hide_title = True  # which would say what stands in the line below
+    ordering_field, hide_ordering_field = "position", True
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "text":
+            kwargs |= {"form_class": SentenceField, "widget": SENTENCE}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
 class ExampleInline(desk.StackedInline[Example, Op]):
     model = Example
+    ordering_field, hide_ordering_field = "position", True
 
 
 class AliasInline(desk.TabularInline[OpAlias, Op]):
     model = OpAlias
+    hide_title = True
+    verbose_name, verbose_name_plural = "alias", "aliases"
 
 
 @admin.register(Op)
-class OpAdmin(CopyAdmin, Switchable):
+class OpAdmin(CopyAdmin, Switchable, Previewing):
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"
     actions: Any = ["switch_off", "switch_on", "export_csv"]

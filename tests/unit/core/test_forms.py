@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from core.forms import PlainTextField, StrictJSONField
+from core.forms import PlainTextField, SentenceField, StrictJSONField
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,7 @@ def test_text_has_lines_and_no_carriage_returns() -> None:
 
     assert field.clean("one\r\ntwo\rthree\n") == "one\ntwo\nthree"
     assert not field.has_changed("one\ntwo", "one\r\ntwo")
+
+
+def test_a_sentence_has_no_lines() -> None:
+    assert SentenceField().clean("Send only  fields \r\n that change.\n") == "Send only  fields that change."

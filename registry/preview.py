@@ -1,0 +1,126 @@
+"""What a model will read of an op as it stands, saved or not: the answers of help, their tokens, what checks find."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from core import canonical
+from registry import budget, catalogs, checks, comparison, help, schemas
+from registry.catalogs import Catalog, CatalogOp
+from registry.checks import Context, Finding
+from registry.comparison import Passage
+from registry.help import HelpQuery
+
+NEEDED = ("op", "tool_name", "kind", "summary")  # of an entry; what is typed may lack them
+
+
+class Standing(StrEnum):
+    """What publishing would do to the op."""
+
+    NEW = "new"  # it is not live yet
+    CHANGED = "changed"
+    LIVE = "live"  # nothing: it is live as it stands
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of help as it would be sent, beside the one that is live."""
+
+    body: bytes
+    tokens: int
+    live: int | None  # tokens of the one that is live, None where there is none
+
+    @property
+    def more(self) -> int | None:
+        """How many tokens more than live it has, fewer where negative; None where nothing is live."""
+        return None if self.live is None else self.tokens - self.live
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """An op as a model would read it. What cannot be read yet, the findings tell."""
+
+    entry: dict[str, Any]
+    answers: Mapping[str, Answer]  # by form: short, full and, where it has arguments, arg
+    arguments: tuple[str, ...]
+    argument: str  # the one that the answer `arg` is about, empty where there is none
+    is_whole: bool  # False: its arguments or some examples cannot be shown yet
+    findings: list[Finding]
+    passages: tuple[Passage, ...]  # what reads otherwise than live, in its full help
+    standing: Standing
+
+
+def of_entry(
+    entry: dict[str, Any], *, context: Context, live: Catalog | None, was: str = "", argument: str = ""
+) -> Preview:
+    """Return the preview of an op's entry (see registry.snapshot), whatever is wrong with it.
+
+    `was` is the path that the op has in the draft, where it may get another one; `argument` is the one to show.
+    """
+    entry = {**dict.fromkeys(NEEDED, ""), **entry}
+    context = context.without(was) if was not in ("", entry["op"]) else context
+    shown = _showable(entry)
+    now, before = _served(shown), live.ops.get(was or entry["op"]) if live else None
+    answers = {}
+    arguments = tuple(now.arguments) if now else ()
+    argument = argument if argument in arguments else next(iter(arguments), "")
+    if now is not None:
+        answers = {form: _answer(now, before, query) for form, query in _queries(argument).items()}
+    return Preview(
+        entry=entry,
+        answers=answers,
+        arguments=arguments,
+        argument=argument,
+        is_whole=now is not None and shown == entry,
+        findings=checks.check_entry(entry, context),
+        passages=comparison.passages(_full(before), _full(now)),
+        standing=_standing(now, before),
+    )
+
+
+def _queries(argument: str) -> dict[str, HelpQuery]:
+    queries = {"short": HelpQuery(), "full": HelpQuery(format="full")}
+    return queries | ({"arg": HelpQuery(arg=argument)} if argument else {})
+
+
+def _showable(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry without what help could not show: a schema that is none, examples without arguments."""
+    schema = entry["parameters_schema"]
+    examples = [example for example in entry.get("examples", []) if isinstance(example["args"], dict)]
+    if schemas.problems(schema):
+        schema = schemas.no_arguments()
+    return entry | {"parameters_schema": schema} | ({"examples": examples} if "examples" in entry else {})
+
+
+def _served(entry: dict[str, Any]) -> CatalogOp | None:
+    """Return the op as a release of it would be served; None where no release could hold it."""
+    try:
+        return catalogs.op_of(orjson.loads(canonical.dumps(entry)))
+    except ValueError:  # text or a number that JSON cannot carry
+        return None
+
+
+def _answer(now: CatalogOp, before: CatalogOp | None, query: HelpQuery) -> Answer:
+    body, live = help.of_op(now, query).body, None
+    if before is not None and before.is_active and (query.arg is None or query.arg in before.arguments):
+        live = budget.size_of(help.of_op(before, query).body)
+    return Answer(body, budget.size_of(body), live)
+
+
+def _full(op: CatalogOp | None) -> dict[str, Any]:
+    """Return the body of an op's full help; of one that is not there or retired, which nobody reads, nothing."""
+    if op is None or not op.is_active:
+        return {}
+    found: dict[str, Any] = orjson.loads(help.of_op(op, HelpQuery(format="full")).body)
+    return found
+
+
+def _standing(now: CatalogOp | None, before: CatalogOp | None) -> Standing:
+    if before is None:
+        return Standing.NEW
+    # Beside what a model reads: to Python true is 1, and a default may change from one to the other.
+    same = now == before and canonical.dumps(_full(now)) == canonical.dumps(_full(before))
+    return Standing.LIVE if same else Standing.CHANGED

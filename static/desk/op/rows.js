@@ -1,0 +1,104 @@
+/* Rules, examples and aliases on an op's page: put in order by buttons, and removed, by keyboard as well.
+
+   The name of an input never changes: a row that is taken back before it was saved is marked to go, and hidden, where
+   renumbering the others would lose what was typed in them. */
+"use strict";
+
+(() => {
+  const form = document.getElementById("op_form");
+  const said = document.getElementById("rows-said");
+  if (!form) return;
+
+  const rowsOf = (list) => [...list.querySelectorAll(":scope > .form-group:not(.empty-form)")].filter((row) => !row.hidden);
+  const positionOf = (row) => row.querySelector('input[name$="-position"]');
+  const changed = (list) => list.dispatchEvent(new CustomEvent("rows:changed", { bubbles: true }));
+
+  function number(list) {
+    rowsOf(list).forEach((row, index) => {
+      const position = positionOf(row);
+      if (position) position.value = index;
+    });
+  }
+
+  function move(row, by) {
+    const list = row.parentElement;
+    const rows = rowsOf(list);
+    const to = rows.indexOf(row) + by;
+    if (to < 0 || to >= rows.length) return;
+    if (by < 0) rows[to].before(row);
+    else rows[to].after(row);
+    number(list);
+    changed(list);
+    if (said) said.textContent = `Now ${to + 1} of ${rows.length}.`;
+  }
+
+  function takeBack(row) {
+    const name = row.querySelector("[name]").name.replace(/[^-]+$/, "DELETE");
+    row.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: "on" }));
+    row.hidden = true;
+    changed(row.parentElement);
+  }
+
+  function button(symbol, label, act) {
+    const made = Object.assign(document.createElement("button"), { type: "button", className: "row-button" });
+    made.setAttribute("aria-label", label);
+    made.title = label;
+    made.innerHTML = `<span class="material-symbols-outlined" aria-hidden="true">${symbol}</span>`;
+    made.addEventListener("click", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      act(made);
+    });
+    return made;
+  }
+
+  function equip(row) {
+    const bin = row.querySelector('label:has(input[name$="-DELETE"]), .delete-template');
+    if (!bin || row.querySelector(".row-buttons")) return;
+    const bar = Object.assign(document.createElement("span"), { className: "row-buttons" });
+    if (positionOf(row)) {
+      bar.append(button("arrow_upward", "Move up", (made) => (move(row, -1), made.focus())));
+      bar.append(button("arrow_downward", "Move down", (made) => (move(row, 1), made.focus())));
+    }
+    const mark = bin.querySelector('input[name$="-DELETE"]');
+    bar.append(
+      button("delete", "Remove", () => {
+        if (!mark) return takeBack(row);
+        mark.checked = !mark.checked;
+        mark.dispatchEvent(new Event("change", { bubbles: true }));
+        row.querySelector(".form-delete label")?.focus();
+      }),
+    );
+    if (mark) mark.hidden = true;
+    bin.before(bar);
+    if (mark) bar.append(mark);
+    bin.remove();
+    const back = row.querySelector(".form-delete label");
+    if (back) {
+      back.tabIndex = 0;
+      back.setAttribute("role", "button");
+      back.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        back.click();
+      });
+    }
+  }
+
+  for (const list of form.querySelectorAll(".formset")) rowsOf(list).forEach(equip);
+  document.addEventListener("formset:added", (event) => {
+    const row = event.target.closest?.(".form-group");
+    if (!row || !form.contains(row)) return;
+    equip(row);
+    number(row.parentElement);
+    changed(row.parentElement);
+    row.querySelector("select, input:not([type=hidden]), textarea")?.focus();
+  });
+  // After a drag, whose end unfold tells of: rows that are new count as well.
+  form.addEventListener("end", (event) => {
+    const list = event.target.closest(".formset");
+    if (!list) return;
+    number(list);
+    changed(list);
+  });
+})();
