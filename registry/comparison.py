@@ -98,6 +98,11 @@ def read(
     return differences
 
 
+def passages(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Passage, ...]:
+    """Return what a model reads otherwise of an op, given the bodies of its full help; empty: there is none."""
+    return tuple(_passages(dict(_parts(before)), dict(_parts(after))))
+
+
 def words(before: str, after: str) -> tuple[Words, ...]:
     """Return two texts as one, word by word: what stands in both, and what stands in one of them alone."""
     one, other = _WORDS.findall(before), _WORDS.findall(after)

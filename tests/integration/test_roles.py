@@ -59,7 +59,10 @@ MODELS_OF = {
         "analytics.OperationEvent",
         "analytics.OpDaily",
         "analytics.Rollup",
+        "analytics.Assignment",
     ],
+    ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
+    ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "A", "A", ""): ["registry.Switch"],
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
     CALLS: [
@@ -88,7 +91,6 @@ ROWS = {label: who for who, labels in MODELS_OF.items() for label in labels}
 
 # Actions beside delete_selected, which goes with deleting.
 ACTIONS = {
-    **{(label, "publish_draft"): "A" for label in MODELS_OF[COPY]},
     **{(f"registry.{name}", act): "A" for name in ("Op", "Group", "Connection") for act in ("switch_off", "switch_on")},
     **{("registry.Switch", action): "A" for action in ("turn_off", "turn_on")},
     **{("registry.Release", action): "A" for action in ("make_live", "withdraw")},
@@ -105,6 +107,10 @@ ACTIONS = {
 
 # Pages that belong to no one model, and further pages of one: who may GET and who may POST; None: nobody can.
 PAGES: dict[str, tuple[str, str | None]] = {
+    **{f"{label.replace('.', '_').lower()}_review_draft": ("AEPU", "AEPU") for label in MODELS_OF[COPY]},
+    "registry_release_review": ("AEPU", "A"),
+    "registry_op_preview": ("", "AEPU"),  # writes nothing
+    "registry_op_add_preview": ("", "AE"),
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
     "logout": ("N", STAFF + "N"),  # GET ends no session
@@ -184,6 +190,7 @@ def address(name: str, rows: dict[str, Any]) -> str:
         return page(model, of_model, *([] if of_model in ("changelist", "add") else [rows[model._meta.label].pk]))
     given = {
         "app_list": ["registry"],
+        "registry_op_preview": [rows["registry.Op"].pk],
         "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
