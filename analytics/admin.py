@@ -3,7 +3,11 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
 
+from analytics import audit
 from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup
 from core import desk
 
@@ -49,3 +53,35 @@ class AuditEntryAdmin(LogAdmin):
     @admin.display(description="changed")
     def fields_changed(self, entry: AuditEntry) -> str:
         return ", ".join(sorted(entry.changes)) if entry.action == AuditEntry.Action.CHANGED else ""
+
+
+class Audited(desk.ModelAdmin[Any]):
+    """A page of rows that are no copy: who changed what of them stands in the history."""
+
+    audit_kind: AuditEntry.Kind
+
+    def audited(self, row: Any) -> dict[str, Any]:
+        """Return what the history tells of a row, as JSON values."""
+        raise NotImplementedError
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        saved = type(obj)._default_manager.filter(pk=obj.pk).first() if change else None
+        vars(request)["audited_before"] = self.audited(saved) if saved else None
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        row = type(form.instance)._default_manager.get(pk=form.instance.pk)
+        self._record(request, row, vars(request).pop("audited_before"), self.audited(row))
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self._record(request, obj, self.audited(obj), None)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for row in queryset:
+            self._record(request, row, self.audited(row), None)
+        super().delete_queryset(request, queryset)
+
+    def _record(self, request: HttpRequest, row: Any, before: audit.Said | None, after: audit.Said | None) -> None:
+        audit.record(self.audit_kind, str(row), before, after, by=str(request.user), at=timezone.now())

@@ -161,6 +161,8 @@ class AuditEntry(models.Model):
         CONNECTION = "connection", "connection"
         SWITCH = "switch", "switch"
         RELEASE = "release", "release"
+        FLAG = "flag", "flag"
+        COHORT = "cohort", "cohort"
 
     class Action(models.TextChoices):
         ADDED = "added", "added"

@@ -5,8 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from analytics.models import Assignment, Cohort, CohortRule, Flag
+from analytics.admin import Audited
+from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag
 from core import desk
+
+SAID_OF_A_COHORT = ("name", "position", "is_on", "variant", "listed", "note")
 
 
 class RuleInline(desk.TabularInline[CohortRule, Cohort]):
@@ -14,21 +17,32 @@ class RuleInline(desk.TabularInline[CohortRule, Cohort]):
 
 
 @admin.register(Cohort)
-class CohortAdmin(desk.ModelAdmin[Cohort]):
+class CohortAdmin(Audited):
+    audit_kind = AuditEntry.Kind.COHORT
     list_display = ["name", "flag", "position", "is_on", "variant", "percentage", "note"]
     list_filter = ["flag", "is_on"]
     list_select_related = ["flag"]
     search_fields = ["name", "note", "variant"]
     inlines = [RuleInline]
 
+    def audited(self, row: Cohort) -> dict[str, Any]:
+        said: dict[str, Any] = {name: getattr(row, name) for name in SAID_OF_A_COHORT}
+        rules = [str(rule) for rule in row.rules.all()]
+        return said | {"flag": row.flag_id, "percentage": float(row.percentage), "rules": rules}
+
 
 @admin.register(Flag)
-class FlagAdmin(desk.ModelAdmin[Flag]):
+class FlagAdmin(Audited):
     """Flags are declared in the code: nobody makes or deletes one here."""
+
+    audit_kind = AuditEntry.Kind.FLAG
 
     list_display = ["__str__", "key", "is_on"]
     readonly_fields = ["key"]
     search_fields = ["key"]
+
+    def audited(self, row: Flag) -> dict[str, Any]:
+        return {"is_on": row.is_on}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

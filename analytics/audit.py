@@ -1,0 +1,28 @@
+"""The history of rows that are no copy: what somebody changed of a connection, a flag or a cohort."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from analytics.models import AuditEntry
+
+Said = Mapping[str, Any]  # a row's fields as JSON values
+
+
+def record(
+    kind: AuditEntry.Kind, name: str, before: Said | None, after: Said | None, *, by: str, at: datetime, note: str = ""
+) -> AuditEntry | None:
+    """Write down what became of a row; None before or after: it was not there. Nothing where nothing changed."""
+    fields = [*dict.fromkeys([*(before or ()), *(after or ())])]
+    changes = {
+        field: [(before or {}).get(field), (after or {}).get(field)]
+        for field in fields
+        if (before or {}).get(field) != (after or {}).get(field)
+    }
+    if not changes or (before is None and after is None):
+        return None
+    action = AuditEntry.Action.ADDED if before is None else AuditEntry.Action.CHANGED
+    action = AuditEntry.Action.REMOVED if after is None else action
+    return AuditEntry.objects.create(
+        time=at, by=by, kind=kind, name=name, action=action, changes=changes, note=note[:500]
+    )
