@@ -87,17 +87,6 @@ class Reviewing(desk.ModelAdmin[Release]):
         return False
 
 
-class ToReview(desk.ModelAdmin[Any]):
-    """A list with a button that leads to the review."""
-
-    actions_list: Any = ["review_draft"]
-
-    @desk.button(description="Review and publish", permissions=["view"], icon="rate_review")
-    def review_draft(self, request: HttpRequest) -> HttpResponse:
-        """Lead to the review of the whole draft."""
-        return redirect("admin:registry_release_review")
-
-
 def counted(found: Sequence[Change]) -> str:
     """Return how many changes of each kind there are, in words: 3 ops and 1 group."""
     counts = Counter(change.kind for change in found)
