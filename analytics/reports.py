@@ -90,6 +90,12 @@ def failing(*, at: datetime, limit: int = 5) -> list[Failing]:
     return [Failing(op, found[op], errors.get(op)) for op in told]
 
 
+def calls(*, at: datetime) -> int:
+    """Return how many calls there were in the last seven days."""
+    found: int = last_days(at).aggregate(calls=Sum("calls", default=0))["calls"]
+    return found
+
+
 def reads_a_day(op: str, *, at: datetime) -> Reads:
     """Return how often a day an op's help was read: over the last seven days, or since the first that was counted."""
     figures, days = of_op(op, at=at), _days_counted(at)

@@ -181,6 +181,9 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
+DATE_FORMAT = "j M Y"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = "j M Y, H:i e"  # e: the time zone
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -282,6 +285,7 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.desk.icon"}],
     "STYLES": ["core.desk.stylesheet"],
+    "DASHBOARD_CALLBACK": "gateway.admin.home.context",
     "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
 }
 

@@ -3,15 +3,13 @@
 JSON is taken as strictly as the API takes it and edited indented; a sentence is edited in a line as wide as text is.
 """
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
 from django.contrib.admin.options import BaseModelAdmin
 from django.db.models import CharField, JSONField, Model, TextField
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.templatetags.static import static
-from unfold.decorators import action
 from unfold.forms import ActionForm
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -28,8 +26,6 @@ else:
 
 Row = TypeVar("Row", bound=Model)
 Parent = TypeVar("Parent", bound=Model)
-
-Method = TypeVar("Method", bound=Callable[..., HttpResponse])
 
 LONG = 200  # characters of a column that holds a sentence
 
@@ -100,12 +96,6 @@ class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold ships no types
         label="",
         widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Reason", "placeholder": "Reason"}),
     )
-
-
-def button(*, description: str, permissions: Sequence[str], icon: str) -> Callable[[Method], Method]:
-    """Make a method of a model's page a button above its list or row, for whoever has the permissions."""
-    made: Callable[[Method], Method] = action(description=description, permissions=permissions, icon=icon)
-    return made
 
 
 def stylesheet(_: HttpRequest) -> str:

@@ -45,5 +45,5 @@ def pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:
 
 @register.filter
 def percent(rate: float) -> str:
-    """Return a rate of 0 to 1 in percent."""
-    return f"{rate:.1%}"
+    """Return a rate of 0 to 1 in percent, small ones with a decimal."""
+    return f"{rate:.0%}" if rate == 0 or rate >= 0.1 else f"{rate:.1%}"

@@ -14,6 +14,7 @@ from registry.changes import Action, Change, Kind
 from registry.models import Activation, Op, Release
 
 SHORTEST = 6  # characters that may stand for a version
+LARGE = ("release__content", "release__tokens", "release__accepted_warnings")  # columns of megabytes, to be deferred
 
 
 class NotPublishable(Exception):
@@ -212,9 +213,9 @@ def find(version: str) -> Release:
 
 def before_live() -> Release:
     """Return what was live before what is live now, withdrawn releases aside. Raises UnknownRelease."""
-    now = live()
+    now = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
     earlier = Activation.objects.filter(is_live=False, release__withdrawn_at=None).select_related("release")
-    activation = earlier.exclude(release=now).order_by("-activated_at", "-id").first()
+    activation = earlier.exclude(release=now).defer(*LARGE).order_by("-activated_at", "-id").first()
     if activation is None:
         raise UnknownRelease("No other release was live before.")
     return activation.release

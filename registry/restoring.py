@@ -12,25 +12,32 @@ class UnknownOp(Exception):
     """The release has no such op."""
 
 
-def restore(release: Release, *, by: str, at: datetime) -> list[Change]:
+def restore(release: Release, *, by: str, at: datetime, seen: str = "") -> list[Change]:
     """Make the draft what a release is: what came since goes, what went since comes back. Return what changed.
 
-    A shipped op that goes comes back with the next upgrade. Raises draft.NothingToDo, draft.Refused.
+    A shipped op that goes comes back with the next upgrade. `seen` is the version that the draft had when somebody
+    agreed to it. Raises draft.NothingToDo, draft.Refused, draft.Moved.
     """
-    return draft.write(releases.content(release), whole=True, by=by, at=at, note=f"Restored release {release}")
+    content = releases.content(release)
+    return draft.write(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
 
 
-def restore_op(release: Release, op: str, *, by: str, at: datetime) -> list[Change]:
+def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = "") -> list[Change]:
     """Make one op of the draft what it is in a release, with the groups above it where they are gone.
 
-    Raises UnknownOp, draft.NothingToDo, draft.Refused.
+    Raises UnknownOp, draft.NothingToDo, draft.Refused, draft.Moved.
     """
+    wanted = op_of(release, op)
+    return draft.write(wanted, by=by, at=at, note=f"Restored from release {release}", seen=seen)
+
+
+def op_of(release: Release, op: str) -> dict[str, Any]:
+    """Return one op of a release, and the groups above it that the draft has not, as a snapshot. Raises UnknownOp."""
     content = releases.content(release)
     entry = changes.entries(content, Kind.OP).get(op)
     if entry is None:
         raise UnknownOp(f"Release {release} has no op {op}.")
-    wanted = {"format": 1, "groups": _missing_above(op, content), "ops": [entry]}
-    return draft.write(wanted, by=by, at=at, note=f"Restored from release {release}")
+    return {"format": 1, "groups": _missing_above(op, content), "ops": [entry]}
 
 
 def _missing_above(op: str, content: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,13 +6,14 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from registry.admin.history import Recorded
-from registry.admin.review import ToReview
 from registry.admin.switches import Switchable
 from registry.models import Group, PromptSection, Switch
 
 
-class CopyAdmin(Recorded, ToReview):
+class CopyAdmin(Recorded):
     """What the pages of copy share: a history, the way to the review, and no deleting of what is shipped."""
+
+    change_list_template = "registry/copy_list.html"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         # A shipped row that is gone would come back with the next upgrade; retiring it lasts.

@@ -2,38 +2,62 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
-from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
+from django.utils.timesince import timesince
 
 from core import desk
-from registry import draft, releases, restoring
+from registry import releases
 from registry.admin import showing
+from registry.admin.comparing import Comparing
+from registry.admin.reading import Reading
 from registry.admin.review import Reviewing
+from registry.admin.steps import STEPS
 from registry.models import Activation, Release
+
+TIMELINE = 10  # the last ones
 
 
 @admin.register(Release)
-class ReleaseAdmin(desk.ReadOnly, Reviewing):
-    list_display = ["__str__", "live", "op_count", "created_at", "created_by", "withdrawn_reason"]
-    fields = readonly_fields = (
-        *("version", "live", "op_count", "created_at", "created_by"),
-        *("accepted_because", "warnings", "withdrawn_at", "withdrawn_by", "withdrawn_reason"),
-    )
+class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
+    list_display = ["__str__", "state", "note", "op_count", "created_at", "created_by"]
+    list_before_template = "registry/timeline.html"
+    change_form_template = "registry/release.html"
+    fieldsets = [
+        (None, {"fields": ["version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
+        ("Warnings that were accepted", {"fields": ["accepted_because", "warnings"]}),
+        ("Withdrawn", {"fields": [("withdrawn_at", "withdrawn_by"), "withdrawn_reason"]}),
+    ]
+    readonly_fields = ["state", "note", "warnings"]
     search_fields = ["version", "created_by", "withdrawn_reason"]
-    action_form = desk.ReasonForm
-    actions = ["make_live", "withdraw", "restore"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
-        live = Activation.objects.filter(release=OuterRef("pk"), is_live=True)
-        return Release.objects.defer("content", "tokens", "accepted_warnings").annotate(live=Exists(live))
+        activations = Activation.objects.filter(release=OuterRef("pk"))
+        said = activations.order_by("-activated_at", "-id").values("note")[:1]
+        found = Release.objects.defer("content", "tokens", "accepted_warnings")
+        return found.annotate(is_live=Exists(activations.filter(is_live=True)), last_note=Subquery(said))
 
-    @admin.display(boolean=True)
-    def live(self, release: Any) -> bool:
-        return bool(release.live)
+    def get_fieldsets(self, request: HttpRequest, obj: Release | None = None) -> Any:
+        """Leave out what is not so of this release."""
+        found = list(super().get_fieldsets(request, obj))
+        said = [True, bool(obj and obj.accepted_warnings), bool(obj and obj.withdrawn_at)]
+        return [fieldset for fieldset, is_so in zip(found, said, strict=True) if is_so]
+
+    @admin.display(description="State")
+    def state(self, release: Any) -> str:
+        if release.is_live:
+            return format_html('<span class="desk-tag desk-live">{}</span>', "live")
+        if release.withdrawn_at:
+            return format_html('<span class="desk-tag desk-withdrawn">{}</span>', "withdrawn")
+        return "was live" if release.last_note is not None else "never live"
+
+    @admin.display(description="Last note")
+    def note(self, release: Any) -> str:
+        return release.last_note or ""
 
     @admin.display(description="Accepted warnings")
     def warnings(self, release: Release) -> str:
@@ -45,60 +69,45 @@ class ReleaseAdmin(desk.ReadOnly, Reviewing):
         left = len(release.accepted_warnings) - showing.LISTED
         return format_html("{}<div>… and {} more.</div>", listed, left) if left > 0 else listed
 
-    @admin.action(description="Make the selected release live", permissions=["publish"])
-    def make_live(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
-        if release := self._one(request, queryset):
-            try:
-                releases.activate(
-                    version=release.version, note="Made live in the admin", by=str(request.user), at=timezone.now()
-                )
-            except releases.AlreadyLive:
-                self.message_user(request, f"Release {release} is live already.", messages.WARNING)
-            except releases.Withdrawn as error:
-                self.message_user(request, str(error), messages.ERROR)
-            else:
-                self.message_user(request, f"Release {release} is live.")
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show what was live when above the list."""
+        found = timeline().select_related("release").defer(*releases.LARGE)[:TIMELINE]
+        more = {"timeline": found, "may_publish": self.has_publish_permission(request)}
+        return super().changelist_view(request, more | (extra_context or {}))
 
-    @admin.action(description="Withdraw the selected release for good, for the reason given", permissions=["publish"])
-    def withdraw(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
-        if release := self._one(request, queryset):
-            reason = request.POST.get("reason", "")
-            try:
-                releases.withdraw(version=release.version, reason=reason, by=str(request.user), at=timezone.now())
-            except (releases.IsLive, releases.Withdrawn) as error:
-                self.message_user(request, str(error), messages.ERROR)
-            except ValidationError as error:
-                self.message_user(request, " ".join(error.messages), messages.ERROR)
-            else:
-                self.message_user(request, f"Release {release} is withdrawn: nobody is served it any more.")
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show a release with its ops, when it was live, and what can be done with it."""
+        release = Release.objects.defer("content").filter(pk=object_id).first()
+        more: dict[str, Any] = {}
+        if release is not None:
+            q = request.GET.get("q", "")
+            ops = [(op, *counts) for op, counts in sorted(release.tokens.items()) if q in op]
+            page = Paginator(ops, showing.PAGE).get_page(request.GET.get("p"))
+            steps = [step for step in STEPS if self.may(request, step) and not step.refusal(release)]
+            was_live = timeline().filter(release=release)
+            more = {"release": release, "page": page, "q": q, "steps": steps, "was_live": was_live}
+        return super().change_view(request, object_id, form_url, more | (extra_context or {}))
 
-    @admin.action(description="Restore the selected release into the draft", permissions=["restore"])
-    def restore(self, request: HttpRequest, queryset: QuerySet[Release]) -> None:
-        if release := self._one(request, queryset):
-            try:
-                found = restoring.restore(release, by=str(request.user), at=timezone.now())
-            except draft.NothingToDo:
-                self.message_user(request, f"The draft is release {release} already.", messages.WARNING)
-            except (draft.Refused, draft.Moved) as error:
-                self.message_user(request, str(error), messages.ERROR)
-            else:
-                told = f"The draft is release {release} again: {len(found)} changes. Publish it to make it live."
-                self.message_user(request, told)
 
-    def _one(self, request: HttpRequest, queryset: QuerySet[Release]) -> Release | None:
-        chosen = list(queryset[:2])
-        if len(chosen) == 1:
-            return chosen[0]
-        self.message_user(request, "Choose one release.", messages.ERROR)
-        return None
-
-    def has_restore_permission(self, request: HttpRequest) -> bool:
-        models = ("op", "group", "promptsection")
-        return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
+def timeline() -> QuerySet[Any]:
+    """Return when which release was live, the last first, each with when the next one took its place."""
+    until = Activation.objects.filter(id__gt=OuterRef("id")).order_by("id").values("activated_at")[:1]
+    return Activation.objects.annotate(until=Subquery(until)).order_by("-id")
 
 
 @admin.register(Activation)
 class ActivationAdmin(desk.ReadOnly, desk.ModelAdmin[Activation]):
-    list_display = ["release", "is_live", "activated_at", "activated_by", "note"]
+    list_display = ["activated_at", "release", "note", "activated_by", "lasted"]
+    list_display_links = ["activated_at", "release"]
     list_select_related = ["release"]
     search_fields = ["release__version", "note", "activated_by"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
+        return timeline().select_related("release").defer(*releases.LARGE)
+
+    @admin.display(description="Live for")
+    def lasted(self, activation: Any) -> str:
+        told = timesince(activation.activated_at, activation.until or timezone.now())
+        return told if activation.until else f"{told}, until now"

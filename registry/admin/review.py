@@ -1,7 +1,5 @@
 """The page that shows what publishing the draft would change for models, and publishes it."""
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -12,17 +10,14 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
-from django.utils.text import get_text_list
 
 from core import desk
 from registry import draft, releases, review
 from registry.admin import showing
-from registry.changes import Change, Kind
 from registry.forms import PublishForm
 from registry.models import Release
 
 MAY_SEE = ("op", "group", "promptsection")
-PLURALS = {Kind.OP: ("op", "ops"), Kind.GROUP: ("group", "groups"), Kind.SECTION: ("prompt section", "prompt sections")}
 
 
 class Reviewing(desk.ModelAdmin[Release]):
@@ -47,7 +42,7 @@ class Reviewing(desk.ModelAdmin[Release]):
         context = {
             "title": "Review and publish",
             "review": found,
-            "counted": counted(found.changes),
+            "counted": showing.counted(found.changes),
             "form": form,
             **showing.findings(found.verdict.problems or found.verdict.warnings),
             **showing.differences(page, found.differences(list(page))),
@@ -85,21 +80,3 @@ class Reviewing(desk.ModelAdmin[Release]):
             self.message_user(request, told, messages.SUCCESS)
             return True
         return False
-
-
-class ToReview(desk.ModelAdmin[Any]):
-    """A list with a button that leads to the review."""
-
-    actions_list: Any = ["review_draft"]
-
-    @desk.button(description="Review and publish", permissions=["view"], icon="rate_review")
-    def review_draft(self, request: HttpRequest) -> HttpResponse:
-        """Lead to the review of the whole draft."""
-        return redirect("admin:registry_release_review")
-
-
-def counted(found: Sequence[Change]) -> str:
-    """Return how many changes of each kind there are, in words: 3 ops and 1 group."""
-    counts = Counter(change.kind for change in found)
-    told = [f"{counts[kind]:,} {PLURALS[kind][counts[kind] != 1]}" for kind in PLURALS if counts[kind]]
-    return get_text_list(told, "and")

@@ -1,15 +1,20 @@
 """What pages of releases have in common: differences word by word, and what checks found."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page
+from django.http import Http404
 from django.urls import reverse
+from django.utils.text import get_text_list
 
 from registry.changes import Change, Kind
 from registry.checks import Finding
 from registry.comparison import Difference
-from registry.models import Group, Op, PromptSection
+from registry.models import Group, Op, PromptSection, Release
+
+PLURALS = {Kind.OP: ("op", "ops"), Kind.GROUP: ("group", "groups"), Kind.SECTION: ("prompt section", "prompt sections")}
 
 PAGE = 50  # differences
 LISTED = 200  # findings: an import of thousands of functions has as many
@@ -32,6 +37,25 @@ def differences(page: Page[Change], found: Sequence[Difference]) -> dict[str, An
 def findings(found: Sequence[Finding]) -> dict[str, Any]:
     """Return what registry/findings.html shows."""
     return {"findings": found[:LISTED], "findings_count": len(found)}
+
+
+def release(version: str) -> Release:
+    """Return the release that an address names. Raises Http404."""
+    found = Release.objects.filter(version=version).first()
+    if found is None:
+        raise Http404(f"There is no release {version[:64]}.")
+    return found
+
+
+def counted(found: Sequence[Change]) -> str:
+    """Return how many changes of each kind there are, in words: 3 ops and 1 group."""
+    return named(Counter(change.kind for change in found))
+
+
+def named(counts: Mapping[Kind, int]) -> str:
+    """Return how many there are of each kind, in words."""
+    told = [f"{counts[kind]:,} {PLURALS[kind][counts[kind] != 1]}" for kind in PLURALS if counts.get(kind)]
+    return get_text_list(told, "and")
 
 
 def _links(found: Sequence[Change]) -> Iterator[tuple[tuple[str, str], str]]:

@@ -122,6 +122,8 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
     "app_list": ("AEPU", "AEPU"),
     "auth_user_password_change": ("A", "A"),
+    "search": (STAFF, STAFF),
+    "registry_release_review": ("AEPU", "A"),
 }
 NAMELESS = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's: to a row's page, and to what is missing only a slash
 

@@ -1,0 +1,42 @@
+"""Two releases, or a release and the draft, side by side."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from core import desk
+from registry import changes, comparison, releases, snapshot
+from registry.admin import showing
+from registry.forms import CompareForm
+from registry.models import Release
+
+
+class Comparing(desk.ModelAdmin[Release]):
+    """The page that compares, on the releases' pages."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("compare/", self.admin_site.admin_view(self.compare_view), name="registry_release_compare")
+        return [own, *super().get_urls()]
+
+    def compare_view(self, request: HttpRequest) -> HttpResponse:
+        """Show what is different between what `before` and `after` in the address name: versions, or the draft."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = CompareForm(request.GET if "after" in request.GET else None)
+        context: dict[str, Any] = {"title": "Compare", "form": form}
+        if form.is_valid():
+            before, after = (_content(form.cleaned_data[name]) for name in ("before", "after"))
+            found = changes.between(before, after)
+            page = Paginator(found, showing.PAGE).get_page(request.GET.get("p"))
+            context |= {"compared": True, "counted": showing.counted(found)}
+            context |= showing.differences(page, comparison.read(list(page), before, after))
+        return TemplateResponse(request, "registry/compare.html", self.admin_site.each_context(request) | context)
+
+
+def _content(release: Release | None) -> dict[str, Any]:
+    """Return what a side says; no release is the draft."""
+    return releases.content(release) if release else snapshot.draft()

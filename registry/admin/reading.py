@@ -1,0 +1,59 @@
+"""One op as a release has it: exactly what models read, and what it has become."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import orjson
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from registry import budget, catalogs, changes, comparison, draft, help, releases
+from registry.admin import showing
+from registry.admin.steps import Stepping
+from registry.changes import Kind
+from registry.help import HelpQuery
+
+
+class Reading(Stepping):
+    """The page of one op, on the releases' pages."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("<str:version>/read/", self.admin_site.admin_view(self.read_view), name="registry_release_read")
+        return [own, *super().get_urls()]
+
+    def read_view(self, request: HttpRequest, version: str) -> HttpResponse:
+        """Show an op as models read it in a release, and what the draft says instead."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        release, op = showing.release(version), request.GET.get("op", "")
+        content = releases.content(release)
+        entry = changes.entries(content, Kind.OP).get(op)
+        if entry is None:
+            raise Http404(f"Release {release} has no op {op[:200]}.")
+        now = draft.read(Kind.OP, op)
+        change = changes.of_entry(Kind.OP, entry, now)
+        context = {
+            "title": f"Op {op} in release {release}",
+            "release": release,
+            "op": op,
+            "answers": list(_answers(entry)),
+            "difference": comparison.read([change], _alone(entry), _alone(now))[0] if change else None,
+            "may_restore": self.has_restore_permission(request),
+        }
+        return TemplateResponse(request, "registry/read.html", self.admin_site.each_context(request) | context)
+
+
+def _answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+    """Yield (form, body, tokens) of what help answers about an op."""
+    catalog = catalogs.build("", _alone(entry))
+    forms: tuple[Literal["short", "full"], ...] = ("short", "full")
+    for form in forms if catalog.ops[entry["op"]].is_active else ():
+        body = help.answer(catalog, HelpQuery(path=entry["op"], format=form)).body
+        yield form, orjson.loads(body), budget.size_of(body)
+
+
+def _alone(entry: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a snapshot of one op; help about it does not depend on others."""
+    return {"format": 1, "groups": [], "ops": [entry] if entry else []}

@@ -1,0 +1,206 @@
+"""What is done with a release, each on a page of its own that says what will happen: make live, withdraw, restore."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+
+from core import desk
+from registry import changes, comparison, draft, releases, restoring, snapshot
+from registry.admin import showing
+from registry.changes import Change
+from registry.forms import MakeLiveForm, RestoreForm, WithdrawForm
+from registry.models import Release
+
+
+class Effect(NamedTuple):
+    """What a step changes: two states, and what is different between them."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    changes: list[Change]
+
+
+class Step:
+    """Something done with a release once somebody has agreed to it."""
+
+    name: str
+    short: str  # on the button that leads to it
+    title: str
+    lead: str
+    button: str
+    permission: str
+    form: type[forms.Form]
+    is_for_good = False
+
+    @property
+    def address(self) -> str:
+        """What follows the release in the address of its page."""
+        return self.name.replace("_", "-")
+
+    def refusal(self, release: Release) -> str:
+        """Return why it cannot be done, or nothing."""
+        return ""
+
+    def effect(self, release: Release, op: str) -> Effect | None:
+        """Return what it changes, where that can be shown. Raises restoring.UnknownOp."""
+        return None
+
+    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        """Do it and return what was done, as a sentence. Raises what its service raises."""
+        raise NotImplementedError
+
+
+class MakeLive(Step):
+    name, short = "make_live", "Make live"
+    title, button = "Make release {} live", "Make it live for everyone"
+    lead = "Everyone reads it within two seconds, in place of what is live now. The draft stays as it is."
+    permission = "publish"
+    form = MakeLiveForm
+
+    def refusal(self, release: Release) -> str:
+        if release.withdrawn_at is not None:
+            return f"It was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
+        return "It is live already." if release.activations.filter(is_live=True).exists() else ""
+
+    def effect(self, release: Release, op: str) -> Effect | None:
+        live = releases.live()
+        return _effect(releases.content(live), releases.content(release)) if live else None
+
+    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        releases.activate(version=release.version, note=said["note"], by=by, at=at)
+        return f"Release {release} is live."
+
+
+class Withdraw(Step):
+    name, short = "withdraw", "Withdraw"
+    title, button = "Withdraw release {}", "Withdraw it for good"
+    lead = (
+        "Nobody is served it any more, those who are pinned to it included, and it can never be made live again."
+        " It can still be looked at, compared and restored into the draft."
+    )
+    permission = "publish"
+    form = WithdrawForm
+    is_for_good = True
+
+    def refusal(self, release: Release) -> str:
+        if release.withdrawn_at is not None:
+            return f"It was withdrawn by {release.withdrawn_by} before: {release.withdrawn_reason}"
+        is_live = release.activations.filter(is_live=True).exists()
+        return "It is live. Make another one live first, then withdraw it." if is_live else ""
+
+    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        releases.withdraw(version=release.version, reason=said["reason"], by=by, at=at)
+        return f"Release {release} is withdrawn: nobody is served it any more."
+
+
+class Restore(Step):
+    name, short = "restore", "Restore into the draft"
+    title, button = "Restore release {} into the draft", "Restore into the draft"
+    lead = "What is live stays live until somebody publishes. The history keeps what the draft says now."
+    permission = "restore"
+    form = RestoreForm
+
+    def effect(self, release: Release, op: str) -> Effect | None:
+        now = snapshot.draft()
+        if not op:
+            return _effect(now, releases.content(release))
+        wanted = restoring.op_of(release, op)
+        return Effect(now, wanted, [each for each in changes.between(now, wanted) if each.action != "removed"])
+
+    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        if op:
+            restoring.restore_op(release, op, by=by, at=at, seen=said["seen"])
+            return f"{op} is in the draft as it is in release {release}. Publish it to make it live."
+        found = restoring.restore(release, by=by, at=at, seen=said["seen"])
+        return f"The draft is release {release} again: {len(found)} changes. Publish it to make it live."
+
+
+STEPS: list[Step] = [MakeLive(), Withdraw(), Restore()]
+
+REFUSALS = (
+    *(releases.AlreadyLive, releases.Withdrawn, releases.IsLive),
+    *(draft.NothingToDo, draft.Refused, draft.Moved),
+)
+
+
+class Stepping(desk.ModelAdmin[Release]):
+    """The pages of all steps, on the releases' pages."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path(
+                f"<str:version>/{step.address}/",
+                self.admin_site.admin_view(self.step_view),
+                {"step": step},
+                name=f"registry_release_{step.name}",
+            )
+            for step in STEPS
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_publish_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("registry.add_release")
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        models = ("op", "group", "promptsection")
+        return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
+
+    def may(self, request: HttpRequest, step: Step) -> bool:
+        """Whether somebody may take a step."""
+        return bool(getattr(self, f"has_{step.permission}_permission")(request))
+
+    def step_view(self, request: HttpRequest, version: str, step: Step) -> HttpResponse:
+        """Show what a step would do; on POST do it."""
+        if not (self.has_view_permission(request) and self.may(request, step)):
+            raise PermissionDenied
+        release, op = showing.release(version), request.GET.get("op", "")
+        form = step.form(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._do(request, step, release, op, form):
+            return redirect("admin:registry_release_changelist")
+        refusal = step.refusal(release)
+        context = {"title": step.title.format(release), "release": release, "op": op, "step": step, "form": form}
+        context |= {"refusal": refusal} | ({} if refusal else _shown(request, step, release, op))
+        return TemplateResponse(request, "registry/step.html", self.admin_site.each_context(request) | context)
+
+    def _do(self, request: HttpRequest, step: Step, release: Release, op: str, form: forms.Form) -> bool:
+        try:
+            told = step.do(release, op, form.cleaned_data, by=str(request.user), at=timezone.now())
+        except REFUSALS as error:
+            form.add_error(None, str(error))
+            return False
+        except restoring.UnknownOp as error:
+            raise Http404(str(error)) from None
+        self.message_user(request, told, messages.SUCCESS)
+        return True
+
+
+def _effect(before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    return Effect(before, after, changes.between(before, after))
+
+
+def _shown(request: HttpRequest, step: Step, release: Release, op: str) -> dict[str, Any]:
+    try:
+        effect = step.effect(release, op)
+    except restoring.UnknownOp as error:
+        raise Http404(str(error)) from None
+    if effect is None:
+        return {}
+    page = Paginator(effect.changes, showing.PAGE).get_page(request.GET.get("p"))
+    found = comparison.read(list(page), effect.before, effect.after)
+    seen = snapshot.version(effect.before)
+    return {
+        "effect": effect,
+        "counted": showing.counted(effect.changes),
+        "seen": seen,
+        **showing.differences(page, found),
+    }
