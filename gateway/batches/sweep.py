@@ -5,9 +5,7 @@ The follower thread calls it. Whatever is found is changed by an update that onl
 
 import time
 
-from django.utils import timezone
-
-from gateway.batches import queue, running, store
+from gateway.batches import holds, queue, running, store
 from gateway.calls import Superseded
 from gateway.envelopes import Trace
 from gateway.errors import Failed
@@ -25,33 +23,33 @@ def follow() -> None:
         return
     _next = time.monotonic() + EVERY
     if running.running:
-        store.hold(list(running.running))
+        holds.hold(list(running.running))
     sweep()
 
 
 def sweep() -> None:
     """Give away what dead runners held, close what is too late, and wake workers for what waits."""
-    for entry in store.lost():
+    for entry in holds.lost():
         _take_over(entry)
     for batch in store.late():
         pending = [each.index for each in store.standings(batch) if each.state == BatchEntry.State.PENDING]
         running.close(batch, dict.fromkeys(pending, "too_late"))
-    for batch in store.forgotten(timezone.now()):
-        queue.wake(batch, list(running.settle(batch)))
+    for batch in store.forgotten():
+        queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
 
 
 def _take_over(entry: BatchEntry) -> None:
     """Have an entry run again, from the beginning: its transaction was undone with its runner."""
     batch: Batch = entry.batch
-    if entry.attempts < store.ATTEMPTS:
-        queue.wake(batch, [entry.index])
+    if entry.attempts < holds.ATTEMPTS:
+        queue.wake(batch, 1)
         return
     error = Failed(
         f"What ran this entry ended {entry.attempts} times before it was done; tell the administrator.",
         reason="runner_lost",
     )
     try:
-        store.finish(entry, running.refused(entry, error, Trace(batch.trace_id)))
+        holds.finish(entry, running.refused(entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
     running.go_on(batch, after=entry.index)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection
@@ -17,7 +17,7 @@ from analytics.models import OperationEvent
 from config import celery
 from core import follower
 from gateway import keys
-from gateway.batches import answers, queue, service, store, sweep
+from gateway.batches import answers, queue, running, service, store, sweep
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry import releases
 from registry.models import Op
@@ -486,12 +486,9 @@ def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPat
 
 def sweep_until_done(id: str) -> None:
     """Do what workers do for a batch that only the sweep tells them of."""
-    from gateway.batches import running
-
     Batch.objects.filter(pk=id).update(woken_at=timezone.now() - timedelta(minutes=5))
     sweep.sweep()
-    for entry in BatchEntry.objects.filter(batch=id).order_by("index"):
-        running.run(entry.batch_id, entry.index)
+    running.work(UUID(id))
 
 
 @pytest.fixture(autouse=True)
