@@ -39,23 +39,29 @@ CLOSED = {
 running: dict[str, BatchEntry] = {}  # what this process runs, by runner: the follower holds on to it
 
 
-def work(id: UUID) -> None:
+def work(id: UUID, *, hands_over: bool = True) -> bool:
     """Run entries of a batch one after another for one turn, as a worker's thread does that was woken for it.
 
     A turn ends with the entry that runs when its time is over: a message then takes the thread's place at the end of
-    the broker's queue, so that no batch keeps threads from the others.
+    the broker's queue, unless the caller comes again by itself. So no batch keeps threads from the others. Returns
+    whether there was anything to run.
     """
     try:
         batch = store.known(id)
     except Batch.DoesNotExist:
-        return  # its results were past their time
+        return False  # its results were past their time
     ends = time.monotonic() + TURN
-    may_run = settle(batch)
+    may_run, has_run = settle(batch), False
     while entry := run(batch, may_run):
-        may_run = go_on(batch, after=entry.index, own=1)
-        if time.monotonic() >= ends and may_run != [] and not queue.is_down():
+        may_run, has_run = go_on(batch, after=entry.index, own=1), True
+        if time.monotonic() < ends or may_run == []:
+            continue
+        if not hands_over:
+            break
+        if not queue.is_down():
             queue.wake(batch, 1)
-            return
+            break
+    return has_run
 
 
 def run(batch: Batch, among: list[int] | None = None, *, until: Deadline | None = None) -> BatchEntry | None:

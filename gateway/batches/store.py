@@ -187,6 +187,13 @@ def forgotten() -> list[Batch]:
     return [batch for batch in quiet if Batch.objects.filter(pk=batch.pk, woken_at=batch.woken_at).update(woken_at=at)]
 
 
+def neglected() -> list[Batch]:
+    """Return batches that wait, and of which nobody runs an entry though they were taken some time ago."""
+    held = BatchEntry.objects.filter(_OPEN, state=State.RUNNING, held_until__gt=Now())
+    waiting = _waiting().filter(created_at__lt=Now() - QUIET, runs_until__gt=Now())
+    return list(waiting.exclude(pk__in=held.order_by().values("batch"))[:AT_ONCE])
+
+
 def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
     """Return what entries that are done were answered, by index."""
     rows = BatchEntry.objects.filter(batch=batch, index__in=indexes, state=State.DONE)

@@ -3,8 +3,14 @@
 The follower thread calls it. Whatever is found is changed by an update that only one process can win.
 """
 
+import logging
+import threading
 import time
 
+from django.conf import settings
+from django.db import close_old_connections
+
+from core import faults
 from gateway.batches import holds, queue, running, store
 from gateway.calls import Superseded
 from gateway.envelopes import Trace
@@ -13,11 +19,15 @@ from gateway.models import Batch, BatchEntry
 
 EVERY = 2.0  # seconds
 
+log = logging.getLogger(__name__)
+
+is_worker = False  # whether this process has threads that run entries
 _next = 0.0
+_helper: threading.Thread | None = None
 
 
 def follow() -> None:
-    """Hold on to what runs here and sweep, every two seconds. Three queries where nothing is found."""
+    """Hold on to what runs here and sweep, every two seconds. Four queries where nothing is found."""
     global _next
     if time.monotonic() < _next:
         return
@@ -25,6 +35,8 @@ def follow() -> None:
     if running.running:
         holds.hold(list(running.running))
     sweep()
+    if is_worker:
+        help_out()
 
 
 def sweep() -> None:
@@ -36,6 +48,29 @@ def sweep() -> None:
         running.close(batch, dict.fromkeys(pending, "too_late"))
     for batch in store.forgotten():
         queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
+
+
+def help_out() -> None:
+    """Have a thread of this worker run batches for which no message has come, unless its threads have enough to do.
+
+    So it goes on, more slowly, while the broker is away, and where it has lost messages or gives a worker none.
+    """
+    global _helper
+    is_busy = len(running.running) >= settings.CELERY_WORKER_CONCURRENCY or (_helper and _helper.is_alive())
+    if not is_busy and store.neglected():
+        _helper = threading.Thread(target=_help, name="helper")  # no daemon: a stop waits for what it runs
+        _helper.start()
+
+
+def _help() -> None:
+    try:
+        log.warning("batches wait for which no message has come; this worker runs them by itself")
+        while any([running.work(batch.pk, hands_over=False) for batch in store.neglected()]):
+            pass
+    except Exception as error:
+        log.warning("a worker's help failed; the next sweep goes on\n%s", faults.told(error))
+    finally:
+        close_old_connections()
 
 
 def _take_over(entry: BatchEntry) -> None:
