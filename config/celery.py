@@ -42,7 +42,10 @@ def _leave_logging(**_: Any) -> None:
 
 @signals.worker_init.connect
 def _follow(**_: Any) -> None:
-    """Follow releases and keys, and hold on to what runs here, as a web process does."""
+    """Follow releases and keys, hold on to what runs here, and look for what no message tells of."""
+    from gateway.batches import sweep
+
+    sweep.is_worker = True
     if not settings.EMBEDDED_BROKER:  # else this is a web process, which has a follower
         follower.start()
 

@@ -144,6 +144,8 @@ def by_id(id: int) -> VerifiedKey | None:
     if known is None:
         row = ApiKey.objects.select_related("client").filter(pk=id, revoked_at=None, client__is_active=True).first()
         known = _verified(row) if row else None
+        if known is not None:
+            _memory.add(f"id {id}".encode(), known)  # as no key is called: followed as all that are verified
     if known is None or (known.expires_at is not None and known.expires_at <= timezone.now()):
         return None
     return known

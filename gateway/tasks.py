@@ -1,5 +1,6 @@
 """What Celery workers run."""
 
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
@@ -11,15 +12,15 @@ from gateway.batches import queue, running
 
 @shared_task(
     name=queue.TASK,
-    acks_late=True,  # a message is done when its entry is
+    acks_late=True,  # a message is done when its thread has done its turn
     reject_on_worker_lost=True,
-    ignore_result=True,  # the row holds it
+    ignore_result=True,  # the rows hold it
 )
-def run_entry(batch_id: str, index: int, trace_id: str) -> None:
-    """Run one entry of a batch, unless another runner has it."""
+def work(*, batch_id: str, trace_id: str, **_: Any) -> None:
+    """Run entries of a batch that nobody else runs, for one turn."""
     logs.trace.set(trace_id)
     try:
-        running.run(UUID(batch_id), index)
+        running.work(UUID(batch_id))
     finally:
         logs.clear()
         close_old_connections()

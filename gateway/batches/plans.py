@@ -13,6 +13,7 @@ from gateway.validation import field_errors
 
 MOST_ENTRIES = 50
 MOST_REFERENCES = 50  # in one entry
+LOST = "lost"  # how an entry stands that runs, and whose runner gives no sign of life any more
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
@@ -39,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far one entry is."""
+    """How far one entry is: a state of its row or LOST, its outcome, and the entries that it depends on."""
 
     index: int
     state: str
@@ -72,11 +73,15 @@ def read(body: dict[str, Any], *, key: str | None = None) -> Plan:
 
 
 def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) -> Next:
-    """Return what may run and what is to be closed, by where all entries stand."""
+    """Return what may run and what is to be closed, by where all entries stand.
+
+    What was lost has begun and is run again, whatever became of the others: only that tells what it did.
+    """
     by_index = {each.index: each for each in standings}
+    lost = [each.index for each in standings if each.state == LOST]
     pending = [each for each in standings if each.state == State.PENDING]
     if stop_on_error and any(each.outcome == Outcome.FAILED for each in standings):
-        return Next([], {each.index: "skipped" for each in pending})
+        return Next(lost, {each.index: "skipped" for each in pending})
     closed: dict[int, str] = {}
     for each in pending:  # what an entry needs stands before it
         if any(need in closed or by_index[need].outcome in (Outcome.FAILED, Outcome.SKIPPED) for need in each.needs):
@@ -84,9 +89,9 @@ def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) 
     open_ = [each for each in pending if each.index not in closed]
     if mode == Batch.Mode.SEQUENTIAL:
         is_busy = any(each.state == State.RUNNING for each in standings)
-        return Next([] if is_busy or not open_ else [open_[0].index], closed)
+        return Next([] if is_busy else [*lost, *(each.index for each in open_)][:1], closed)
     ready = [each.index for each in open_ if all(by_index[need].state == State.DONE for need in each.needs)]
-    return Next(ready, closed)
+    return Next([*lost, *ready], closed)
 
 
 def _entry(sent: dict[str, Any]) -> Entry:

@@ -1,6 +1,7 @@
-"""Telling workers that an entry waits, through Celery's broker, and waiting for what they did.
+"""Telling workers that a batch waits, through Celery's broker, and waiting for what they did.
 
-A message only wakes: the row is the work, and one that is lost is found by the sweep. So nobody waits for the broker.
+A message only wakes a thread for a batch: the rows are the work, and what no message tells of is found by the sweep. So
+nobody waits for the broker.
 One thread a process sends; where the broker does not take a message in time the queue counts as down, and whoever
 waits for a batch runs it by himself.
 """
@@ -12,13 +13,14 @@ from collections import deque
 from uuid import UUID
 
 from celery import current_app
+from django.conf import settings
 
 from core import faults
 from gateway.models import Batch
 
 log = logging.getLogger(__name__)
 
-TASK = "gateway.batches.run_entry"  # gateway/tasks.py; by name, for it imports what sends
+TASK = "gateway.batches.work"  # gateway/tasks.py; by name, for it imports what sends
 WAITING = 10_000  # messages at most in this process; what is more is found by the sweep
 SLOW = 0.3  # seconds that sending may take before the queue counts as down
 RETRY = 2.0  # seconds until the broker is tried again after it failed
@@ -26,10 +28,10 @@ RETRY = 2.0  # seconds until the broker is tried again after it failed
 _changed = threading.Condition()
 
 
-def wake(batch: Batch, indexes: list[int]) -> None:
-    """Have a message sent for each entry. Never waits and never raises."""
-    for index in indexes:
-        _sender.put(batch.pk, index, batch.trace_id)
+def wake(batch: Batch, count: int) -> None:
+    """Have so many messages sent, each for a thread, but no more than a worker has. Never waits and never raises."""
+    for _ in range(min(count, settings.CELERY_WORKER_CONCURRENCY)):
+        _sender.put(batch.pk, batch.trace_id)
 
 
 def is_down() -> bool:
@@ -53,15 +55,15 @@ class _Sender:
     """Messages on their way to the broker."""
 
     def __init__(self) -> None:
-        self._messages: deque[tuple[UUID, int, str]] = deque(maxlen=WAITING)
+        self._messages: deque[tuple[UUID, str]] = deque(maxlen=WAITING)
         self._ready = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._sending_since: float | None = None
         self._failed_at = 0.0
 
-    def put(self, id: UUID, index: int, trace_id: str) -> None:
-        self._messages.append((id, index, trace_id))
+    def put(self, id: UUID, trace_id: str) -> None:
+        self._messages.append((id, trace_id))
         if self._thread is None or not self._thread.is_alive():  # also after a fork, which copies no threads
             self._start()
         self._ready.set()
@@ -82,12 +84,13 @@ class _Sender:
             while self._messages:
                 self._send(*self._messages.popleft())
 
-    def _send(self, id: UUID, index: int, trace_id: str) -> None:
+    def _send(self, id: UUID, trace_id: str) -> None:
         if time.monotonic() - self._failed_at < RETRY:
             return  # the sweep will tell of it
         self._sending_since = time.monotonic()
         try:
-            current_app.send_task(TASK, (str(id), index, trace_id), retry=False, ignore_result=True)
+            told = {"batch_id": str(id), "trace_id": trace_id}
+            current_app.send_task(TASK, kwargs=told, retry=False, ignore_result=True)
             self._failed_at = 0.0
         except Exception as error:  # each broker has errors of its own
             if not self._failed_at:

@@ -1,6 +1,7 @@
-"""Running one entry of a batch, wherever that is: claimed, its references filled in, executed or helped, answered."""
+"""Running entries of a batch, wherever that is: claimed, their references filled in, executed or helped, answered."""
 
 import logging
+import time
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -13,7 +14,7 @@ from analytics.models import OperationEvent
 from core import faults, logs, metrics, strictjson
 from core.deadlines import Deadline
 from gateway import discovery, envelopes, execution, keys, policies, recording, remote
-from gateway.batches import plans, queue, references, store
+from gateway.batches import holds, plans, queue, references, store
 from gateway.batches.plans import Standing
 from gateway.callers import Caller, Context
 from gateway.calls import Superseded
@@ -26,6 +27,8 @@ from registry.models import Release
 
 log = logging.getLogger(__name__)
 
+TURN = 0.5  # seconds after which a worker's thread leaves its batch to others, and goes to the end of the queue
+
 CLOSED = {
     "skipped": "An entry before this one failed, so this one was skipped (stop_on_error). Nothing was done.",
     "dependency_failed": "An entry that this one depends on did not succeed. Nothing was done; mend that one first.",
@@ -36,18 +39,39 @@ CLOSED = {
 running: dict[str, BatchEntry] = {}  # what this process runs, by runner: the follower holds on to it
 
 
-def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
-    """Run one entry, if it may be claimed, and wake who may go on then. Returns whether it was run here.
+def work(id: UUID, *, hands_over: bool = True) -> bool:
+    """Run entries of a batch one after another for one turn, as a worker's thread does that was woken for it.
 
-    `until` bounds it beyond its op's own deadline.
+    A turn ends with the entry that runs when its time is over: a message then takes the thread's place at the end of
+    the broker's queue, unless the caller comes again by itself. So no batch keeps threads from the others. Returns
+    whether there was anything to run.
     """
     try:
         batch = store.known(id)
     except Batch.DoesNotExist:
         return False  # its results were past their time
-    entry = store.claim(batch, index)
+    ends = time.monotonic() + TURN
+    may_run, has_run = settle(batch), False
+    while entry := run(batch, may_run):
+        may_run, has_run = go_on(batch, after=entry.index, own=1), True
+        if time.monotonic() < ends or may_run == []:
+            continue
+        if not hands_over:
+            break
+        if not queue.is_down():
+            queue.wake(batch, 1)
+            break
+    return has_run
+
+
+def run(batch: Batch, among: list[int] | None = None, *, until: Deadline | None = None) -> BatchEntry | None:
+    """Run the first entry that may be claimed, of some by index where they are given; return it.
+
+    `until` bounds it beyond its op's own deadline.
+    """
+    entry = holds.claim(batch, among)
     if entry is None:
-        return False
+        return None
     before = logs.trace.set(batch.trace_id)
     if entry.attempts > 1:
         log.warning("%s lost its runner and begins again, attempt %d", entry, entry.attempts)
@@ -60,27 +84,32 @@ def run(id: UUID, index: int, *, until: Deadline | None = None) -> bool:
         del running[entry.runner]
         logs.trace.reset(before)
     queue.notice()
-    go_on(batch, after=index)
-    return True
+    return entry
 
 
-def go_on(batch: Batch, *, after: int) -> None:
-    """Close what never will run, and wake workers for what an entry's end lets run."""
-    if not (batch.mode == Batch.Mode.SEQUENTIAL or batch.stop_on_error or store.any_depends(batch.pk)):
-        return
-    found = settle(batch)
-    sequential = batch.mode == Batch.Mode.SEQUENTIAL
-    queue.wake(batch, [index for index, needs in found.items() if sequential or after in needs])
+def go_on(batch: Batch, *, after: int, own: int = 0) -> list[int] | None:
+    """Settle a batch after an entry's end, and wake workers for what that lets run; return as `settle` does.
+
+    `own` is how many of these the caller runs by itself.
+    """
+    may_run = settle(batch)
+    if may_run is not None:
+        needs = store.needs(batch.pk)
+        lets_run = [index for index in may_run if batch.mode == Batch.Mode.SEQUENTIAL or after in needs[index]]
+        queue.wake(batch, len(lets_run) - own)
+    return may_run
 
 
-def settle(batch: Batch, standings: list[Standing] | None = None) -> dict[int, list[int]]:
-    """Close what never will run; return what may run now, each with what it needs."""
-    standings = store.standings(batch) if standings is None else standings
+def settle(batch: Batch, standings: list[Standing] | None = None) -> list[int] | None:
+    """Close what never will run, and return what may run now; None for a batch in which all may that nobody runs."""
+    if standings is None:
+        if batch.mode == Batch.Mode.PARALLEL and not batch.stop_on_error and not any(store.needs(batch.pk)):
+            return None
+        standings = store.standings(batch)
     found = plans.what_next(standings, mode=batch.mode, stop_on_error=batch.stop_on_error)
     if found.closed:
         close(batch, found.closed)
-    needs = {each.index: list(each.needs) for each in standings}
-    return {index: needs[index] for index in found.runnable}
+    return found.runnable
 
 
 def close(batch: Batch, reasons: dict[int, str]) -> int:
@@ -91,7 +120,7 @@ def close(batch: Batch, reasons: dict[int, str]) -> int:
         reason = reasons[row.index]
         error = Conflict(CLOSED[reason], reason="cancelled" if reason == "too_late" else reason)
         answers[row.index] = refused(row, error, Trace(batch.trace_id))
-    closed = store.close(batch, answers)
+    closed = holds.close(batch, answers)
     queue.notice()
     return closed
 
@@ -108,17 +137,17 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
     try:
         catalog, caller = _catalog(batch), _caller(batch)
         if entry.type == "help":
-            store.finish(entry, _help(entry.body, caller, trace, catalog))
+            holds.finish(entry, _help(entry.body, caller, trace, catalog))
         else:
             _exec(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
-        store.finish(entry, refused(entry, error, trace))
+        holds.finish(entry, refused(entry, error, trace))
     except (Superseded, *store.AWAY):  # another run answers it
         raise
     except Exception as error:
         log.error("%s failed, trace %s\n%s", entry, trace.id, faults.told(error))
         failed = Failed("The entry failed on our side. Its trace id tells the administrator where.")
-        store.finish(entry, refused(entry, failed, trace))
+        holds.finish(entry, refused(entry, failed, trace))
     if trace.told is not None:
         metrics.count_call(trace.told, seconds=trace.elapsed_ms() / 1000)
 
@@ -145,16 +174,16 @@ def _exec(
     batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
 ) -> None:
     def settle(answer: Answer) -> None:
-        if 1 < entry.attempts < store.ATTEMPTS and _is_in_progress(answer):  # by the attempt before, it seems
-            store.put_off(entry, _longest(entry, catalog))
+        if 1 < entry.attempts < holds.ATTEMPTS and _is_in_progress(answer):  # by the attempt before, it seems
+            holds.put_off(entry, _longest(entry, catalog))
         else:
-            store.finish(entry, answer.envelope)
+            holds.finish(entry, answer.envelope)
 
     try:
         body = _filled(batch, entry)
     except Invalid as error:
         answer = execution.refuse(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
-        store.finish(entry, answer.envelope)
+        holds.finish(entry, answer.envelope)
         return
     execution.execute(
         body=body, caller=caller, trace=trace, catalog=catalog, until=until, key=_key(batch, entry), settle=settle

@@ -22,7 +22,7 @@ from gateway.models import Batch, BatchEntry
 from registry import catalogs
 
 PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
-BREATH = 0.015  # seconds in which entries that end together are seen together
+BREATH = 0.005  # seconds in which entries that end together are seen together
 LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
 HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
 
@@ -45,20 +45,19 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     catalog = catalogs.live()
     trace.release = catalog.version
     seconds = settings.GATEWAY_BATCH_BACKGROUND_SECONDS if in_background else settings.GATEWAY_BATCH_SECONDS
-    batch, is_new = store.create(
-        plan, caller, catalog, trace_id=trace.id, at=trace.at, runs_for=timedelta(seconds=seconds)
-    )
+    batch, is_new = store.create(plan, caller, catalog, trace_id=trace.id, runs_for=timedelta(seconds=seconds))
     trace.release = batch.release
     if is_new:
         throttling.charge(caller.key, len(plan.entries) - 1)
     if in_background or batch.mode == Batch.Mode.PARALLEL:
-        queue.wake(batch, list(running.settle(batch)))
+        queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
     if in_background:
         return answers.status(batch, caller, trace, replayed=not is_new)
     try:
-        own = attend(batch, Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000))
-        if batch.runs_until <= timezone.now():  # one that was sent into the background goes on
-            running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
+        until = Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000)
+        own = attend(batch, until)
+        if time.monotonic() >= until.at:
+            _leave(batch)
         return answers.final(batch, caller, trace, warnings=_degraded(batch, own), replayed=not is_new)
     except store.AWAY as error:
         log.warning("batch %s cannot be told of, trace %s\n%s", batch.pk, trace.id, faults.told(error))
@@ -95,11 +94,12 @@ def _attended(batch: Batch, until: Deadline) -> int:
             seen, look = states, LOOKS[0]
         if len(states) - states.count(State.PENDING) - own != others:
             others, since = len(states) - states.count(State.PENDING) - own, time.monotonic()
-        runnable = running.settle(batch, standings)
+        may_run = running.settle(batch, standings)
         is_due = queue.is_down() or time.monotonic() - since >= patience
-        # The last one: workers take the first.
-        if runnable and is_due and running.run(batch.pk, max(runnable) if patience else min(runnable), until=until):
+        if is_due and (entry := running.run(batch, may_run, until=until)):
             own += 1
+            if batch.mode == Batch.Mode.PARALLEL:
+                running.go_on(batch, after=entry.index)
             continue
         if queue.wait(min(look, max(0.0, until.at - time.monotonic()))):
             time.sleep(BREATH)
@@ -159,6 +159,14 @@ def _untold(batch: Batch) -> Failed:
         details={"batch_id": str(batch.pk)},
         headers={"Retry-After": "1"},
     )
+
+
+def _leave(batch: Batch) -> None:
+    """Close what nobody has begun, or have workers go on: a batch that was sent into the background has more time."""
+    if store.is_late(batch):
+        running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
+    else:
+        queue.wake(batch, len(_pending(batch)))
 
 
 def _pending(batch: Batch) -> list[int]:

@@ -1,68 +1,91 @@
-"""The rows of batches. Whoever runs an entry has claimed it by an update that only one can win, and holds it for a
-few seconds at a time: a runner that dies lets go, and another one takes the entry over.
+"""The rows of batches: kept with their entries, found again, and how far they are.
 
-Times by which runners are judged are the database's, so that no machine's clock matters.
+All times are the database's, so that no machine's clock matters.
 """
 
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 import orjson
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Case, Q, Value, When
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from core import canonical
-from gateway.batches.plans import Plan, Standing
+from gateway.batches import holds
+from gateway.batches.plans import LOST, Plan, Standing
 from gateway.callers import Caller
-from gateway.calls import Superseded
 from gateway.errors import Conflict
 from gateway.models import Batch, BatchEntry
 from registry.catalogs import Catalog
 
+T = TypeVar("T")
+
 KNOWN = 100  # batches that a process remembers, so that not each of their entries asks again
 AT_ONCE = 100  # rows that one sweep looks at
 QUIET = timedelta(seconds=3)  # that a message may take before it counts as lost
-HELD = timedelta(seconds=10)  # without a sign of life from its runner an entry is another's after that
+PATIENCE = 0.1  # seconds that a thread waits for another one that asks the same
 AWAY = (OperationalError, InterfaceError)  # what a database that is restarted raises
-ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
 
-State, Outcome = BatchEntry.State, BatchEntry.Outcome
+State = BatchEntry.State
 _OPEN = ~Q(state=State.DONE)  # as the index of what is open says it: SQLite compares words
-_LOST = Q(state=State.RUNNING, held_until__lt=Now())
+_STANDINGS = {  # by hand: whoever waits for a batch asks it many times a second
+    vendor: f"SELECT \"index\", CASE WHEN state = 'running' AND held_until < {now} THEN '{LOST}' ELSE state END,"  # noqa: S608
+    f' outcome FROM {BatchEntry._meta.db_table} WHERE batch_id = %s ORDER BY "index"'
+    for vendor, (now, _) in holds.TIMES.items()
+}
 
-# The claim is on the way of every entry and the ORM takes ten times as long to write it: by hand, with the database's
-# time as Django writes it. All conditions are on the row itself: PostgreSQL checks them anew when it has waited for
-# another claim.
-_TIMES = {
-    "postgresql": ("STATEMENT_TIMESTAMP()", "STATEMENT_TIMESTAMP() + %s * INTERVAL '1 second'"),
-    "sqlite": (
-        "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
-        "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '+' || %s || ' seconds')",
-    ),
-}
-_CLAIM = {
-    vendor: f"UPDATE {BatchEntry._meta.db_table} SET state = 'running', runner = %s, held_until = {later},"  # noqa: S608
-    f' attempts = attempts + 1 WHERE batch_id = %s AND "index" = %s AND attempts < %s AND'
-    f" ((state = 'pending' AND %s > {now}) OR (state = 'running' AND held_until < {now}))"
-    " RETURNING id, type, name, body, needs, attempts"
-    for vendor, (now, later) in _TIMES.items()
-}
+
+class _Remembered(Generic[T]):
+    """What never changes of the batches that were asked for last. Of threads that ask at once, one asks the database."""
+
+    def __init__(self, load: Callable[[UUID], T]) -> None:
+        self._load = load
+        self._kept: dict[UUID, T] = {}
+        self._loading, self._keeping = Lock(), Lock()
+
+    def __call__(self, id: UUID) -> T:
+        if (found := self._kept.get(id)) is not None:
+            return found
+        is_first = self._loading.acquire(timeout=PATIENCE)  # a database that is away would else fail them in a row
+        try:
+            if (found := self._kept.get(id)) is None:
+                found = self.keep(id, self._load(id))
+            return found
+        finally:
+            if is_first:
+                self._loading.release()
+
+    def keep(self, id: UUID, value: T) -> T:
+        """Remember a value, and forget the oldest where there are many."""
+        with self._keeping:
+            if len(self._kept) >= KNOWN:
+                del self._kept[next(iter(self._kept))]
+            self._kept[id] = value
+        return value
+
+
+def now() -> datetime:
+    """Return the database's time."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {holds.TIMES[connection.vendor][0]}", [])
+        found = cursor.fetchone()[0]
+    return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
 
 
 def create(
-    plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, at: datetime, runs_for: timedelta
+    plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_for: timedelta
 ) -> tuple[Batch, bool]:
     """Keep a batch with its entries and return it; under a key that was used before, that batch and False.
 
     It runs under the release of `catalog`. Raises Conflict (422) where the key was used for another body.
     """
+    at = now()
     batch = Batch(
         client_id=caller.key.client_id,
         api_key_id=caller.key.id,
@@ -101,6 +124,7 @@ def create(
                 )
                 for index, each in enumerate(plan.entries)
             )
+            needs.keep(batch.pk, [each.needs for each in plan.entries])
     if first.fingerprint != batch.fingerprint:
         raise Conflict(
             "This idempotency key was used for another batch. Send a new key with a new batch.",
@@ -115,53 +139,25 @@ def find(id: UUID, caller: Caller) -> Batch | None:
     return Batch.objects.filter(pk=id, client_id=caller.key.client_id, subject=caller.subject).first()
 
 
-def standings(batch: Batch) -> list[Standing]:
-    """Return how far the entries are, in their order: one that was lost waits again. One query."""
-    state = Case(When(_LOST, then=Value(State.PENDING)), default="state")
-    rows = BatchEntry.objects.filter(batch=batch).order_by("index")
-    return [Standing(*row) for row in rows.values_list("index", state, "outcome", "needs")]
-
-
-@lru_cache(maxsize=KNOWN)
-def known(id: UUID) -> Batch:
-    """Return a batch as it was taken: what it says of its entries never changes. Raises Batch.DoesNotExist."""
+def _load_batch(id: UUID) -> Batch:
     return Batch.objects.get(pk=id)
 
 
-@lru_cache(maxsize=KNOWN)
-def any_depends(id: UUID) -> bool:
-    """Whether an entry of a batch depends on another one."""
-    return BatchEntry.objects.filter(batch=id).exclude(needs=[]).exists()
+def _load_needs(id: UUID) -> list[list[int]]:
+    return list(BatchEntry.objects.filter(batch=id).order_by("index").values_list("needs", flat=True))
 
 
-def claim(batch: Batch, index: int) -> BatchEntry | None:
-    """Hold an entry that nobody holds; None where somebody does, or it is done, or it is too late to begin.
+known = _Remembered(_load_batch)  # as it was taken; raises Batch.DoesNotExist
+needs = _Remembered(_load_needs)  # of each entry in their order: the indexes of those that it depends on
 
-    One whose runner was lost has begun: it is never too late for it, nor is it cancelled, for only its next run can
-    tell what became of it.
-    """
-    runner = secrets.token_hex(16)
-    vendor = connection.vendor
-    moment = connection.ops.adapt_datetimefield_value(batch.runs_until)
-    id = BatchEntry._meta.get_field("batch").get_db_prep_value(batch.pk, connection)
+
+def standings(batch: Batch) -> list[Standing]:
+    """Return how far the entries are, in their order. One query."""
+    depends_on = needs(batch.pk)
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM[vendor], [runner, HELD.total_seconds(), id, index, ATTEMPTS, moment])
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    pk, type, name, body, needs, attempts = row
-    return BatchEntry(
-        pk=pk,
-        batch=batch,
-        index=index,
-        type=type,
-        name=name,
-        body=orjson.loads(body),
-        needs=orjson.loads(needs),
-        state=State.RUNNING,
-        runner=runner,
-        attempts=attempts,
-    )
+        cursor.execute(_STANDINGS[connection.vendor], [Batch._meta.pk.get_db_prep_value(batch.pk, connection)])
+        rows = cursor.fetchall()
+    return [Standing(index, state, outcome, depends_on[index]) for index, state, outcome in rows]
 
 
 def note_cancelled(batch: Batch, *, at: datetime) -> None:
@@ -170,9 +166,9 @@ def note_cancelled(batch: Batch, *, at: datetime) -> None:
     Batch.objects.filter(pk=batch.pk, cancelled_at=None).update(cancelled_at=at)
 
 
-def lost() -> list[BatchEntry]:
-    """Return entries whose runner gave no sign of life in time."""
-    return list(BatchEntry.objects.filter(_OPEN, _LOST).order_by().select_related("batch")[:AT_ONCE])
+def is_late(batch: Batch) -> bool:
+    """Whether a batch's time is over."""
+    return Batch.objects.filter(pk=batch.pk, runs_until__lte=Now()).exists()
 
 
 def late() -> list[Batch]:
@@ -180,42 +176,22 @@ def late() -> list[Batch]:
     return list(_waiting().filter(runs_until__lte=Now())[:AT_ONCE])
 
 
-def forgotten(at: datetime) -> list[Batch]:
+def forgotten() -> list[Batch]:
     """Return batches that wait though workers were told some time ago, and that are the caller's to tell of again.
 
     The longer a batch waits, the more seldom: workers that are busy need no reminder.
     """
+    at = now()
     waiting = _waiting().filter(woken_at__lt=at - QUIET, runs_until__gt=at)[:AT_ONCE]
     quiet = [batch for batch in waiting if at - batch.woken_at >= (batch.woken_at - batch.created_at) / 2]
     return [batch for batch in quiet if Batch.objects.filter(pk=batch.pk, woken_at=batch.woken_at).update(woken_at=at)]
 
 
-def hold(runners: list[str]) -> None:
-    """Hold on to the entries of runners that live."""
-    BatchEntry.objects.filter(runner__in=runners, state=State.RUNNING).update(held_until=Now() + HELD)
-
-
-def finish(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
-    """Store what an entry is answered, in the open transaction if there is one. Raises Superseded."""
-    held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
-    outcome = Outcome.SUCCEEDED if envelope["ok"] else Outcome.FAILED
-    if not held.update(**_done(outcome, envelope)):
-        raise Superseded(f"{entry} is another's")
-
-
-def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
-    """Answer entries that nobody has begun, by index; return how many there were."""
-    closed = 0
-    for index, envelope in envelopes.items():
-        pending = BatchEntry.objects.filter(batch=batch, index=index, state=State.PENDING)
-        closed += pending.update(**_done(Outcome.SKIPPED, envelope))
-    return closed
-
-
-def put_off(entry: BatchEntry, milliseconds: int) -> None:
-    """Have nobody run an entry for so long; then it counts as lost."""
-    held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
-    held.update(held_until=Now() + timedelta(milliseconds=milliseconds))
+def neglected() -> list[Batch]:
+    """Return batches that wait, and of which nobody runs an entry though they were taken some time ago."""
+    held = BatchEntry.objects.filter(_OPEN, state=State.RUNNING, held_until__gt=Now())
+    waiting = _waiting().filter(created_at__lt=Now() - QUIET, runs_until__gt=Now())
+    return list(waiting.exclude(pk__in=held.order_by().values("batch"))[:AT_ONCE])
 
 
 def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
@@ -228,18 +204,6 @@ def _waiting() -> Any:
     """Return the batches that have entries which nobody has begun, the oldest first."""
     pending = BatchEntry.objects.filter(_OPEN, state=State.PENDING)
     return Batch.objects.filter(pk__in=pending.order_by().values("batch")).order_by("created_at")
-
-
-def _done(outcome: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
-    answer = orjson.dumps(envelope).decode()
-    return {
-        "state": State.DONE,
-        "outcome": outcome,
-        "answer": answer,
-        "finished_at": Now(),
-        "runner": "",
-        "held_until": None,
-    }
 
 
 def _of_key(batch: Batch) -> Any:

@@ -3,11 +3,15 @@
 The follower thread calls it. Whatever is found is changed by an update that only one process can win.
 """
 
+import logging
+import threading
 import time
 
-from django.utils import timezone
+from django.conf import settings
+from django.db import close_old_connections
 
-from gateway.batches import queue, running, store
+from core import faults
+from gateway.batches import holds, queue, running, store
 from gateway.calls import Superseded
 from gateway.envelopes import Trace
 from gateway.errors import Failed
@@ -15,43 +19,72 @@ from gateway.models import Batch, BatchEntry
 
 EVERY = 2.0  # seconds
 
+log = logging.getLogger(__name__)
+
+is_worker = False  # whether this process has threads that run entries
 _next = 0.0
+_helper: threading.Thread | None = None
 
 
 def follow() -> None:
-    """Hold on to what runs here and sweep, every two seconds. Three queries where nothing is found."""
+    """Hold on to what runs here and sweep, every two seconds. Four queries where nothing is found."""
     global _next
     if time.monotonic() < _next:
         return
     _next = time.monotonic() + EVERY
     if running.running:
-        store.hold(list(running.running))
+        holds.hold(list(running.running))
     sweep()
+    if is_worker:
+        help_out()
 
 
 def sweep() -> None:
     """Give away what dead runners held, close what is too late, and wake workers for what waits."""
-    for entry in store.lost():
+    for entry in holds.lost():
         _take_over(entry)
     for batch in store.late():
         pending = [each.index for each in store.standings(batch) if each.state == BatchEntry.State.PENDING]
         running.close(batch, dict.fromkeys(pending, "too_late"))
-    for batch in store.forgotten(timezone.now()):
-        queue.wake(batch, list(running.settle(batch)))
+    for batch in store.forgotten():
+        queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
+
+
+def help_out() -> None:
+    """Have a thread of this worker run batches for which no message has come, unless its threads have enough to do.
+
+    So it goes on, more slowly, while the broker is away, and where it has lost messages or gives a worker none.
+    """
+    global _helper
+    is_busy = len(running.running) >= settings.CELERY_WORKER_CONCURRENCY or (_helper and _helper.is_alive())
+    if not is_busy and store.neglected():
+        _helper = threading.Thread(target=_help, name="helper")  # no daemon: a stop waits for what it runs
+        _helper.start()
+
+
+def _help() -> None:
+    try:
+        log.warning("batches wait for which no message has come; this worker runs them by itself")
+        while any([running.work(batch.pk, hands_over=False) for batch in store.neglected()]):
+            pass
+    except Exception as error:
+        log.warning("a worker's help failed; the next sweep goes on\n%s", faults.told(error))
+    finally:
+        close_old_connections()
 
 
 def _take_over(entry: BatchEntry) -> None:
     """Have an entry run again, from the beginning: its transaction was undone with its runner."""
     batch: Batch = entry.batch
-    if entry.attempts < store.ATTEMPTS:
-        queue.wake(batch, [entry.index])
+    if entry.attempts < holds.ATTEMPTS:
+        queue.wake(batch, 1)
         return
     error = Failed(
         f"What ran this entry ended {entry.attempts} times before it was done; tell the administrator.",
         reason="runner_lost",
     )
     try:
-        store.finish(entry, running.refused(entry, error, Trace(batch.trace_id)))
+        holds.finish(entry, running.refused(entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
     running.go_on(batch, after=entry.index)

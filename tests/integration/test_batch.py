@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection
@@ -17,7 +17,7 @@ from analytics.models import OperationEvent
 from config import celery
 from core import follower
 from gateway import keys
-from gateway.batches import answers, queue, service, store, sweep
+from gateway.batches import answers, holds, queue, running, service, store, sweep
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry import releases
 from registry.models import Op
@@ -486,12 +486,9 @@ def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPat
 
 def sweep_until_done(id: str) -> None:
     """Do what workers do for a batch that only the sweep tells them of."""
-    from gateway.batches import running
-
     Batch.objects.filter(pk=id).update(woken_at=timezone.now() - timedelta(minutes=5))
     sweep.sweep()
-    for entry in BatchEntry.objects.filter(batch=id).order_by("index"):
-        running.run(entry.batch_id, entry.index)
+    running.work(UUID(id))
 
 
 @pytest.fixture(autouse=True)
@@ -565,3 +562,133 @@ def test_late_entries_are_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> N
 
     assert reasons(api.get(f"batches/{id}").json()) == ["cancelled"]
     assert not Task.objects.filter(title="Late").exists()
+
+
+def in_the_background(api: Api, *ops: dict[str, Any], **body: Any) -> str:
+    response = api.post("batch", {"ops": list(ops), **body}, Prefer="respond-async")
+    assert response.status_code == 202, response.content
+    return str(response.json()["batch_id"])
+
+
+def until_done(api: Api, id: str, *, within: float) -> float:
+    """Wait until a batch is done and return how long that took."""
+    started = time.monotonic()
+    while api.get(f"batches/{id}?wait=1").json()["status"] != "done":
+        assert time.monotonic() - started < within
+    return time.monotonic() - started
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The batches for which a message was to be sent, one for each; none is."""
+    sent: list[str] = []
+    monkeypatch.setattr(queue._sender, "put", lambda id, _: sent.append(str(id)))
+    return sent
+
+
+def test_one_message_wakes_a_thread_for_many_entries(api: Api, messages: list[str], settings: Any) -> None:
+    settings.CELERY_WORKER_CONCURRENCY = 4
+
+    id = in_the_background(api, *[LIST] * 20, mode="parallel")
+    assert messages == [id] * 4
+    few = in_the_background(api, *[LIST] * 3, mode="parallel")
+    in_order = in_the_background(api, *[LIST] * 3)
+    assert messages[4:] == [few] * 3 + [in_order]
+
+    messages.clear()
+    for each in (id, in_order):
+        assert running.work(UUID(each))
+    assert messages == []
+    assert set(BatchEntry.objects.exclude(batch=few).values_list("state", "attempts")) == {("done", 1)}
+    assert not running.work(UUID(id))
+
+
+def test_an_entry_costs_few_queries(api: Api, messages: list[str], django_assert_num_queries: Any) -> None:
+    id = UUID(in_the_background(api, *[LIST] * 10, mode="parallel"))
+    running.run(store.known(id))
+
+    with django_assert_num_queries(2 + 2):  # claimed and answered; the op itself
+        running.run(store.known(id))
+
+
+def test_a_thread_leaves_a_batch_for_the_end_of_the_queue(
+    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "TURN", 0.0)
+    id = in_the_background(api, LIST, LIST, mode="parallel")
+    messages.clear()
+
+    assert running.work(UUID(id))
+
+    assert messages == [id]
+    assert BatchEntry.objects.filter(state="done").count() == 1
+    monkeypatch.setattr(queue, "is_down", lambda: True)  # a message would be lost: better to stay
+    assert running.work(UUID(id))
+    assert messages == [id]
+    assert BatchEntry.objects.filter(state="done").count() == 2
+
+
+@pytest.mark.parametrize(("turn", "woken"), [(0.5, 3), (0.0, 4)])  # the thread itself is one of four
+def test_what_an_entry_lets_run_is_run_at_the_same_time(
+    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, turn: float, woken: int
+) -> None:
+    monkeypatch.setattr(running, "TURN", turn)
+    id = in_the_background(api, LIST, *[{**LIST, "depends_on": [0]}] * 4, mode="parallel")
+    assert messages == [id]
+    monkeypatch.setattr(holds, "claim", once(holds.claim))
+
+    assert running.work(UUID(id))
+
+    assert messages[1:] == [id] * woken
+
+
+def once(claim: Callable[..., Any]) -> Callable[..., Any]:
+    """Have the first claim succeed and no other one."""
+    calls = iter([claim])
+    return lambda *args: next(calls, lambda *_: None)(*args)
+
+
+def test_a_batch_of_few_need_not_wait_for_a_batch_of_many(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow(monkeypatch, "list_onto_tasks", 0.2)
+    many = [in_the_background(api, *[LIST] * 50, mode="parallel") for _ in range(2)]
+
+    few = in_the_background(api, {"type": "help", "path": "onto"}, LIST, mode="parallel")
+
+    assert until_done(api, few, within=5) < 1.5  # a turn, its last entry, and its own
+    assert {api.get(f"batches/{id}").json()["status"] for id in many} == {"running"}
+    for id in many:
+        until_done(api, id, within=15)
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_a_worker_helps_out_where_no_message_comes(
+    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(running, "TURN", 0.0)
+    id = in_the_background(api, LIST, {**LIST, "depends_on": [0]}, LIST, mode=mode)
+
+    monkeypatch.setattr(sweep, "_helper", None)
+    sweep.help_out()
+    assert sweep._helper is None  # it was too early
+    Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
+    sweep.help_out()
+
+    until_done(api, id, within=5)
+    assert sweep._helper
+    sweep._helper.join(5)
+    assert not sweep._helper.is_alive()
+
+
+def test_a_worker_that_has_enough_to_do_helps_nobody(
+    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    id = in_the_background(api, LIST)
+    Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
+    settings.CELERY_WORKER_CONCURRENCY = 1
+    monkeypatch.setattr(running, "running", {"one": BatchEntry()})
+
+    sweep.help_out()
+
+    assert api.get(f"batches/{id}").json()["status"] == "pending"

@@ -24,6 +24,7 @@ from tests.services.processes import Process, eventually, free_port, start_worke
 from tests.services.sabotage import WEB, WORKER
 
 CLIENTS = 6
+WORKERS = 2  # over a broker: while one that died starts again, the other goes on, and takes over what it held
 OF_ONE_BATCH = 10
 ENDS_WITHIN = 90.0  # seconds that a client goes on with one piece of work; no answer by then is a hang
 FIRES_WITHIN = 60.0
@@ -240,7 +241,7 @@ class Fleet:
             web = [sys.executable, "-m", "config.serve", *start._server_arguments(port)]
             here = settings.BASE_DIR
             self.kept.append(Kept(lambda: Process(web, environment=self._variables(WEB), folder=here)))
-            if self.broker_url:
+            for _ in range(WORKERS if self.broker_url else 0):
                 self.kept.append(Kept(lambda: start_worker(self._variables(WORKER))))
             eventually(self._serves, within=60, what="the fleet's start")
             yield

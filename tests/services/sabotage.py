@@ -30,17 +30,17 @@ class SabotageConfig(AppConfig):
         """Wrap the steps in the modules that hold them."""
         from analytics import events
         from gateway import execution, idempotency, writes
-        from gateway.batches import answers, queue, running, store, sweep
+        from gateway.batches import answers, holds, queue, running, store, sweep
         from tests.services import probe
 
         _wrap(store, "create", "taken")
         _wrap(queue, "wake", "wake")
-        _wrap(store, "claim", "entry-claim")
+        _wrap(holds, "claim", "entry-claim")
         _wrap(idempotency, "claim", "key-claim")
         keep = probe.HANDLERS["probe_keep"]
         probe.HANDLERS["probe_keep"] = replace(keep, apply=_pointed(keep.apply, "handler"))
         _wrap(idempotency, "finish", "outcome")
-        _wrap(store, "finish", "entry-finish")
+        _wrap(holds, "finish", "entry-finish")
         _wrap(events, "record", "event")
         _wrap(writes, "_written", "commit")
         _wrap(execution, "execute", "exec")
@@ -50,7 +50,7 @@ class SabotageConfig(AppConfig):
         _wrap(sweep, "sweep", "sweep")
         _wrap(sweep, "_take_over", "take-over")
         if os.environ.get("CRASH_HASTE"):
-            store.HELD = store.QUIET = HASTE
+            holds.HELD = store.QUIET = HASTE
             sweep.EVERY = 0.5
 
 

@@ -68,6 +68,9 @@ def make(folder: Path, source: Store | None = None) -> Store:
     store = Store(f"test_{name}_server_{worker}_{number}")
     drop(store)  # what a killed run left
     _manage(f'CREATE DATABASE "{store.name}"' + (f' TEMPLATE "{source.name}"' if source else ""))
+    # What a killed process of ours has committed is there all the same: only a server that crashes knows the
+    # difference, and the test of that has one of its own.
+    _manage(f'ALTER DATABASE "{store.name}" SET synchronous_commit TO off')
     return store
 
 

@@ -242,7 +242,7 @@ def test_outcome_is_kept_though_the_batch_has_given_its_entry_to_another(
     monkeypatch.setattr(queue, "wake", lambda *_: None)
     taken = api.post("batch", {"ops": [{"type": "exec", **KEYED}]}, Prefer="respond-async").json()
 
-    running.run(UUID(taken["batch_id"]), 0)
+    running.work(UUID(taken["batch_id"]))
 
     assert BatchEntry.objects.get().state == "running"
     assert (state(), len(upstream.requests)) == ("done", 1)
@@ -255,25 +255,26 @@ def test_entry_whose_process_died_while_it_was_sent_ends_in_doubt_also_past_its_
     monkeypatch.setattr(queue, "wake", lambda *_: None)
     body = {"ops": [{"type": "exec", **KEYED}], "mode": mode}
     id = UUID(api.post("batch", body, Prefer="respond-async").json()["batch_id"])
+    batch = Batch.objects.get()
     with monkeypatch.context() as dying:
         dying.setattr(remote, "apply", _dies)
         dying.setattr(idempotency, "doubt", lambda _: None)  # nor does what is dead note anything
         with pytest.raises(_Death):
-            running.run(id, 0)
+            running.work(id)
     _lose_runners()
 
-    assert running.run(id, 0)  # what the first did may still come to its end
+    assert running.run(batch)  # what the first did may still come to its end
     entry = BatchEntry.objects.get()
     assert (entry.state, entry.attempts) == ("running", 2)
     assert entry.held_until > timezone.now() + timedelta(seconds=30)
-    assert not running.run(id, 0)
+    assert not running.run(batch)
 
     IdempotencyRecord.objects.update(doubtful_at=timezone.now() - timedelta(seconds=1))
     Batch.objects.update(runs_until=timezone.now() - timedelta(seconds=1))
     _lose_runners()
     sweep.sweep()
     api.http.delete(f"/api/v1/batches/{id}", headers=api.headers)
-    assert running.run(id, 0)
+    assert running.run(batch)
 
     told = api.get(f"batches/{id}").json()["results"][0]
     assert told["error"]["details"]["reason"] == "outcome_unknown"
