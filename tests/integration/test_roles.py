@@ -59,7 +59,10 @@ MODELS_OF = {
         "analytics.OperationEvent",
         "analytics.OpDaily",
         "analytics.Rollup",
+        "analytics.Assignment",
     ],
+    ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
+    ("AEPU", "", "AP", ""): ["analytics.Flag"],
     ("AEPU", "A", "A", ""): ["registry.Switch"],
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
     CALLS: [
