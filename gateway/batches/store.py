@@ -78,9 +78,7 @@ def now() -> datetime:
     return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
 
 
-def create(
-    plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_for: timedelta
-) -> tuple[Batch, bool]:
+def create(plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_for: timedelta) -> tuple[Batch, bool]:
     """Keep a batch with its entries and return it; under a key that was used before, that batch and False.
 
     It runs under the release of `catalog`. Raises Conflict (422) where the key was used for another body.
