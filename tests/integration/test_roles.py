@@ -106,8 +106,10 @@ ACTIONS = {
 # Pages that belong to no one model, and further pages of one: who may GET and who may POST; None: nobody can.
 PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_review": ("AEPU", "A"),
-    **dict.fromkeys(("registry_release_compare", "registry_release_read"), ("AEPU", "AEPU")),
-    **dict.fromkeys(("registry_release_make_live", "registry_release_withdraw"), ("A", "A")),
+    "registry_release_compare": ("AEPU", "AEPU"),  # writes nothing
+    "registry_release_read": ("AEPU", "AEPU"),  # writes nothing
+    "registry_release_make_live": ("A", "A"),
+    "registry_release_withdraw": ("A", "A"),
     "registry_release_restore": ("AE", "AE"),
     "registry_op_preview": ("", "AEPU"),  # writes nothing
     "registry_op_add_preview": ("", "AE"),
@@ -122,6 +124,11 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
     "app_list": ("AEPU", "AEPU"),
     "auth_user_password_change": ("A", "A"),
+}
+RELEASE_PAGES = ("read", "make_live", "withdraw", "restore")
+TOLD = {
+    "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
+    "registry_release_read": "?op=onto.task.get",
 }
 NAMELESS = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's: to a row's page, and to what is missing only a slash
 
@@ -191,16 +198,11 @@ def address(name: str, rows: dict[str, Any]) -> str:
     given = {
         "app_list": ["registry"],
         "registry_op_preview": [rows["registry.Op"].pk],
-        **{
-            f"registry_release_{step}": [rows["registry.Release"].version]
-            for step in ("read", "make_live", "withdraw", "restore")
-        },
         "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
-    told = "?app_label=registry&model_name=policyrule&field_name=op&term=task" if name == "autocomplete" else ""
-    told = f"?op={rows['registry.Op'].op}" if name == "registry_release_read" else told
-    return reverse(f"admin:{name}", args=given.get(name)) + told
+    given |= {f"registry_release_{name}": [rows["registry.Release"].pk] for name in RELEASE_PAGES}
+    return reverse(f"admin:{name}", args=given.get(name)) + TOLD.get(name, "")
 
 
 def is_let_in(response: HttpResponse) -> bool:

@@ -1,63 +1,169 @@
-"""Releases in the admin: which is live, what they are, and what is done with them."""
+"""Releases in the admin: what was live when, what they are, and how they are compared and read."""
+
+from typing import Any
 
 import pytest
-from django.contrib.messages import get_messages
+from django.http import HttpResponse
 from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
 from registry import releases
-from registry.models import Op, Release
-from tests.unit.registry.admin.pages import AT, act, url
+from registry.admin import showing
+from registry.models import Activation, Op, Release
+from tests.unit.registry.admin.pages import url
+from tests.unit.registry.rows import make_op
 
 pytestmark = pytest.mark.django_db
 
 
-def test_an_older_release_is_made_live_again(admin_client: Client, published: Release) -> None:
-    Op.objects.update(summary="Other")
-    newer = releases.publish(note="Test", by="tests", at=AT)
-
-    _, told = act(admin_client, Release, "make_live", published)
-    _, again = act(admin_client, Release, "make_live", published)
-    _, both = act(admin_client, Release, "make_live", published, newer)
-
-    assert told == [f"Release {published} is live."]
-    assert again[-1] == f"Release {published} is live already."
-    assert both[-1] == "Choose one release."
-    assert releases.live() == published
+def text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
 
 
-def test_releases_say_which_is_live_and_what_they_are(admin_client: Client, published: Release) -> None:
-    Op.objects.update(summary="Other")
-    newer = releases.publish(note="Test", by="tests", at=AT)
-
-    listed = admin_client.get(url(Release, "changelist")).content.decode()
-    shown = admin_client.get(url(Release, "change", published.pk)).content.decode()
-
-    rows = [row for row in listed.split("<tr") if "field-live" in row]
-    assert {
-        str(release): "check_small" in row for row in rows for release in (newer, published) if str(release) in row
-    } == {
-        str(newer): True,
-        str(published): False,
-    }
-    assert published.version in shown
-    assert all(label in shown for label in ("Live", "Op count", "Created at", "Created by"))
+def publish(note: str, **fields: Any) -> Release:
+    Op.objects.update(**fields)
+    return releases.publish(note=note, by="ann", at=timezone.now())
 
 
-def test_a_release_is_withdrawn_and_restored_in_the_admin(admin_client: Client, published: Release) -> None:
-    Op.objects.update(summary="Other")
-    newer = releases.publish(note="Test", by="tests", at=AT)
+@pytest.fixture
+def newer(published: Release) -> Release:
+    return publish("Better words", summary="Other")
 
-    def withdraw(release: Release, reason: str) -> str:
-        data = {"action": "withdraw", "_selected_action": [release.pk], "reason": reason}
-        response = admin_client.post(url(Release, "changelist"), data)
-        return [str(message) for message in get_messages(response.wsgi_request)][-1]
 
-    assert act(admin_client, Release, "restore", published)[1][-1].startswith(f"The draft is release {published} again")
-    assert releases.draft_version() == published.version
-    assert act(admin_client, Release, "restore", published)[1][-1] == f"The draft is release {published} already."
-    assert "Make another one live first" in withdraw(newer, "Wrong")
-    assert "Say why" in withdraw(published, "")
-    assert "is withdrawn" in withdraw(published, "Wrong")
-    assert "was withdrawn by admin: Wrong" in act(admin_client, Release, "make_live", published)[1][-1]
+def test_the_list_tells_the_state_and_the_last_note_of_each(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    publish("Once more", summary="Third")
+    releases.withdraw(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
 
-    assert releases.live() == newer
+    rows = [
+        row
+        for row in admin_client.get(url(Release, "changelist")).content.decode().split("<tr")
+        if "field-state" in row
+    ]
+
+    told = {str(release): row for row in rows for release in Release.objects.all() if str(release) in row}
+    assert "was live" in told[str(published)]
+    assert "withdrawn" in told[str(newer)]
+    assert "Better words" in told[str(newer)]
+    assert sum(">live<" in row for row in rows) == 1
+
+
+def test_the_timeline_tells_what_was_live_when_and_leads_on(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    releases.activate(version=published.version, note="Back", by="ben", at=timezone.now())
+
+    page = admin_client.get(url(Release, "changelist"))
+
+    assert [each.note for each in page.context["timeline"]] == ["Back", "Better words", "Test"]
+    assert page.context["timeline"][0].until is None
+    assert page.context["timeline"][1].until == page.context["timeline"][0].activated_at
+    assert reverse("admin:registry_release_make_live", args=[newer.pk]) in text(page)
+    assert f"?before={newer.pk}&amp;after={published.pk}" in text(page)
+    assert "until now" in text(admin_client.get(url(Activation, "changelist")))
+
+
+def test_a_timeline_of_nothing_says_what_to_do(admin_client: Client) -> None:
+    assert "No release was ever live." in text(admin_client.get(url(Release, "changelist")))
+
+
+def test_the_list_costs_the_same_however_many_releases(
+    admin_client: Client, published: Release, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(12):
+        publish(f"Number {number}", summary=f"Summary {number}")
+
+    with django_assert_max_num_queries(12):
+        admin_client.get(url(Release, "changelist"))
+
+
+def test_a_release_tells_what_it_is_and_what_can_be_done_with_it(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    old, live = (text(admin_client.get(url(Release, "change", release.pk))) for release in (published, newer))
+
+    assert published.version in old
+    assert "by tests, for" in old
+    assert all(word in old for word in ("Compare with the draft", "Make live", "Withdraw", "Restore into the draft"))
+    assert "until now: Better words" in live
+    assert "../make-live/" not in live
+    assert "../withdraw/" not in live
+    assert "Warnings that were accepted" not in old
+
+
+def test_the_ops_of_a_release_are_found_by_path_and_come_in_pages(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showing, "PAGE", 2)
+    for name in ("a", "b", "ba"):
+        make_op(f"onto.task.{name}", tool_name=f"{name}_task")
+    release = publish("Three")
+
+    def ops(**query: Any) -> list[str]:
+        page = admin_client.get(url(Release, "change", release.pk), query).context["page"]
+        return [op for op, *_ in page]
+
+    assert ops() == ["onto.task.a", "onto.task.b"]
+    assert ops(p=2) == ["onto.task.ba"]
+    assert ops(q="k.b") == ["onto.task.b", "onto.task.ba"]
+    assert ops(q="<b>") == []
+
+
+def test_an_op_is_read_as_it_was(admin_client: Client, published: Release, newer: Release) -> None:
+    op = Op.objects.get()
+    address = reverse("admin:registry_release_read", args=[published.pk])
+
+    page = admin_client.get(address, {"op": op.op})
+
+    forms = {form: body for form, body, _ in page.context["answers"]}
+    assert set(forms) == {"short", "full"}
+    assert forms["full"]["summary"] == f"Add {op.op}"
+    assert "Other</ins>" in text(page)
+    assert "Restore this op into the draft" in text(page)
+    assert "The same." in text(admin_client.get(reverse("admin:registry_release_read", args=[newer.pk]), {"op": op.op}))
+    Op.objects.all().delete()
+    assert "The draft has no such op any more." in text(admin_client.get(address, {"op": op.op}))
+
+
+def test_a_withdrawn_release_is_read_as_well(admin_client: Client, published: Release, newer: Release) -> None:
+    releases.withdraw(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+
+    page = admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": "onto.task.add"})
+
+    assert page.status_code == 200
+    assert len(page.context["answers"]) == 2
+
+
+@pytest.mark.parametrize("op", ["", "nothing", "onto.task.add\x7f"])
+def test_an_op_that_a_release_has_not_is_no_page(admin_client: Client, published: Release, op: str) -> None:
+    assert admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": op}).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["read", "make_live", "withdraw", "restore"])
+def test_a_release_that_is_not_there_is_no_page(admin_client: Client, name: str) -> None:
+    for version in ("abc", "0" * 64, "é"):
+        assert admin_client.get(reverse(f"admin:registry_release_{name}", args=[version])).status_code == 404
+
+
+def test_any_two_releases_and_the_draft_are_compared(admin_client: Client, published: Release, newer: Release) -> None:
+    Op.objects.update(summary="Draft")
+
+    def compared(before: str, after: str) -> str:
+        return text(admin_client.get(reverse("admin:registry_release_compare"), {"before": before, "after": after}))
+
+    assert "Other</ins>" in compared(published.pk, newer.pk)
+    assert "Other</del>" in compared(newer.pk, published.pk)
+    assert "Draft</ins>" in compared(newer.pk, "")
+    assert "Nothing: both say the same." in compared(newer.pk, newer.pk)
+    assert "Select a valid choice" in compared("0" * 64, "")
+    assert "Better words" in compared("", "")
+
+
+def test_comparing_begins_with_a_choice(admin_client: Client, published: Release) -> None:
+    page = text(admin_client.get(reverse("admin:registry_release_compare")))
+
+    assert "The draft" in page
+    assert str(published) in page
+    assert "What is different" not in page
