@@ -93,8 +93,6 @@ ROWS = {label: who for who, labels in MODELS_OF.items() for label in labels}
 ACTIONS = {
     **{(f"registry.{name}", act): "A" for name in ("Op", "Group", "Connection") for act in ("switch_off", "switch_on")},
     **{("registry.Switch", action): "A" for action in ("turn_off", "turn_on")},
-    **{("registry.Release", action): "A" for action in ("make_live", "withdraw")},
-    ("registry.Release", "restore"): "AE",
     ("registry.Op", "export_csv"): "AE",
     ("analytics.AuditEntry", "take_back"): "AE",
     **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
@@ -107,8 +105,10 @@ ACTIONS = {
 
 # Pages that belong to no one model, and further pages of one: who may GET and who may POST; None: nobody can.
 PAGES: dict[str, tuple[str, str | None]] = {
-    **{f"{label.replace('.', '_').lower()}_review_draft": ("AEPU", "AEPU") for label in MODELS_OF[COPY]},
     "registry_release_review": ("AEPU", "A"),
+    **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # to look at
+    **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
+    "registry_release_restore": ("AE", "AE"),
     "registry_op_preview": ("", "AEPU"),  # writes nothing
     "registry_op_add_preview": ("", "AE"),
     "index": (STAFF, STAFF),
@@ -122,8 +122,6 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
     "app_list": ("AEPU", "AEPU"),
     "auth_user_password_change": ("A", "A"),
-    "search": (STAFF, STAFF),
-    "registry_release_review": ("AEPU", "A"),
 }
 NAMELESS = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's: to a row's page, and to what is missing only a slash
 
@@ -196,8 +194,13 @@ def address(name: str, rows: dict[str, Any]) -> str:
         "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
-    told = "?app_label=registry&model_name=policyrule&field_name=op&term=task" if name == "autocomplete" else ""
-    return reverse(f"admin:{name}", args=given.get(name)) + told
+    of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore")]
+    given |= dict.fromkeys(of_a_release, [rows["registry.Release"].pk])
+    told = {
+        "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
+        "registry_release_read": f"?op={rows['registry.Op'].op}",
+    }
+    return reverse(f"admin:{name}", args=given.get(name)) + told.get(name, "")
 
 
 def is_let_in(response: HttpResponse) -> bool:
