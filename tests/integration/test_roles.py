@@ -195,7 +195,7 @@ def address(name: str, rows: dict[str, Any]) -> str:
         "auth_user_password_change": [rows["auth.User"].pk],
     }
     of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore")]
-    given |= dict.fromkeys(of_a_release, [rows["registry.Release"].pk])
+    given |= {page: [rows["registry.Release"].pk] for page in of_a_release}
     told = {
         "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
         "registry_release_read": f"?op={rows['registry.Op'].op}",
