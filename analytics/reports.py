@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Min, QuerySet, Sum
+from django.db.models import Min, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce, NullIf
 
 from analytics.models import OpDaily
 
@@ -94,6 +96,21 @@ def calls(*, at: datetime) -> int:
     """Return how many calls there were in the last seven days."""
     found: int = last_days(at).aggregate(calls=Sum("calls", default=0))["calls"]
     return found
+
+
+def calls_of(op: OuterRef, *, at: datetime) -> Combinable:
+    """Return the calls of the last seven days, in a query of rows that name an op; 0 where there are none."""
+    return Coalesce(_of_each(op, Sum("calls"), at), 0)
+
+
+def failure_rate_of(op: OuterRef, *, at: datetime) -> Combinable:
+    """Return the failure rate of the last seven days, in a query of rows that name an op; null without a call."""
+    failed = sum((Sum(name) for name in FAILURES[1:]), start=Sum(FAILURES[0]))
+    return _of_each(op, failed * 1.0 / NullIf(Sum("calls"), 0), at)
+
+
+def _of_each(op: OuterRef, figure: Combinable, at: datetime) -> Subquery:
+    return Subquery(last_days(at).filter(op=op).order_by().values("op").annotate(figure=figure).values("figure"))
 
 
 def reads_a_day(op: str, *, at: datetime) -> Reads:

@@ -355,6 +355,7 @@ GATEWAY_JOBS = {
     "gateway.cleanup.sessions": timedelta(hours=1),
     "gateway.cleanup.figures": timedelta(hours=1),
     "analytics.rollup.run": timedelta(minutes=1),
+    "registry.counting.count": timedelta(minutes=1),
 }
 
 # Daily figures: days that they are kept, and what models pay for a million tokens that they read, in US dollars.

@@ -3,13 +3,19 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db.models import Max
+
 from analytics.models import AuditEntry
 from registry.changes import Action, Change, Kind
+from registry.models import Op
 from registry.writing import BATCH
 
 
 def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") -> None:
-    """Write changes down. Of what was added nothing but that: what it said is what was changed or removed since."""
+    """Write changes down, after they were made.
+
+    Of what was added nothing but that: what it said is what was changed or removed since.
+    """
     entries = [
         AuditEntry(
             time=at,
@@ -23,6 +29,9 @@ def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") 
         for change in changes
     ]
     AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
+    ops = [entry.name for entry in entries if entry.kind == Kind.OP]
+    for start in range(0, len(ops), BATCH):
+        Op.objects.filter(op__in=ops[start : start + BATCH]).update(is_counted=False)
 
 
 def of(kind: Kind, name: str) -> list[AuditEntry]:
@@ -39,3 +48,9 @@ def editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
         if by not in people:
             people.append(by)
     return found
+
+
+def last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:
+    """Return who changed each of some entries last, by its name."""
+    last = AuditEntry.objects.filter(kind=kind, name__in=list(names)).order_by().values("name").annotate(id=Max("id"))
+    return dict(AuditEntry.objects.filter(id__in=last.values("id")).values_list("name", "by"))

@@ -143,6 +143,10 @@ class Op(models.Model):
     source = _source()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
+    # Kept by registry.counting. A default in the database: what ran before these columns were there still inserts.
+    is_counted = models.BooleanField(default=False, db_default=False, editable=False)
+    short_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Of its short help in the draft.")
+    full_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Of its full help in the draft.")
 
     class Meta:
         ordering = ["op"]

@@ -60,10 +60,18 @@ def _differing(version: str, rows: Rows, touched: dict[Kind, set[str]]) -> Names
     found = {}
     for kind in KINDS:
         live = _digests(version)[kind]
-        now = {name: canonical.digest(draft.entry_of(row)) for name, row in draft.rows(kind, touched[kind]).items()}
+        now = {name: _digest(draft.entry_of(row)) for name, row in draft.rows(kind, touched[kind]).items()}
         moved = {name for name, digest in now.items() if live.get(name) != digest}
         found[kind] = frozenset(moved | (live.keys() ^ rows[kind].keys()))
     return found
+
+
+def _digest(entry: dict[str, Any]) -> str:
+    """Return a hash of an entry of the draft; nothing for one that no release can hold."""
+    try:
+        return canonical.digest(entry)
+    except ValueError:
+        return ""
 
 
 @lru_cache(maxsize=2)  # a release never changes; one of 10,000 ops takes about 2 MB here

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
 
 from analytics.admin import Audited
 from analytics.models import AuditEntry
@@ -20,3 +22,9 @@ class ConnectionAdmin(Audited, Switchable):
 
     def audited(self, row: Connection) -> dict[str, Any]:
         return {"name": row.name, "kind": row.kind}
+
+    def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
+        """Save a connection; under another name its ops say something else."""
+        super().save_model(request, obj, form, change)
+        if "name" in form.changed_data:
+            obj.ops.update(updated_at=timezone.now())

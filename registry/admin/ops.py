@@ -11,6 +11,7 @@ from core import desk
 from core.forms import SentenceField
 from registry import export, releases, snapshot
 from registry.admin.copy import CopyAdmin
+from registry.admin.op_list import OpList
 from registry.admin.previews import Previewing
 from registry.admin.switches import Switchable
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
@@ -41,12 +42,10 @@ class AliasInline(desk.TabularInline[OpAlias, Op]):
 
 
 @admin.register(Op)
-class OpAdmin(CopyAdmin, Switchable, Previewing):
+class OpAdmin(OpList, CopyAdmin, Switchable, Previewing):
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"
     actions: Any = ["switch_off", "switch_on", "export_csv"]
-    list_display = ["op", "summary", "kind", "status", "updated_at"]
-    list_filter = ["kind", "status", "source", "entity", "connection"]
     search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]
     readonly_fields = ["upstream_name", "source"]
     inlines = [RuleInline, ExampleInline, AliasInline]

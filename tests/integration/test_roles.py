@@ -106,10 +106,8 @@ ACTIONS = {
 # Pages that belong to no one model, and further pages of one: who may GET and who may POST; None: nobody can.
 PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_review": ("AEPU", "A"),
-    "registry_release_compare": ("AEPU", "AEPU"),  # writes nothing
-    "registry_release_read": ("AEPU", "AEPU"),  # writes nothing
-    "registry_release_make_live": ("A", "A"),
-    "registry_release_withdraw": ("A", "A"),
+    **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # to look at
+    **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
     "registry_op_preview": ("", "AEPU"),  # writes nothing
     "registry_op_add_preview": ("", "AE"),
@@ -124,11 +122,6 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
     "app_list": ("AEPU", "AEPU"),
     "auth_user_password_change": ("A", "A"),
-}
-RELEASE_PAGES = ("read", "make_live", "withdraw", "restore")
-TOLD = {
-    "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
-    "registry_release_read": "?op=onto.task.get",
 }
 NAMELESS = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's: to a row's page, and to what is missing only a slash
 
@@ -201,8 +194,13 @@ def address(name: str, rows: dict[str, Any]) -> str:
         "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
-    given |= {f"registry_release_{name}": [rows["registry.Release"].pk] for name in RELEASE_PAGES}
-    return reverse(f"admin:{name}", args=given.get(name)) + TOLD.get(name, "")
+    of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore")]
+    given |= {page: [rows["registry.Release"].pk] for page in of_a_release}
+    told = {
+        "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
+        "registry_release_read": f"?op={rows['registry.Op'].op}",
+    }
+    return reverse(f"admin:{name}", args=given.get(name)) + told.get(name, "")
 
 
 def is_let_in(response: HttpResponse) -> bool:

@@ -5,10 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db.models import OuterRef
 
 from analytics import reports
 from analytics.models import OpDaily
 from analytics.reports import Figures, Reads
+from registry.models import Switch
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
@@ -115,3 +117,21 @@ def test_tokens_cost_what_the_setting_says(settings: Any) -> None:
 
     assert reports.dollars(400_000) == Decimal("1.00")
     assert reports.dollars(-40) == Decimal("-0.0001")
+
+
+# --- in queries -------------------------------------------------------------------------------------------------------
+
+
+def test_figures_of_rows_that_name_an_op(db: None) -> None:
+    for op in (UPDATE, GET):
+        Switch.objects.create(kind="op", name=op, is_off=False, changed_by="tests", changed_at=NOON)
+    counted(calls=30, invalid=2, internal=1)
+    counted(days_ago=6, release="r2", calls=10, not_found=1)
+    counted(days_ago=7, calls=500)
+    name = OuterRef("name")
+
+    rows = Switch.objects.annotate(
+        calls=reports.calls_of(name, at=NOON), rate=reports.failure_rate_of(name, at=NOON)
+    ).values_list("name", "calls", "rate")
+
+    assert set(rows) == {(UPDATE, 40, 0.1), (GET, 0, None)}

@@ -1,0 +1,128 @@
+"""The list of ops in the admin: what each costs, how often it is called and fails, and whether it is a draft."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.admin.filters import SimpleListFilter
+from django.db.models import F, OuterRef, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from analytics import reports
+from core import desk
+from registry import counting, history, pending
+from registry.changes import Kind
+from registry.models import Op
+
+if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
+    from django.contrib.admin.views.main import ChangeList
+else:
+    from unfold.views import ChangeList
+
+FAILING = Q(week_calls__gte=reports.LEAST_CALLS, week_failure_rate__gte=reports.LEAST_RATE)
+
+
+class DraftFilter(SimpleListFilter):
+    """Ops by whether publishing would change them."""
+
+    title = "draft"
+    parameter_name = "draft"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("differs", "Differs from live"), ("same", "As live")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
+        if self.value() not in ("differs", "same"):
+            return queryset
+        differs = Q(op__in=pending.names()[Kind.OP])
+        return queryset.filter(differs if self.value() == "differs" else ~differs)
+
+
+class CallsFilter(SimpleListFilter):
+    """Ops by what happened to them in the last seven days."""
+
+    title = "calls in 7 days"
+    parameter_name = "week"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("failing", "Failing"), ("called", "Called"), ("none", "Never called")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
+        which = {"failing": FAILING, "called": Q(week_calls__gt=0), "none": Q(week_calls=0)}
+        return queryset.filter(which.get(self.value() or "", Q()))
+
+
+class OpChangeList(ChangeList):
+    """A page of the list, whose rows know who edited them last and how they differ from what is live."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: list[Any] = list(self.result_list)
+        editors, differs = history.last_editors(Kind.OP, [op.op for op in rows]), pending.names()[Kind.OP]
+        for op in rows:
+            op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
+        self.result_list = rows
+
+
+class OpList(desk.ModelAdmin[Op]):
+    """The list of ops."""
+
+    list_display = ["op", "summary", "kind", "short", "full", "calls", "failure_rate", "editor", "draft"]
+    list_filter = [DraftFilter, CallsFilter, "status", "kind", "connection", "source"]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return OpChangeList
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        counting.fill()
+        return super().changelist_view(request, extra_context)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Op]:
+        at, op = timezone.now(), OuterRef("op")
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(week_calls=reports.calls_of(op, at=at), week_failure_rate=reports.failure_rate_of(op, at=at))
+        )
+
+    @admin.display(description="Short tokens", ordering=F("short_tokens").asc(nulls_first=True))
+    def short(self, op: Op) -> str:
+        return _number(op.short_tokens)
+
+    @admin.display(description="Full tokens", ordering=F("full_tokens").asc(nulls_first=True))
+    def full(self, op: Op) -> str:
+        return _number(op.full_tokens)
+
+    @admin.display(description="Calls in 7 days", ordering="week_calls")
+    def calls(self, op: Any) -> str:
+        return _rows("opdaily", _number(op.week_calls), op__exact=op.op) if op.week_calls else "0"
+
+    @admin.display(description="Fail", ordering=F("week_failure_rate").asc(nulls_first=True))
+    def failure_rate(self, op: Any) -> str:
+        if op.week_failure_rate is None:
+            return "–"
+        told = f"{op.week_failure_rate:.0%}"
+        if op.week_calls < reports.LEAST_CALLS or op.week_failure_rate < reports.LEAST_RATE:
+            return told
+        return _rows("operationevent", told, "desk-bad", op__exact=op.op, ok__exact=0)
+
+    @admin.display(description="Last editor")
+    def editor(self, op: Any) -> str:
+        return str(op.last_editor)
+
+    @admin.display(description="Draft")
+    def draft(self, op: Any) -> str:
+        return format_html('<span class="desk-mark">{}</span>', "draft") if op.is_draft else ""
+
+
+def _number(number: int | None) -> str:
+    return "–" if number is None else f"{number:,}"
+
+
+def _rows(model: str, text: str, style: str = "", **which: Any) -> str:
+    """Return a figure as a link to the rows behind it."""
+    address = f"{reverse(f'admin:analytics_{model}_changelist')}?{urlencode(which)}"
+    return format_html('<a href="{}" class="{}">{}</a>', address, style, text)
