@@ -55,15 +55,17 @@ class Typed:
 def read(form: forms.ModelForm[Op], formsets: Iterable[Any]) -> Typed:
     """Return what stands in the bound form of an op and the bound formsets of its rules, examples and aliases.
 
-    The instances of the forms are made to say so.
+    Their instances are made to say so. What has no input there, since it may not be changed, is as it was saved.
     """
     found = Typed()
     _fill(form, found)
-    rows: dict[type[models.Model], Rows] = {model: [] for model in CALLED}
+    rows: dict[type[models.Model], Rows] = {}
     for formset in formsets:
+        rows[formset.model] = []
         for number, each in enumerate(filter(_stays, formset.forms), start=1):
             _fill(each, found, f"{CALLED[formset.model]} {number}, ")
             rows[formset.model].append((each.instance, each.prefix))
+    rows |= {model: _saved(form.instance, model) for model in CALLED if model not in rows}
     rules = [row for row in _in_order(rows[PolicyRule]) if row[0].kind in snapshot.POLICY_KEYS and row[0].text]
     examples = _in_order(rows[Example])
     aliases = sorted((row for row in rows[OpAlias] if row[0].name), key=lambda row: row[0].name)
@@ -75,6 +77,11 @@ def read(form: forms.ModelForm[Op], formsets: Iterable[Any]) -> Typed:
     )
     found.inputs = {name: form.add_prefix(name) for name in form.fields} | _inputs(rules, examples, aliases)
     return found
+
+
+def _saved(op: Op, model: type[models.Model]) -> Rows:
+    related = {PolicyRule: "rules", Example: "examples", OpAlias: "aliases"}[model]
+    return [(row, "") for row in getattr(op, related).all()] if op.pk else []
 
 
 def _stays(form: Any) -> bool:
@@ -137,4 +144,5 @@ def _inputs(rules: Rows, examples: Rows, aliases: Rows) -> dict[str, str]:
     for index, (_, prefix) in enumerate(examples):
         found |= {f"examples/{index}/{name}": f"{prefix}-{name}" for name in snapshot.EXAMPLE_FIELDS}
         found[f"examples/{index}"] = f"{prefix}-args"
-    return found | {f"aliases/{index}": f"{prefix}-name" for index, (_, prefix) in enumerate(aliases)}
+    found |= {f"aliases/{index}": f"{prefix}-name" for index, (_, prefix) in enumerate(aliases)}
+    return {place: name for place, name in found.items() if not name.startswith("-")}

@@ -84,6 +84,7 @@ class Previewing(desk.ModelAdmin[Op]):
         formsets = [
             formset(data=request.POST, instance=form.instance, queryset=inline.get_queryset(request))
             for formset, inline in self.get_formsets_with_inlines(request, op)
+            if inline.has_change_permission(request, op)
         ]
         return typed.read(form, formsets)
 

@@ -41,7 +41,7 @@ class Index:
     def alike(self, path: str, summary: str) -> list[str]:
         """Return the paths of other ops whose summaries say nearly the same, the likest first."""
         said = words_of(summary)
-        if not said:
+        if not said or not self._paths:
             return []
         led = dict.fromkeys(other for word in self._weightiest(said) for other in self._leading.get(word, ()))
         least = self._least_shared(said)

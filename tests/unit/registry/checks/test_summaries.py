@@ -33,6 +33,10 @@ def test_a_summary_is_one_short_line(summary: str, message: str | None) -> None:
     assert all("Cut it, to such as “" in finding.fix for finding in found)
 
 
+def test_the_first_op_of_all_is_like_no_other() -> None:
+    assert Index({}).alike("a.b", "Add one") == []
+
+
 ALIKE = [
     ("Retrieve statistics of a football player", "Retrieve the statistic of football players"),
     ("Add a product to the store", "Adding products to a store"),

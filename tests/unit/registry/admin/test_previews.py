@@ -1,0 +1,245 @@
+"""The preview of an op's page: what it answers, to whom, and that it changes nothing."""
+
+import html
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import OpDaily
+from registry import releases
+from registry.admin import previews
+from registry.admin.preview_parts import cost_of
+from registry.models import Group, Op
+from registry.preview import Answer
+from tests.unit.registry.rows import make_op
+from tests.unit.registry.test_admin import form_of, url
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def part(response: HttpResponse, name: str) -> str:
+    """Return the text of one part of a preview, without marks and on one line."""
+    found = re.search(rf'<(\w+) data-part="{name}">(.*?)</\1>\s*(?=<\w+ data-part|\Z)', response.content.decode(), re.S)
+    assert found, f"There is no part {name}."
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found[2])).split())
+
+
+def typed(client: Client, op: Op) -> dict[str, str]:
+    return form_of(client.get(url(Op, "change", op.pk)))
+
+
+def ask(client: Client, op: Op | None, sent: dict[str, str]) -> HttpResponse:
+    if op is None:
+        return client.post(reverse("admin:registry_op_add_preview"), sent)
+    return client.post(reverse("admin:registry_op_preview", args=[op.pk]), sent)
+
+
+def test_an_op_is_read_as_it_is_typed(admin_client: Client) -> None:
+    op = make_op()
+    releases.publish(note="Test", by="tests", at=AT)
+
+    as_is = ask(admin_client, op, typed(admin_client, op))
+    changed = ask(admin_client, op, typed(admin_client, op) | {"summary": "Note <b>one</b> thing"})
+
+    assert part(as_is, "standing") == "live as it stands here"
+    assert part(as_is, "status") == "Nothing to mend."
+    assert part(as_is, "changes") == "Its help reads as the live one does."
+    assert "(as live)" in part(as_is, "short")
+    assert part(changed, "standing") == "draft not what is live"
+    assert "Note <b>one</b> thing" in part(changed, "short")
+    assert '{"path":"onto.task.add","type":"op","kind":"write","summary":"Note <b>one</b> thing"' in part(
+        changed, "json"
+    )
+    assert "Note &lt;b&gt;one" in changed.content.decode()
+    assert part(changed, "changes").startswith("summary Add onto.task.add Note <b>one</b> thing")
+    assert "against live; nobody read it in the last 7 days" in part(changed, "full")
+
+
+def test_an_argument_is_chosen(admin_client: Client) -> None:
+    op = make_op()
+
+    chosen = ask(admin_client, op, typed(admin_client, op) | {"preview-argument": "title"})
+
+    assert part(chosen, "arguments") == "limit title"
+    assert "<option selected>title</option>" in chosen.content.decode()
+    assert part(chosen, "arg").startswith("31 tokens (not live yet) title string, required")
+
+
+def test_what_is_to_mend_is_told_at_its_input(admin_client: Client) -> None:
+    op = make_op()
+    sent = typed(admin_client, op) | {"examples-0-args": '{\n  "title": 7\n}', "rules-0-text": "Send when_due."}
+    sent |= {"summary": "x " * 150, "successor": "onto.task.lost", "status": "retired", "category": ""}
+
+    response = ask(admin_client, op, sent)
+
+    page = response.content.decode()
+    told = re.findall(r'<li class="told told-(\w+)" data-input="([^"]*)" data-line="(\d+)"', page)
+    assert told == [("saving", "summary", "0"), ("saving", "examples-0-args", "2"), ("publishing", "successor", "0")]
+    assert part(response, "status").startswith("2 to mend before it can be saved. 1 blocks publishing")
+    assert "Ensure this value has at most 200 characters" in part(response, "told")
+    assert part(response, "standing") == "retired no model reads it"
+    assert '<a href="#id_examples-0-args">Example 1, args, line 2</a>' in page
+    assert '<ul data-part="valid"></ul>' in page
+    assert page.count("<b>") == 0
+
+
+def test_a_valid_example_is_marked(admin_client: Client) -> None:
+    op = make_op()
+
+    response = ask(admin_client, op, typed(admin_client, op))
+
+    assert '<ul data-part="valid"><li data-input="examples-0-args"></li></ul>' in response.content.decode()
+
+
+def test_a_broken_schema_is_told_by_line_and_the_saved_one_shown(admin_client: Client) -> None:
+    op = make_op()
+
+    broken = ask(admin_client, op, typed(admin_client, op) | {"parameters_schema": '{\n"type": "object",\n}'})
+    refused = ask(
+        admin_client, op, typed(admin_client, op) | {"parameters_schema": '{"type": "object",\n"$ref": "http://x/"}'}
+    )
+
+    assert "Line 3, column 1: This is not JSON" in part(broken, "told")
+    assert "What cannot be read is shown as it was." in part(broken, "short")
+    assert "string, required" in part(broken, "short")
+    assert "A $ref leads outside the schema." in part(refused, "told")
+    assert "Arguments or examples that help cannot show are left out." in part(refused, "short")
+
+
+def test_a_warning_within_the_schema_has_its_line(admin_client: Client) -> None:
+    op = make_op()
+    sent = typed(admin_client, op)
+    text = sent["parameters_schema"].replace(
+        '"title": {', '"amount": {\n      "type": "number"\n    },\n    "title": {'
+    )
+
+    response = ask(admin_client, op, sent | {"parameters_schema": text})
+
+    line = text.split("\n").index('    "amount": {') + 1
+    assert f"Warning Parameters schema, line {line} Nothing says in what amount counts" in part(response, "told")
+
+
+def test_an_op_that_is_not_saved_yet_is_shown_as_well(admin_client: Client) -> None:
+    Group.objects.create(path="onto", summary="Ontology")
+    page = admin_client.get(url(Op, "add"))
+
+    empty = ask(admin_client, None, form_of(page))
+    begun = ask(admin_client, None, form_of(page) | {"op": "onto.see", "tool_name": "see", "kind": "read"})
+
+    assert reverse("admin:registry_op_add_preview") in page.content.decode()
+    assert part(empty, "standing") == "draft not live yet"
+    assert part(begun, "told") == "Cannot be saved Summary This field is required."
+
+
+def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
+    op = make_op()
+    releases.publish(note="Test", by="tests", at=AT)
+    OpDaily.objects.create(
+        day=timezone.now().date(), op=op.op, calls=40, invalid=10, short_reads=1_000, is_settled=True
+    )
+
+    page = admin_client.get(url(Op, "change", op.pk)).content.decode()
+    response = ask(admin_client, op, typed(admin_client, op) | {"summary": "Add one task to a project of the user"})
+
+    assert "40 calls in 7 days, 25.0% failed" in page
+    assert re.match(r"42 tokens \(\+5 against live; about \+5,000 a day, \+\$0.01\)", part(response, "short"))
+    assert "nobody read it" in part(response, "full")
+
+
+@pytest.mark.parametrize(
+    ("live", "reads", "told"),
+    [
+        (None, 9.0, "1,200 tokens (not live yet)"),
+        (1_200, 9.0, "1,200 tokens (as live)"),
+        (1_000, None, "1,200 tokens (+200 against live)"),
+        (1_000, 0.0, "1,200 tokens (+200 against live; nobody read it in the last 7 days)"),
+        (1_000, 0.2, "1,200 tokens (+200 against live; about +40 a day, less than a cent)"),
+        (1_300, 10_000.0, "1,200 tokens (-100 against live; about -1,000,000 a day, -$2.00)"),
+    ],
+)
+def test_a_cost_is_told_in_words(live: int | None, reads: float | None, told: str, settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
+
+    assert cost_of(Answer(b"", 1_200, live), reads) == told
+
+
+def test_a_preview_writes_nothing(admin_client: Client) -> None:
+    op = make_op()
+    sent = typed(admin_client, op) | {"summary": "New", "rules-0-DELETE": "on", "examples-0-args": "{}"}
+    ask(admin_client, op, sent)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert ask(admin_client, op, sent).status_code == 200
+
+    assert [query["sql"] for query in queries if not query["sql"].startswith("SELECT")] == []
+    assert len(queries) < 40
+    op.refresh_from_db()
+    assert op.summary == "Add onto.task.add"
+
+
+def test_only_forms_are_taken_and_none_too_large(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = make_op()
+    sent = typed(admin_client, op)
+    monkeypatch.setattr(previews, "MAX_BYTES", 10)
+
+    assert admin_client.get(reverse("admin:registry_op_preview", args=[op.pk])).status_code == 405
+    assert ask(admin_client, op, sent).status_code == 413
+
+
+def test_an_op_that_has_gone_is_not_found(admin_client: Client) -> None:
+    for key in (999_999, "x", "9" * 30):
+        response = admin_client.post(reverse("admin:registry_op_preview", args=[key]), {})
+        assert response.status_code in (400, 404)
+
+
+def test_a_form_from_elsewhere_is_refused(admin_user: Any) -> None:
+    op = make_op()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+
+    assert client.post(reverse("admin:registry_op_preview", args=[op.pk]), {}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("permissions", "of_one", "of_new"), [([], 403, 403), (["view_op"], 200, 403), (["add_op", "change_op"], 200, 200)]
+)
+def test_who_may_look_at_an_op_may_preview_it(
+    client: Client, django_user_model: Any, permissions: list[str], of_one: int, of_new: int
+) -> None:
+    op = make_op()
+    user = django_user_model.objects.create_user("somebody", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client.force_login(user)
+
+    response = ask(client, op, {"summary": "Typed by hand"})
+
+    assert response.status_code == of_one
+    assert ask(client, None, {}).status_code == of_new
+    if permissions == ["view_op"]:
+        assert "Add onto.task.add" in part(response, "short")
+        assert "Rule do" in part(response, "full")
+        assert part(response, "status") == "Nothing to mend."
+
+
+def test_two_previews_of_a_large_draft_read_it_once(admin_client: Client) -> None:
+    op = make_op()
+    sent = typed(admin_client, op)
+    ask(admin_client, op, sent)
+
+    with CaptureQueriesContext(connection) as queries:
+        ask(admin_client, op, sent)
+
+    assert not any('FROM "registry_policyrule"' in query["sql"] and "WHERE" not in query["sql"] for query in queries)
