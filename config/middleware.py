@@ -9,7 +9,7 @@ from django.urls import resolve
 
 from gateway import views
 
-API = "/api/v1/"
+API = ("/api/v1/", "/ofrep/v1/")
 
 
 def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:

@@ -196,7 +196,7 @@ if PRODUCTION:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     # Asked in plain http inside the cluster; and the API, which refuses it in its own words (config/middleware.py).
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^api/v1/"]
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^api/v1/", r"^ofrep/v1/"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 SESSION_COOKIE_AGE = 12 * 3600
@@ -331,6 +331,9 @@ WEB_SEARCH_KEY = env.str("WEB_SEARCH_KEY", default="")
 
 # The embedded upstreams: a connection's name and the table of its handlers by tool name.
 GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "gateway.utilities.HANDLERS"}
+
+# The master switch of the gateway surface: off, its flag says legacy to everyone.
+AGENTIC_CHAT_TOOL_GATEWAY = env.str("AGENTIC_CHAT_TOOL_GATEWAY", default="").lower() in ("1", "true", "yes", "on")
 
 # What the follower thread of each process calls every half second, in this order.
 GATEWAY_FOLLOWS = [

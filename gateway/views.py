@@ -80,7 +80,7 @@ class GatewayView(APIView):
         request.auth  # noqa: B018 - reading it authenticates
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
-        error = _meaning(exc, self)
+        error = meaning(exc, self)
         envelope = envelopes.failure(None, error, envelopes.meta(self.trace))
         if self.caller is not None and self.records is not None:
             event = recording.event(
@@ -126,7 +126,7 @@ class HelpView(GatewayView):
     @openapi.help_by_get
     def get(self, request: Request) -> HttpResponse:
         response = self._answered(discovery.from_parameters(_parameters(request._request.META["QUERY_STRING"])))
-        if _matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
+        if matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
             response.status_code, response.content = 304, b""
             del response.headers["Content-Type"]
         return response
@@ -134,7 +134,7 @@ class HelpView(GatewayView):
     def _answered(self, body: dict[str, Any]) -> HttpResponse:
         self.asked = path if isinstance(path := body.get("path"), str) else ""
         self.records = discovery.kind_of(body)
-        found = discovery.ask(body=body, caller=_caller(self), trace=self.trace)
+        found = discovery.ask(body=body, caller=caller_of(self), trace=self.trace)
         return HttpResponse(found.body, content_type=JSON, headers={"ETag": found.etag})
 
 
@@ -145,7 +145,7 @@ class ExecView(GatewayView):
 
     @openapi.exec_by_post
     def post(self, request: Request) -> HttpResponse:
-        done = execution.execute(body=bodies.read(request._request), caller=_caller(self), trace=self.trace)
+        done = execution.execute(body=bodies.read(request._request), caller=caller_of(self), trace=self.trace)
         return answer(done.envelope, done.status, done.headers)
 
 
@@ -158,7 +158,7 @@ class BatchView(GatewayView):
     def post(self, request: Request) -> HttpResponse:
         in_background = _prefers_background(request._request.META.get("HTTP_PREFER", ""))
         body = bodies.read(request._request)
-        told = service.submit(body, _caller(self), self.trace, in_background=in_background)
+        told = service.submit(body, caller_of(self), self.trace, in_background=in_background)
         replayed = {"Idempotent-Replayed": "true"} if told["meta"].get("replayed") else {}
         if not in_background:
             return answer(told, 200, replayed)
@@ -175,11 +175,11 @@ class BatchStatusView(GatewayView):
     @openapi.batch_status
     def get(self, request: Request, id: UUID) -> HttpResponse:
         wait = _wait(request._request.META["QUERY_STRING"])
-        return answer(service.tell(id, _caller(self), self.trace, wait=wait), 200)
+        return answer(service.tell(id, caller_of(self), self.trace, wait=wait), 200)
 
     @openapi.batch_cancel
     def delete(self, request: Request, id: UUID) -> HttpResponse:
-        return answer(service.cancel(id, _caller(self), self.trace), 200)
+        return answer(service.cancel(id, caller_of(self), self.trace), 200)
 
 
 class ReleasesView(GatewayView):
@@ -200,7 +200,7 @@ class ReleaseView(GatewayView):
 
     @openapi.release_get
     def get(self, request: Request, version: str) -> HttpResponse:
-        return HttpResponse(orjson.dumps(told_releases.one(version, _caller(self))), content_type=JSON)
+        return HttpResponse(orjson.dumps(told_releases.one(version, caller_of(self))), content_type=JSON)
 
 
 class PublicView(GatewayView):
@@ -263,7 +263,7 @@ def _bare(request: HttpRequest, error: GatewayError) -> HttpResponse:
     return response
 
 
-def _meaning(exc: Exception, view: GatewayView) -> GatewayError:
+def meaning(exc: Exception, view: GatewayView) -> GatewayError:
     """Return what an exception of any layer is in our codes; a bug is logged and INTERNAL, without a word of it."""
     if isinstance(exc, GatewayError):
         return exc
@@ -296,7 +296,8 @@ def _meaning(exc: Exception, view: GatewayView) -> GatewayError:
     return Failed("The call failed on our side. Its trace id tells the administrator where.")
 
 
-def _caller(view: GatewayView) -> Caller:
+def caller_of(view: GatewayView) -> Caller:
+    """Return whom a view answers, once its door has let somebody in."""
     if view.caller is None:
         raise RuntimeError("A view answered before its caller was known.")
     return view.caller
@@ -323,6 +324,6 @@ def _wait(query_string: str) -> int:
     raise Invalid(message, reason="malformed_call", field_errors=[FieldError("/wait", "format", message)])
 
 
-def _matches(header: str, etag: str) -> bool:
+def matches(header: str, etag: str) -> bool:
     """Weak comparison of If-None-Match (RFC 9110 section 13.1.2)."""
     return header.strip() == "*" or etag in (tag.strip().removeprefix("W/") for tag in header.split(","))

@@ -100,6 +100,7 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
         "DATABASE_URL": store.url,
         "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
         "DJANGO_SETTINGS_MODULE": "tests.services.probe_settings",
+        "AGENTIC_CHAT_TOOL_GATEWAY": "on",  # as make run sets it
         **variables,
     }
 

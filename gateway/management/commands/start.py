@@ -40,6 +40,7 @@ class Command(BaseCommand):
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # the numbers of the server before
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps memory apart for each of a dozen threads
+        os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # held back until the server is there to take it
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
 
