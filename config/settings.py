@@ -181,9 +181,7 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
-DATE_FORMAT = "j M Y"
-TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "j M Y, H:i e"  # e: the time zone
+FORMAT_MODULE_PATH = "config.formats"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -285,6 +283,8 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.desk.icon"}],
     "STYLES": ["core.desk.stylesheet"],
+    "SCRIPTS": ["core.desk.script"],
+    "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # read on dark grounds, where unfold's own is too dark
     "DASHBOARD_CALLBACK": "gateway.admin.home.context",
     "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
 }

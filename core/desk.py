@@ -60,9 +60,16 @@ class ModelAdmin(Desk[Row], BaseAdmin[Row]):
 
 
 class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
-    """Rows of another model, a line each, on a row's page."""
+    """Rows of another model, a line each, on a row's page. Columns have headings, fields a name for screen readers."""
 
     extra = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return a column's form field, with its name on its widget."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None:
+            getattr(field.widget, "widget", field.widget).attrs.setdefault("aria-label", field.label)
+        return field
 
 
 class StackedInline(Desk[Row], BaseStacked[Row, Parent]):
@@ -101,6 +108,11 @@ class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold ships no types
 def stylesheet(_: HttpRequest) -> str:
     """Return the address of what pages need beside unfold's stylesheet."""
     return static("desk/desk.css")
+
+
+def script(_: HttpRequest) -> str:
+    """Return the address of what pages need beside unfold's scripts."""
+    return static("desk/desk.js")
 
 
 def icon(_: HttpRequest) -> str:

@@ -1,10 +1,14 @@
 """Who may use the admin: Django's users and roles (its groups), in the admin's look."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from core import desk
 from gateway.roles import Role
@@ -17,6 +21,13 @@ class AccountAdmin(UserAdmin[User], desk.ModelAdmin[User]):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    filter_horizontal = ["user_permissions"]
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer roles, which are few, to be ticked."""
+        if db_field.name == "groups":
+            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": "Roles"}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
 @admin.register(Group)

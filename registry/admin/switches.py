@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
 
 from core import desk
 from registry import switching
@@ -40,12 +41,18 @@ class Switchable(desk.ModelAdmin[Any]):
 class SwitchAdmin(desk.ModelAdmin[Switch]):
     """What is off or was, why and by whom. Rows are never deleted: they say what was off before."""
 
-    list_display = ["name", "kind", "is_off", "reason", "changed_by", "changed_at"]
+    list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]
     fields = ["kind", "name", "is_off", "reason", "changed_by", "changed_at"]
     action_form = desk.ReasonForm
     actions = ["turn_off", "turn_on"]
+
+    @admin.display(description="State", ordering="is_off")
+    def state(self, switch: Switch) -> str:
+        return format_html(
+            '<span class="desk-tag {}">{}</span>', *(("desk-removed", "off") if switch.is_off else ("", "on"))
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["changed_by", "changed_at", *(["kind", "name"] if obj else [])]
