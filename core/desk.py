@@ -64,6 +64,13 @@ class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
 
     extra = 0
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return a column's form field, by the name of its column: a cell has no label."""
+        found = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if found is not None:
+            found.widget.attrs.setdefault("aria-label", str(db_field.verbose_name).capitalize())
+        return found
+
 
 class StackedInline(Desk[Row], BaseStacked[Row, Parent]):
     """Rows of another model, a block each, on a row's page."""
