@@ -19,6 +19,7 @@ class OperationEvent(models.Model):
     class Source(models.TextChoices):
         API = "api", "API"
         BATCH = "batch", "batch"
+        ADMIN = "admin", "admin"  # tried by hand, and never kept: no figure counts it
 
     class Format(models.TextChoices):
         SHORT = "short", "short"

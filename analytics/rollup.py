@@ -27,7 +27,8 @@ ERRORS_KEPT = 20  # field errors of a row: strangers choose the names in them
 # Calls that were answered without trying: what they tell is about another call, a person or an admin.
 PUT_OFF = ("confirmation_required", "in_progress", "switched_off")
 
-_CALL = Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False) & ~Q(reason__in=PUT_OFF)
+_TRIED = Q(source=OperationEvent.Source.ADMIN)
+_CALL = Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False) & ~Q(reason__in=PUT_OFF) & ~_TRIED
 _HELP = Q(type=OperationEvent.Type.HELP, ok=True)
 _SEARCH = Q(type=OperationEvent.Type.SEARCH, ok=True)
 

@@ -348,6 +348,9 @@ GATEWAY_FOLLOWS = [
     "gateway.jobs.follow",
 ]
 
+# Pages of the admin that belong to no one model's: their names, addresses and views.
+ADMIN_PAGES = {"op_try": ("try/<int:pk>/", "gateway.admin.trying.page")}
+
 # What makes a catalog ready before it is swapped in, so that no request pays for it; each is called with the catalog.
 GATEWAY_WARMS = ["registry.search.warm"]
 

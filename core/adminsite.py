@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import SuspiciousOperation, ValidationError
@@ -12,7 +13,8 @@ from django.db.models import DateTimeField, Model
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse, TemplateResponse
-from django.urls import reverse
+from django.urls import path, reverse
+from django.utils.module_loading import import_string
 from django.utils.text import smart_split
 
 if TYPE_CHECKING:  # unfold ships no types; its site is Django's in another look
@@ -37,6 +39,14 @@ class Site(AdminSite):
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
         """Wrap a page: staff only, as in Django, and odd requests answered 400."""
         return super().admin_view(guarded(view), cacheable)
+
+    def get_urls(self) -> list[Any]:
+        """Return all pages: those of models, and before them those that are named in ADMIN_PAGES."""
+        own = [
+            path(address, self.admin_view(import_string(view)), name=name)
+            for name, (address, view) in settings.ADMIN_PAGES.items()
+        ]
+        return own + super().get_urls()
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Answer "Go to": the sidebar's entries with these words, then rows of models that are gone to."""

@@ -27,6 +27,10 @@ class Trace:
         """Return the milliseconds since the request reached the view."""
         return (time.perf_counter() - self.started) * 1000
 
+    def timing(self) -> str:
+        """Return the header Server-Timing: milliseconds in all, and those of the handler."""
+        return f"total;dur={self.elapsed_ms():.2f}, handler;dur={self.handler_ms:.2f}"
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

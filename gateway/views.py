@@ -99,13 +99,13 @@ class GatewayView(APIView):
     def finalize_response(  # type: ignore[override]  # rendered by us
         self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        headers, elapsed = response.headers, self.trace.elapsed_ms()
+        headers = response.headers
         if self.trace.told is not None:
-            metrics.count_call(self.trace.told, seconds=elapsed / 1000)
+            metrics.count_call(self.trace.told, seconds=self.trace.elapsed_ms() / 1000)
         headers["Gateway-Trace"] = self.trace.id
         if self.trace.release:
             headers["Gateway-Release"] = self.trace.release
-        headers["Server-Timing"] = f"total;dur={elapsed:.2f}, handler;dur={self.trace.handler_ms:.2f}"
+        headers["Server-Timing"] = self.trace.timing()
         headers["Cache-Control"] = "private, no-cache"
         if self.taken is not None:
             headers["RateLimit"] = f'"key";r={self.taken.remaining};t=1'

@@ -172,6 +172,14 @@ class Catalog:
             view = self._views[visibility] = _view(self, visibility)
         return view
 
+    def with_op(self, op: CatalogOp, *, version: str, instead_of: str = "") -> "Catalog":
+        """Return this catalog with one op added or put in place of another, under another version."""
+        gone = {op.op, instead_of}
+        ops = {path: each for path, each in self.ops.items() if path not in gone} | {op.op: op}
+        names = {name: path for name, path in self.names.items() if path not in gone}
+        names |= dict.fromkeys((*op.aliases, op.tool_name, op.op), op.op)
+        return Catalog(version=version, ops=ops, groups=self.groups, names=names, prompts=self.prompts)
+
     def derived(self, kind: type[T], make: Callable[[], T]) -> T:
         """Return what is derived of this catalog and kept with it, such as its search index; made at first use."""
         if kind not in self._derived:

@@ -10,7 +10,7 @@ from django.db import transaction
 from analytics.models import AuditEntry
 from core import canonical
 from registry import changes, draft, history
-from registry.changes import Change
+from registry.changes import Change, Kind
 from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSection
 from registry.writing import BATCH
 
@@ -80,9 +80,15 @@ def since(row: Copy, seen: str) -> list[AuditEntry]:
     return list(_changes_of(row).filter(id__gt=int(last)).order_by("id"))
 
 
-def _changes_of(row: Copy) -> Any:
+def named(row: Copy) -> tuple[Kind, str]:
+    """Return what the history knows a row by."""
     kind = draft.KIND_OF[type(row)]
-    return AuditEntry.objects.filter(kind=kind, name=changes.name_of(kind, draft.entry_of(row)))
+    return kind, changes.name_of(kind, draft.entry_of(row))
+
+
+def _changes_of(row: Copy) -> Any:
+    kind, name = named(row)
+    return AuditEntry.objects.filter(kind=kind, name=name)
 
 
 def _entries(model: type[Copy], keys: Iterable[Any]) -> Seen:

@@ -115,16 +115,20 @@ def cost_of(answer: Answer, reads: float | None) -> str:
         return f"{tokens} (not live yet)"
     if answer.more == 0:
         return f"{tokens} (as live)"
-    against = f"{answer.more:+,} against live"
+    against = f"{_signed(answer.more)} against live"
     if reads is None:
         return f"{tokens} ({against})"
     if not reads:
         return f"{tokens} ({against}; nobody read it in the last {reports.DAYS} days)"
     more = answer.more * reads
-    return f"{tokens} ({against}; about {more:+,.0f} a day, {_money(float(reports.dollars(more)))})"
+    return f"{tokens} ({against}; about {_signed(round(more))} a day, {_money(float(reports.dollars(more)))})"
 
 
 def _money(dollars: float) -> str:
     if abs(dollars) < CENT:
         return "less than a cent"
-    return f"{'-' if dollars < 0 else '+'}${abs(dollars):,.2f}"
+    return f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}"
+
+
+def _signed(number: int) -> str:
+    return f"{number:+,}".replace("-", "−")

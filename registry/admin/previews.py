@@ -1,6 +1,8 @@
 """The page of an op beside what a model will read of it: while somebody types, before anything is saved."""
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
@@ -45,6 +47,7 @@ class Previewing(desk.ModelAdmin[Op]):
         if op is not None and op.pk is not None:
             context["figures"] = reports.of_op(op.op, at=timezone.now())
             context["preview_url"] = reverse("admin:registry_op_preview", args=[quote(op.pk)])
+            context["links"] = list(self._links(request, op))
         else:
             context["preview_url"] = reverse("admin:registry_op_add_preview")
         return super().render_change_form(request, context, *args, **kwargs)
@@ -70,6 +73,15 @@ class Previewing(desk.ModelAdmin[Op]):
         )
         parts = preview_parts.parts(shown, found, was=was, at=timezone.now())
         return HttpResponse(render_to_string("registry/op/preview.html", parts))
+
+    def _links(self, request: HttpRequest, op: Op) -> Iterator[tuple[str, str]]:
+        """Yield (label, address) of what there is about an op elsewhere, for whoever may see it."""
+        if self.has_change_permission(request, op):
+            yield "Try it", reverse("admin:op_try", args=[op.pk])
+        live = _live()
+        if live and op.op in live.ops and request.user.has_perm("registry.view_release"):
+            text = reverse("admin:registry_release_read", args=[live.version])
+            yield "Live text", f"{text}?{urlencode({'op': op.op})}"
 
     def _op(self, request: HttpRequest, object_id: str | None) -> Op | None:
         op: Op | None = self.get_object(request, unquote(object_id)) if object_id is not None else None

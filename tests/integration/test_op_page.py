@@ -14,7 +14,7 @@ from django.utils import timezone
 from registry import catalogs, releases
 from registry.models import Op
 from tests.conftest import Api
-from tests.unit.registry.test_admin import form_of
+from tests.unit.registry.admin.pages import form_of
 
 
 @pytest.fixture

@@ -111,6 +111,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_restore": ("AE", "AE"),
     "registry_op_preview": ("", "AEPU"),  # writes nothing
     "registry_op_add_preview": ("", "AE"),
+    "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
     "logout": ("N", STAFF + "N"),  # GET ends no session
@@ -191,6 +192,7 @@ def address(name: str, rows: dict[str, Any]) -> str:
     given = {
         "app_list": ["registry"],
         "registry_op_preview": [rows["registry.Op"].pk],
+        "op_try": [rows["registry.Op"].pk],
         "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
         "auth_user_password_change": [rows["auth.User"].pk],
     }

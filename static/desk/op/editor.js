@@ -39,9 +39,7 @@
     number();
   }
 
-  document.querySelectorAll("#op_form .form-group:not(.empty-form) textarea.desk-json, #op_form fieldset > div:not(.formset-wrapper) textarea.desk-json").forEach((area) => {
-    if (!area.closest(".empty-form")) equip(area);
-  });
+  for (const area of document.querySelectorAll("textarea.desk-json")) if (!area.closest(".empty-form")) equip(area);
   document.addEventListener("formset:added", (event) => {
     event.target.closest?.(".form-group")?.querySelectorAll("textarea.desk-json").forEach(equip);
   });

@@ -21,8 +21,8 @@ from registry.admin import previews
 from registry.admin.preview_parts import cost_of
 from registry.models import Group, Op
 from registry.preview import Answer
+from tests.unit.registry.admin.pages import form_of, url
 from tests.unit.registry.rows import make_op
-from tests.unit.registry.test_admin import form_of, url
 
 pytestmark = pytest.mark.django_db
 
@@ -154,7 +154,7 @@ def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settin
     page = admin_client.get(url(Op, "change", op.pk)).content.decode()
     response = ask(admin_client, op, typed(admin_client, op) | {"summary": "Add one task to a project of the user"})
 
-    assert "40 calls in 7 days, 25.0% failed" in page
+    assert "40 calls in 7 days, 25% failed" in page
     assert re.match(r"42 tokens \(\+5 against live; about \+5,000 a day, \+\$0.01\)", part(response, "short"))
     assert "nobody read it" in part(response, "full")
 
@@ -167,7 +167,7 @@ def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settin
         (1_000, None, "1,200 tokens (+200 against live)"),
         (1_000, 0.0, "1,200 tokens (+200 against live; nobody read it in the last 7 days)"),
         (1_000, 0.2, "1,200 tokens (+200 against live; about +40 a day, less than a cent)"),
-        (1_300, 10_000.0, "1,200 tokens (-100 against live; about -1,000,000 a day, -$2.00)"),
+        (1_300, 10_000.0, "1,200 tokens (−100 against live; about −1,000,000 a day, −$2.00)"),
     ],
 )
 def test_a_cost_is_told_in_words(live: int | None, reads: float | None, told: str, settings: Any) -> None:

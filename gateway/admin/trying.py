@@ -1,0 +1,110 @@
+"""The page on which an op is tried: args in an editor, a subject, and the answer as the API would give it."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
+
+from core import desk, logs
+from core.forms import PrettyJSON
+from gateway import callers, trials
+from gateway.envelopes import Trace
+from registry import catalogs, schemas, signatures
+from registry.catalogs import Catalog
+from registry.models import Op
+
+MAX_ARGS = 100_000  # characters
+
+
+class TryForm(forms.Form):
+    """A call to try."""
+
+    args = forms.CharField(max_length=MAX_ARGS, widget=desk.JSON)
+    subject = forms.RegexField(
+        r"\A[\x21-\x7e]{1,200}\Z",
+        required=False,
+        help_text="The end user whom the call is for: what they may not see, it does not answer.",
+        error_messages={"invalid": "A subject has 1 to 200 visible ASCII characters."},
+        widget=UnfoldAdminTextInputWidget,
+    )
+    under = forms.ChoiceField(widget=UnfoldAdminRadioSelectWidget)
+
+    def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["under"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField has them
+
+
+def page(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a call filled in from an example; once it is sent, its answer too. For whoever may change ops."""
+    if not request.user.has_perm("registry.change_op"):
+        raise PermissionDenied
+    op = get_object_or_404(Op, pk=pk)
+    under, refusal = _under(op)
+    form = TryForm(
+        request.POST or None,
+        choices=[(version, _called(version)) for version in under],
+        initial={"args": _args(op, request.GET.get("example", "")), "under": next(iter(under), "")},
+    )
+    context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(under), "refusal": refusal}
+    context |= {"examples": [str(example) for example in op.examples.all()]}
+    if under and form.is_valid():
+        context |= {"answer": _tried(request, op, under, form.cleaned_data)}
+    return TemplateResponse(request, "gateway/try.html", admin.site.each_context(request) | context)
+
+
+def _under(op: Op) -> tuple[dict[str, Catalog], str]:
+    """Return the catalogs under which an op can run by version, the draft first, and why one of them is missing."""
+    try:
+        live = catalogs.live()
+    except catalogs.NothingLive as error:
+        return {}, str(error)
+    found = {live.version: live} if op.op in live.ops else {}
+    try:
+        return {trials.DRAFT: trials.draft_of(op), **found}, ""
+    except trials.NotServable as error:
+        return found, f"The draft cannot run: {error}"
+
+
+def _called(version: str) -> str:
+    return "the draft, as it is saved" if version == trials.DRAFT else f"release {version[:12]}, which is live"
+
+
+def _args(op: Op, chosen: str) -> str:
+    """Return the args of the example that was chosen, by number, else of the first; without any, what is required."""
+    examples: list[dict[str, Any]] = list(op.examples.values_list("args", flat=True))
+    number = int(chosen) if chosen.isdecimal() and int(chosen) < len(examples) else 0
+    if examples:
+        args = examples[number]
+    else:
+        args = {} if schemas.problems(op.parameters_schema) else signatures.usage(op.parameters_schema, None)
+    return json.dumps(args, cls=PrettyJSON)
+
+
+def _tried(request: HttpRequest, op: Op, under: dict[str, Catalog], call: dict[str, str]) -> dict[str, Any]:
+    """Return the answer to a call as the page shows it: status, headers, envelope."""
+    trace = Trace(callers.trace_id(request.META), source=trials.SOURCE)
+    logs.trace.set(trace.id)
+    by = request.user.get_username()
+    try:
+        answer = trials.run(
+            op=op.op, args=call["args"], subject=call["subject"], by=by, catalog=under[call["under"]], trace=trace
+        )
+    finally:
+        logs.clear()
+    return {
+        "status": f"{answer.status} {HTTPStatus(answer.status).phrase}",
+        "ok": answer.envelope["ok"],
+        "headers": [("Gateway-Release", call["under"]), ("Gateway-Trace", trace.id), ("Server-Timing", trace.timing())],
+        "envelope": orjson.dumps(answer.envelope, option=orjson.OPT_INDENT_2).decode(),
+        "size": len(orjson.dumps(answer.envelope)),
+        "events": f"{reverse('admin:analytics_operationevent_changelist')}?q={trace.id}",
+    }
