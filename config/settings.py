@@ -254,8 +254,8 @@ else:
 CELERY_BROKER_CONNECTION_TIMEOUT = 2
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker outlasts any outage
-# After a lost connection Celery (5.7) would take fewer messages until what ran then has ended; a worker was seen to
-# take none after that.
+# After a lost connection Celery (5.7) would take fewer messages until what ran then has ended. Each thread that ends
+# then asks RabbitMQ for more, over the connection that the main thread reads, and they wait for each other for ever.
 CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]

@@ -82,10 +82,7 @@ def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
 
 def failed(call: Call, error: GatewayError) -> Answer:
     """Return the error envelope of a call. Its help_path is one that this caller can read."""
-    path = error.help_path or call.path or ROOT
-    if path not in call.view.ops and path not in call.view.children:
-        path = help.nearest_ancestor(call.view, path)
-    error.help_path = path
+    error.help_path = help.readable(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
     return Answer(error.status, envelopes.failure(call.path or None, error, meta), error.headers)
 

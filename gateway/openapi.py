@@ -11,6 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from gateway import bodies, pages
+from gateway.batches import service
 from gateway.errors import Code
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -252,6 +253,12 @@ _HEADERS = [
 _KEY = OpenApiParameter(
     "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="Makes a repeated write one write."
 )
+_CONFIRM = "The token of a confirmation_required answer, once the end user has agreed."
+_AGAIN = "A batch is sent again under its idempotency key: what has run does not run again."
+
+
+def _confirm(description: str) -> OpenApiParameter:
+    return OpenApiParameter("Gateway-Confirm", OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself, untyped
@@ -321,7 +328,7 @@ exec_by_post = documents(
     takes="ExecRequest",
     answers={200: OpenApiResponse(_ref("Success"), description="The op did what it says.")}
     | {status: OpenApiResponse(_ERROR, description=said) for status, said in _EXEC_FAILURES.items()},
-    parameters=[_KEY],
+    parameters=[_KEY, _confirm(_CONFIRM)],
 )
 batch_by_post = documents(
     id="batch",
@@ -334,6 +341,7 @@ batch_by_post = documents(
     },
     parameters=[
         _KEY,
+        _confirm(f"{_CONFIRM} {_AGAIN}"),
         OpenApiParameter(
             "Prefer",
             OpenApiTypes.STR,
@@ -351,9 +359,11 @@ batch_status = documents(
     parameters=[
         OpenApiParameter(
             "wait",
-            {"type": "integer", "minimum": 0, "maximum": 9999},
+            {"type": "integer", "minimum": 0, "maximum": service.LONGEST_WAIT},
             OpenApiParameter.QUERY,
-            description="Seconds to hold the answer until something changes; 20 at most.",
+            description="Seconds to hold the answer until something changes. A process holds back "
+            f"{service.HELD_ANSWERS} answers at a time and gives any other at once: where nothing has changed, wait a "
+            "second before you ask again.",
         )
     ],
 )

@@ -46,7 +46,6 @@ from registry import catalogs
 log = logging.getLogger(__name__)
 
 JSON = "application/json"
-LONGEST_WAIT = 20  # seconds that a status may be held back
 _SECONDS = re.compile(r"[0-9]{1,4}")
 
 
@@ -318,9 +317,10 @@ def _wait(query_string: str) -> int:
     """Return the seconds that ?wait= asks for. Raises Invalid."""
     parameters = _parameters(query_string)
     values = parameters.get("wait", ["0"])
-    if set(parameters) <= {"wait"} and len(values) == 1 and _SECONDS.fullmatch(values[0]):
-        return min(int(values[0]), LONGEST_WAIT)
-    message = f"wait must be a whole number of seconds from 0 to {LONGEST_WAIT}, and the only parameter."
+    is_number = set(parameters) <= {"wait"} and len(values) == 1 and _SECONDS.fullmatch(values[0])
+    if is_number and int(values[0]) <= service.LONGEST_WAIT:
+        return int(values[0])
+    message = f"wait must be a whole number of seconds from 0 to {service.LONGEST_WAIT}, and the only parameter."
     raise Invalid(message, reason="malformed_call", field_errors=[FieldError("/wait", "format", message)])
 
 

@@ -125,6 +125,11 @@ def nearest_ancestor(view: View, path: str) -> str:
     return ROOT
 
 
+def readable(view: View, path: str) -> str:
+    """Return a path, or the nearest group above it that this caller can read."""
+    return path if path in view.ops or path in view.children else nearest_ancestor(view, path)
+
+
 def did_you_mean(catalog: Catalog, view: View, name: str) -> list[str]:
     """Return at most three visible paths that look like a name: its would-be siblings and what its words find."""
     words = search.find(catalog, view, name, limit=20)

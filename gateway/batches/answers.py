@@ -29,7 +29,7 @@ def final(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[str], re
         reason="timeout",
         details={"batch_id": str(batch.pk)},
     )
-    results = [_told(row, {} if row.answer else running.refused(row, overdue, trace)) for row in rows]
+    results = [_told(row, {} if row.answer else running.refused(batch, row, overdue, trace)) for row in rows]
     return _body(batch, rows, results, envelopes.meta(trace, warnings, replayed=replayed))
 
 
@@ -45,7 +45,7 @@ def status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool = False
 def _rows(batch: Batch, caller: Caller) -> list[BatchEntry]:
     rows = list(batch.entries.order_by("index").defer("body", "needs"))
     for type, name in {(row.type, row.name) for row in rows if row.outcome == Outcome.SUCCEEDED}:
-        decision = _may_read(type, name, caller)
+        decision = may_read(type, name, caller)
         if not decision.allowed:
             raise Denied(
                 f"The batch holds results that are not for this key. {decision.message}", reason=decision.reason
@@ -53,7 +53,7 @@ def _rows(batch: Batch, caller: Caller) -> list[BatchEntry]:
     return rows
 
 
-def _may_read(type: str, name: str, caller: Caller) -> Decision:
+def may_read(type: str, name: str, caller: Caller) -> Decision:
     """Decide as for the call itself: another key of the client may have sent it, or this one had more rights."""
     if type == "help":
         return policies.may_ask(caller)

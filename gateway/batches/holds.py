@@ -7,6 +7,7 @@ database's time as Django writes it, so that no machine's clock matters.
 
 import secrets
 from collections.abc import Collection, Mapping
+from copy import copy
 from datetime import timedelta
 from typing import Any
 
@@ -43,7 +44,8 @@ _CLAIM = {
     f" WHERE id = (SELECT id FROM {_ENTRY} WHERE batch_id = %s AND attempts < %s {{among}}"
     f" AND ((state = 'pending' AND (SELECT runs_until FROM {_BATCH} WHERE id = %s) > {now})"
     f" OR (state = 'running' AND held_until < {now})){_UNFLUSHED[vendor]} ORDER BY \"index\" LIMIT 1{_LOCK[vendor]})"
-    ' RETURNING id, "index", type, name, body, needs, attempts'
+    f' RETURNING id, "index", type, name, body, needs, attempts, (SELECT caller FROM {_BATCH} WHERE id = batch_id),'
+    f" (SELECT api_key_id FROM {_BATCH} WHERE id = batch_id)"
     for vendor, (now, later) in TIMES.items()
 }
 _DONE = {
@@ -56,8 +58,9 @@ _DONE = {
 def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | None:
     """Hold the first entry that nobody holds, of some by index where they are given; None where there is none such.
 
-    Nothing begins once the batch's time is over. One whose runner was lost has begun: it is never too late for it, for
-    only its next run can tell what became of it.
+    Its batch is told as it stands now: who sent it last, with which agreement of the end user. Nothing begins once the
+    batch's time is over. One whose runner was lost has begun: it is never too late for it, for only its next run can
+    tell what became of it.
     """
     if among is not None and not among:
         return None
@@ -72,7 +75,9 @@ def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | No
         row = cursor.fetchone()
     if row is None:
         return None
-    pk, index, type, name, body, needs, attempts = row
+    pk, index, type, name, body, needs, attempts, caller, api_key = row
+    batch = copy(batch)
+    batch.caller, batch.api_key_id = orjson.loads(caller), api_key
     return BatchEntry(
         pk=pk,
         batch=batch,

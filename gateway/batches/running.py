@@ -21,9 +21,9 @@ from gateway.calls import Superseded
 from gateway.envelopes import Answer, Trace
 from gateway.errors import Conflict, Denied, Failed, GatewayError, Invalid
 from gateway.models import Batch, BatchEntry
-from registry import catalogs
+from registry import catalogs, help
 from registry.catalogs import Catalog
-from registry.models import Release
+from registry.models import ROOT, Release
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def run(batch: Batch, among: list[int] | None = None, *, until: Deadline | None 
         log.warning("%s lost its runner and begins again, attempt %d", entry, entry.attempts)
     running[entry.runner] = entry
     try:
-        _answer(batch, entry, until)
+        _answer(entry.batch, entry, until)
     except Superseded as error:
         log.warning("batch %s: %s", batch.pk, error)
     finally:
@@ -119,14 +119,18 @@ def close(batch: Batch, reasons: dict[int, str]) -> int:
     for row in rows:
         reason = reasons[row.index]
         error = Conflict(CLOSED[reason], reason="cancelled" if reason == "too_late" else reason)
-        answers[row.index] = refused(row, error, Trace(batch.trace_id))
+        answers[row.index] = refused(batch, row, error, Trace(batch.trace_id))
     closed = holds.close(batch, answers)
     queue.notice()
     return closed
 
 
-def refused(entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
-    """Return an entry's error envelope, by its type."""
+def refused(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
+    """Return an entry's error envelope, by its type; its help_path is one that the batch's sender can read."""
+    key = keys.by_id(batch.api_key_id) if batch.api_key_id else None
+    if key is not None:
+        view = catalogs.live().view(Caller(key).visibility)
+        error.help_path = help.readable(view, error.help_path or entry.name or ROOT)
     if entry.type == "help":
         return {"path": entry.name, "ok": False, "error": error.as_dict()}
     return envelopes.failure(entry.name or None, error, envelopes.meta(trace))
@@ -141,13 +145,13 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
         else:
             _exec(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
-        holds.finish(entry, refused(entry, error, trace))
+        holds.finish(entry, refused(batch, entry, error, trace))
     except (Superseded, *store.AWAY):  # another run answers it
         raise
     except Exception as error:
         log.error("%s failed, trace %s\n%s", entry, trace.id, faults.told(error))
         failed = Failed("The entry failed on our side. Its trace id tells the administrator where.")
-        holds.finish(entry, refused(entry, failed, trace))
+        holds.finish(entry, refused(batch, entry, failed, trace))
     if trace.told is not None:
         metrics.count_call(trace.told, seconds=trace.elapsed_ms() / 1000)
 

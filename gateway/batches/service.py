@@ -14,7 +14,7 @@ from django.utils import timezone
 from core import faults
 from core.deadlines import Deadline
 from gateway import throttling
-from gateway.batches import answers, plans, queue, running, store
+from gateway.batches import agreement, answers, plans, queue, running, store
 from gateway.callers import Caller
 from gateway.envelopes import Trace
 from gateway.errors import Failed, Missing
@@ -25,6 +25,7 @@ PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting 
 BREATH = 0.005  # seconds in which entries that end together are seen together
 LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
 HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
+LONGEST_WAIT = 20  # seconds that it holds one back
 
 DEGRADED = (
     "degraded_sequential: no worker took the entries in time, so {count} of {all} ran one after another. Their results "
@@ -45,20 +46,23 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     catalog = catalogs.live()
     trace.release = catalog.version
     seconds = settings.GATEWAY_BATCH_BACKGROUND_SECONDS if in_background else settings.GATEWAY_BATCH_SECONDS
-    batch, is_new = store.create(plan, caller, catalog, trace_id=trace.id, runs_for=timedelta(seconds=seconds))
+    runs_for = timedelta(seconds=seconds)
+    batch, is_new = store.create(plan, caller, catalog, trace_id=trace.id, runs_for=runs_for)
     trace.release = batch.release
-    if is_new:
-        throttling.charge(caller.key, len(plan.entries) - 1)
+    runs = len(plan.entries) if is_new else 0
+    if not is_new and caller.confirmation:
+        runs = agreement.reopen(batch, caller, runs_for=runs_for)
+    throttling.charge(caller.key, max(0, runs - 1))
     if in_background or batch.mode == Batch.Mode.PARALLEL:
         queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
     if in_background:
-        return answers.status(batch, caller, trace, replayed=not is_new)
+        return answers.status(batch, caller, trace, replayed=not runs)
     try:
         until = Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000)
         own = attend(batch, until)
         if time.monotonic() >= until.at:
             _leave(batch)
-        return answers.final(batch, caller, trace, warnings=_degraded(batch, own), replayed=not is_new)
+        return answers.final(batch, caller, trace, warnings=_degraded(batch, own), replayed=not runs)
     except store.AWAY as error:
         log.warning("batch %s cannot be told of, trace %s\n%s", batch.pk, trace.id, faults.told(error))
         raise _untold(batch) from None

@@ -42,7 +42,7 @@ _STANDINGS = {  # by hand: whoever waits for a batch asks it many times a second
 
 
 class _Remembered(Generic[T]):
-    """What never changes of the batches that were asked for last. Of threads that ask at once, one asks the database."""
+    """What never changes of the batches that were asked for last, loaded once for threads that ask at once."""
 
     def __init__(self, load: Callable[[UUID], T]) -> None:
         self._load = load
@@ -88,12 +88,7 @@ def create(plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_
         client_id=caller.key.client_id,
         api_key_id=caller.key.id,
         subject=caller.subject,
-        caller={
-            "session": caller.session,
-            "turn": caller.turn,
-            "context": asdict(caller.context),
-            "confirmation": caller.confirmation,
-        },
+        caller=told_by(caller),
         release=catalog.version,
         mode=plan.mode,
         stop_on_error=plan.stop_on_error,
@@ -130,6 +125,16 @@ def create(plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_
             reason="idempotency_key_reused",
         )
     return first, first.pk == batch.pk
+
+
+def told_by(caller: Caller) -> dict[str, Any]:
+    """Return what a batch keeps of its request's headers, beside key and subject."""
+    return {
+        "session": caller.session,
+        "turn": caller.turn,
+        "context": asdict(caller.context),
+        "confirmation": caller.confirmation,
+    }
 
 
 def find(id: UUID, caller: Caller) -> Batch | None:

@@ -64,9 +64,10 @@ def help_out() -> None:
 
 def _help() -> None:
     try:
-        log.warning("batches wait for which no message has come; this worker runs them by itself")
-        while any([running.work(batch.pk, hands_over=False) for batch in store.neglected()]):
-            pass
+        log.warning("no message has come for batches that wait; this worker runs them by itself")
+        has_run = [True]
+        while any(has_run):
+            has_run = [running.work(batch.pk, hands_over=False) for batch in store.neglected()]
     except Exception as error:
         log.warning("a worker's help failed; the next sweep goes on\n%s", faults.told(error))
     finally:
@@ -84,7 +85,7 @@ def _take_over(entry: BatchEntry) -> None:
         reason="runner_lost",
     )
     try:
-        holds.finish(entry, running.refused(entry, error, Trace(batch.trace_id)))
+        holds.finish(entry, running.refused(batch, entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
     running.go_on(batch, after=entry.index)

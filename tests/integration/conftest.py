@@ -1,14 +1,19 @@
 """What journeys through the API share: how an envelope is checked, wherever it comes from."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 
 from analytics import events
 from analytics.models import OperationEvent
+from config import celery
+from gateway.batches import queue
 from gateway.errors import Code
+from gateway.models import BatchEntry
 from tests.conftest import Api
 
 SECRET = "canary-7f3a91c0-sent-but-never-told"
@@ -51,3 +56,33 @@ def another(make_key: Callable[..., str]) -> Callable[..., Api]:
         return Api(make_key(**fields), speaks_for)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def worker() -> None:
+    celery.start_embedded()
+
+
+@pytest.fixture
+def workers(worker: None) -> None:
+    """The worker of a web process, which runs in threads of this one."""
+    queue._sender._failed_at = 0.0
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The batches for which a message was to be sent, one for each; none is."""
+    sent: list[str] = []
+    monkeypatch.setattr(queue._sender, "put", lambda id, _: sent.append(str(id)))
+    return sent
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Leave no entry running behind a test: its threads would meet the next one's rows."""
+    yield
+    until = time.monotonic() + 5
+    while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    events.discard()
+    connection.close()

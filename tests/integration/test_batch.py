@@ -2,80 +2,33 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from analytics import events
 from analytics.models import OperationEvent
-from config import celery
 from core import follower
 from gateway import keys
-from gateway.batches import answers, holds, queue, running, service, store, sweep
+from gateway.batches import answers, queue, service, store, sweep
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry import releases
 from registry.models import Op
 from tests.conftest import Api
+from tests.integration.batches import BAD, LIST, batch, create, reasons, slow, sweep_until_done
 from tests.integration.conftest import refused
 from tests.integration.test_concurrency import at_once
 from workspace.contract import Outcome, Request
-from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.demo import DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-LIST = {"type": "exec", "op": "onto.task.list", "args": {"limit": 1}}
-BAD = {"type": "exec", "op": "onto.task.get", "args": {"task_id": "no uuid"}}
-
-
-def create(title: str, **more: Any) -> dict[str, Any]:
-    args = {"project_id": DEMO_PROJECT_ID, "title": title}
-    return {"type": "exec", "op": "onto.task.create", "args": args, **more}
-
-
-def batch(api: Api, *ops: dict[str, Any], **body: Any) -> dict[str, Any]:
-    response = api.post("batch", {"ops": list(ops), **body})
-    assert response.status_code == 200, response.content
-    answer: dict[str, Any] = response.json()
-    assert [result["index"] for result in answer["results"]] == list(range(len(ops)))
-    assert [result["type"] for result in answer["results"]] == [op["type"] for op in ops]
-    return answer
-
-
-def reasons(answer: dict[str, Any]) -> list[str]:
-    return ["" if each["ok"] else each["error"]["details"]["reason"] for each in answer["results"]]
-
-
-@pytest.fixture(scope="session")
-def _worker() -> None:
-    celery.start_embedded()
-
-
-@pytest.fixture
-def workers(_worker: None) -> None:
-    """The worker of a web process, which runs in threads of this one."""
-    queue._sender._failed_at = 0.0
-
-
-def slow(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> list[float]:
-    """Have an op take so long; return when each call began."""
-    began: list[float] = []
-    whole = HANDLERS[name]
-
-    def waits(request: Request) -> Outcome:
-        began.append(time.monotonic())
-        time.sleep(seconds)
-        return whole.apply(request)
-
-    monkeypatch.setitem(HANDLERS, name, replace(whole, apply=waits))
-    return began
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
@@ -123,6 +76,7 @@ def test_what_an_entry_needs_and_does_not_get_fails_it_alone(api: Api, workers: 
     answer = batch(api, LIST, BAD, missing, after_bad, after_that, LIST, mode=mode)
 
     assert reasons(answer) == ["", "invalid_args", "result_missing", "dependency_failed", "dependency_failed", ""]
+    assert [each["error"]["help_path"] for each in answer["results"][3:5]] == ["onto.task.list", "onto"]
     assert answer["summary"] == {"succeeded": 2, "failed": 2, "skipped": 2}
     error = answer["results"][2]["error"]
     assert (error["code"], error["details"]["field_errors"][0]["path"]) == ("VALIDATION_ERROR", "/args/task_id")
@@ -179,6 +133,7 @@ def test_the_rest_is_skipped_after_an_error_where_asked(api: Api) -> None:
     answer = batch(api, create("Before"), BAD, create("After"), stop_on_error=True)
 
     assert reasons(answer) == ["", "invalid_args", "skipped"]
+    assert answer["results"][2]["error"]["help_path"] == "onto.task.create"
     assert set(Task.objects.filter(title__in=["Before", "After"]).values_list("title", flat=True)) == {"Before"}
     assert reasons(batch(api, create("Before"), BAD, create("After"))) == ["", "invalid_args", ""]
 
@@ -323,6 +278,7 @@ def test_what_has_not_begun_is_cancelled(api: Api, workers: None, monkeypatch: p
     assert cancelled.status_code == 200
     assert cancelled.json()["results"][0]["status"] == "running"
     assert cancelled.json()["results"][1]["error"]["details"]["reason"] == "cancelled"
+    assert cancelled.json()["results"][1]["error"]["help_path"] == "onto.task.create"
     answer = cancelled.json()
     while answer["status"] == "running":
         answer = api.get(f"batches/{taken['batch_id']}?wait=5").json()
@@ -340,7 +296,9 @@ def test_a_batch_is_its_senders_alone(api: Api, another: Callable[..., Api]) -> 
         refused(gone, 404, "unknown_batch")
     refused(api.get(f"batches/{uuid4()}"), 404, "unknown_batch")
     refused(api.get("batches/1"), 404, "unknown_address")
-    refused(api.get(f"batches/{id}?wait=x"), 400, "malformed_call")
+    for wait in ("x", "-1", "1.5", "21", "99999", "", "1&wait=2", "1&more=1"):
+        error = refused(api.get(f"batches/{id}?wait={wait}"), 400, "malformed_call")
+        assert "0 to 20" in error["message"]
     assert api.get(f"batches/{id}").json()["status"] == "done"
 
 
@@ -351,20 +309,6 @@ def test_scopes_of_the_key_hold_for_every_entry(another: Callable[..., Api], liv
 
     assert reasons(answer) == ["", "scope_missing", "scope_missing"]
     refused(another(scopes=["exec:read"]).post("batch", {"ops": [LIST]}), 403, "scope_missing")
-
-
-def test_an_entry_that_needs_agreement_runs_in_a_batch_with_its_token(
-    another: Callable[..., Api], live_catalog: Any, workers: None
-) -> None:
-    api = another(confirms=True)
-    ops = [{"type": "exec", "op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}, LIST]
-
-    asked = batch(api, *ops, mode="parallel")
-    token = asked["results"][0]["error"]["details"]["confirmation"]["token"]
-    confirmed = api.post("batch", {"ops": ops, "mode": "parallel"}, Gateway_Confirm=token).json()
-
-    assert reasons(asked) == ["confirmation_required", ""]
-    assert confirmed["ok"]
 
 
 def test_results_are_told_to_no_key_that_could_not_have_had_them(api: Api) -> None:
@@ -484,24 +428,6 @@ def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPat
     assert not Task.objects.filter(title="Never").exists()
 
 
-def sweep_until_done(id: str) -> None:
-    """Do what workers do for a batch that only the sweep tells them of."""
-    Batch.objects.filter(pk=id).update(woken_at=timezone.now() - timedelta(minutes=5))
-    sweep.sweep()
-    running.work(UUID(id))
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Leave no entry running behind a test: its threads would meet the next one's rows."""
-    yield
-    until = time.monotonic() + 5
-    while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    events.discard()
-    connection.close()
-
-
 def test_an_entry_whose_runner_died_is_run_again_and_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue._sender, "put", lambda *_: None)
     id = api.post("batch", {"ops": [create("Again")]}, Prefer="respond-async").json()["batch_id"]
@@ -562,133 +488,3 @@ def test_late_entries_are_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> N
 
     assert reasons(api.get(f"batches/{id}").json()) == ["cancelled"]
     assert not Task.objects.filter(title="Late").exists()
-
-
-def in_the_background(api: Api, *ops: dict[str, Any], **body: Any) -> str:
-    response = api.post("batch", {"ops": list(ops), **body}, Prefer="respond-async")
-    assert response.status_code == 202, response.content
-    return str(response.json()["batch_id"])
-
-
-def until_done(api: Api, id: str, *, within: float) -> float:
-    """Wait until a batch is done and return how long that took."""
-    started = time.monotonic()
-    while api.get(f"batches/{id}?wait=1").json()["status"] != "done":
-        assert time.monotonic() - started < within
-    return time.monotonic() - started
-
-
-@pytest.fixture
-def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The batches for which a message was to be sent, one for each; none is."""
-    sent: list[str] = []
-    monkeypatch.setattr(queue._sender, "put", lambda id, _: sent.append(str(id)))
-    return sent
-
-
-def test_one_message_wakes_a_thread_for_many_entries(api: Api, messages: list[str], settings: Any) -> None:
-    settings.CELERY_WORKER_CONCURRENCY = 4
-
-    id = in_the_background(api, *[LIST] * 20, mode="parallel")
-    assert messages == [id] * 4
-    few = in_the_background(api, *[LIST] * 3, mode="parallel")
-    in_order = in_the_background(api, *[LIST] * 3)
-    assert messages[4:] == [few] * 3 + [in_order]
-
-    messages.clear()
-    for each in (id, in_order):
-        assert running.work(UUID(each))
-    assert messages == []
-    assert set(BatchEntry.objects.exclude(batch=few).values_list("state", "attempts")) == {("done", 1)}
-    assert not running.work(UUID(id))
-
-
-def test_an_entry_costs_few_queries(api: Api, messages: list[str], django_assert_num_queries: Any) -> None:
-    id = UUID(in_the_background(api, *[LIST] * 10, mode="parallel"))
-    running.run(store.known(id))
-
-    with django_assert_num_queries(2 + 2):  # claimed and answered; the op itself
-        running.run(store.known(id))
-
-
-def test_a_thread_leaves_a_batch_for_the_end_of_the_queue(
-    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "TURN", 0.0)
-    id = in_the_background(api, LIST, LIST, mode="parallel")
-    messages.clear()
-
-    assert running.work(UUID(id))
-
-    assert messages == [id]
-    assert BatchEntry.objects.filter(state="done").count() == 1
-    monkeypatch.setattr(queue, "is_down", lambda: True)  # a message would be lost: better to stay
-    assert running.work(UUID(id))
-    assert messages == [id]
-    assert BatchEntry.objects.filter(state="done").count() == 2
-
-
-@pytest.mark.parametrize(("turn", "woken"), [(0.5, 3), (0.0, 4)])  # the thread itself is one of four
-def test_what_an_entry_lets_run_is_run_at_the_same_time(
-    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, turn: float, woken: int
-) -> None:
-    monkeypatch.setattr(running, "TURN", turn)
-    id = in_the_background(api, LIST, *[{**LIST, "depends_on": [0]}] * 4, mode="parallel")
-    assert messages == [id]
-    monkeypatch.setattr(holds, "claim", once(holds.claim))
-
-    assert running.work(UUID(id))
-
-    assert messages[1:] == [id] * woken
-
-
-def once(claim: Callable[..., Any]) -> Callable[..., Any]:
-    """Have the first claim succeed and no other one."""
-    calls = iter([claim])
-    return lambda *args: next(calls, lambda *_: None)(*args)
-
-
-def test_a_batch_of_few_need_not_wait_for_a_batch_of_many(
-    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow(monkeypatch, "list_onto_tasks", 0.2)
-    many = [in_the_background(api, *[LIST] * 50, mode="parallel") for _ in range(2)]
-
-    few = in_the_background(api, {"type": "help", "path": "onto"}, LIST, mode="parallel")
-
-    assert until_done(api, few, within=5) < 1.5  # a turn, its last entry, and its own
-    assert {api.get(f"batches/{id}").json()["status"] for id in many} == {"running"}
-    for id in many:
-        until_done(api, id, within=15)
-
-
-@pytest.mark.parametrize("mode", ["sequential", "parallel"])
-def test_a_worker_helps_out_where_no_message_comes(
-    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, mode: str
-) -> None:
-    monkeypatch.setattr(running, "TURN", 0.0)
-    id = in_the_background(api, LIST, {**LIST, "depends_on": [0]}, LIST, mode=mode)
-
-    monkeypatch.setattr(sweep, "_helper", None)
-    sweep.help_out()
-    assert sweep._helper is None  # it was too early
-    Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
-    sweep.help_out()
-
-    until_done(api, id, within=5)
-    assert sweep._helper
-    sweep._helper.join(5)
-    assert not sweep._helper.is_alive()
-
-
-def test_a_worker_that_has_enough_to_do_helps_nobody(
-    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    id = in_the_background(api, LIST)
-    Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
-    settings.CELERY_WORKER_CONCURRENCY = 1
-    monkeypatch.setattr(running, "running", {"one": BatchEntry()})
-
-    sweep.help_out()
-
-    assert api.get(f"batches/{id}").json()["status"] == "pending"

@@ -71,11 +71,11 @@ def _goes_on(server: Server, worker: Process, broker: Broker, way: str, folder: 
             _told_in_time(running, held)
             if way != "emptied":
                 _runs_without_a_broker(server, way)
-            background = server.batch(*[keep(f"Later {way} {n}") for n in range(3)], prefer="respond-async")
+            background = server.batch(*[keep(f"Later {way} {n}") for n in range(3)], prefer="respond-async").json()
+            assert done(server, background["batch_id"], within=30)["ok"]  # the worker looks for itself
         finally:
             getattr(broker, WAYS[way][1])()
 
-    assert done(server, background.json()["batch_id"], within=30)["ok"]
     eventually(lambda: _runs_in_the_worker(server, worker, way), within=30, what=f"the worker's return ({way})")
     assert kept(f"Later {way} ") == 3
     assert not BatchEntry.objects.exclude(state="done").exists()
