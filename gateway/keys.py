@@ -154,14 +154,16 @@ def by_id(id: int) -> VerifiedKey | None:
 def follow() -> None:
     """Drop verified keys that were changed or revoked, and write down when keys were last used. One query."""
     _memory.misses.clear()
-    known = {key.prefix: key for key in list(_memory.verified.values())}
+    known = list(_memory.verified.values())
     if not known:
         return
-    rows = ApiKey.objects.filter(prefix__in=list(known)).annotate(client_changed_at=F("client__updated_at"))
+    rows = ApiKey.objects.filter(prefix__in={key.prefix for key in known}).annotate(
+        client_changed_at=F("client__updated_at")
+    )
     stamps = {row.prefix: (row.updated_at, row.client_changed_at) for row in rows}
-    for prefix, key in known.items():
-        if stamps.get(prefix) != key.stamp:
-            _memory.drop(prefix)
+    for key in known:
+        if stamps.get(key.prefix) != key.stamp:
+            _memory.drop(key.prefix)
     _write_use(list(rows))
 
 

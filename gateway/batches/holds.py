@@ -43,7 +43,7 @@ _CLAIM = {
     vendor: f"UPDATE {_ENTRY} SET state = 'running', runner = %s, held_until = {later}, attempts = attempts + 1"  # noqa: S608
     f" WHERE id = (SELECT id FROM {_ENTRY} WHERE batch_id = %s AND attempts < %s {{among}}"
     f" AND ((state = 'pending' AND (SELECT runs_until FROM {_BATCH} WHERE id = %s) > {now})"
-    f" OR (state = 'running' AND held_until < {now})){_UNFLUSHED[vendor]} ORDER BY \"index\" LIMIT 1{_LOCK[vendor]})"
+    f" OR (state = 'running' AND held_until < {now})){{unflushed}} ORDER BY \"index\" LIMIT 1{_LOCK[vendor]})"
     f' RETURNING id, "index", type, name, body, needs, attempts, (SELECT caller FROM {_BATCH} WHERE id = batch_id),'
     f" (SELECT api_key_id FROM {_BATCH} WHERE id = batch_id)"
     for vendor, (now, later) in TIMES.items()
@@ -69,7 +69,7 @@ def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | No
     id = _key(batch)
     with connection.cursor() as cursor:
         cursor.execute(
-            _CLAIM[connection.vendor].format(among=chosen),
+            _CLAIM[connection.vendor].format(among=chosen, unflushed=_unflushed()),
             [runner, HELD.total_seconds(), id, ATTEMPTS, *(among or ()), id],
         )
         row = cursor.fetchone()
@@ -129,11 +129,15 @@ def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
 
 def _done(outcome: str, envelope: Mapping[str, Any], which: str, parameters: list[Any]) -> int:
     """Answer the entries of a condition and return how many they were."""
-    vendor = connection.vendor
-    statement = _DONE[vendor] + which + ("" if connection.in_atomic_block else _UNFLUSHED[vendor])
+    statement = _DONE[connection.vendor] + which + _unflushed()
     with connection.cursor() as cursor:
         cursor.execute(statement, [outcome, orjson.dumps(envelope).decode(), *parameters])
         return int(cursor.rowcount)
+
+
+def _unflushed() -> str:
+    """Return the condition that has a statement not wait for the disk, where it is a transaction by itself."""
+    return "" if connection.in_atomic_block else _UNFLUSHED[connection.vendor]
 
 
 def _key(batch: Batch) -> Any:

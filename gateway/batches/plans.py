@@ -94,6 +94,11 @@ def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) 
     return Next([*lost, *ready], closed)
 
 
+def at_work(standings: Sequence[Standing]) -> int:
+    """Return how many entries run."""
+    return sum(each.state == State.RUNNING for each in standings)
+
+
 def _entry(sent: dict[str, Any]) -> Entry:
     body = {name: value for name, value in sent.items() if name not in ("type", "depends_on")}
     used = [Reference.read(each) for _, each in references.find(body.get("args", {}))]

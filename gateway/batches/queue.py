@@ -28,9 +28,15 @@ RETRY = 2.0  # seconds until the broker is tried again after it failed
 _changed = threading.Condition()
 
 
+def threads() -> int:
+    """Return how many threads a worker has, which is also how many one batch gets of all workers."""
+    count: int = settings.CELERY_WORKER_CONCURRENCY
+    return count
+
+
 def wake(batch: Batch, count: int) -> None:
-    """Have so many messages sent, each for a thread, but no more than a worker has. Never waits and never raises."""
-    for _ in range(min(count, settings.CELERY_WORKER_CONCURRENCY)):
+    """Have so many messages sent, each for a thread, but no more than a batch gets. Never waits and never raises."""
+    for _ in range(min(count, threads())):
         _sender.put(batch.pk, batch.trace_id)
 
 

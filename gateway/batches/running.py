@@ -100,6 +100,13 @@ def go_on(batch: Batch, *, after: int, own: int = 0) -> list[int] | None:
     return may_run
 
 
+def tell_workers(batch: Batch) -> None:
+    """Wake as many threads as there are entries that may run, less those that are at work on the batch."""
+    standings = store.standings(batch)
+    may_run = settle(batch, standings) or ()
+    queue.wake(batch, min(len(may_run), queue.threads() - plans.at_work(standings)))
+
+
 def settle(batch: Batch, standings: list[Standing] | None = None) -> list[int] | None:
     """Close what never will run, and return what may run now; None for a batch in which all may that nobody runs."""
     if standings is None:

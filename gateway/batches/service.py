@@ -53,8 +53,8 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     if not is_new and caller.confirmation:
         runs = agreement.reopen(batch, caller, runs_for=runs_for)
     throttling.charge(caller.key, max(0, runs - 1))
-    if in_background or batch.mode == Batch.Mode.PARALLEL:
-        queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
+    if runs and (in_background or batch.mode == Batch.Mode.PARALLEL):
+        running.tell_workers(batch)
     if in_background:
         return answers.status(batch, caller, trace, replayed=not runs)
     try:
@@ -100,7 +100,8 @@ def _attended(batch: Batch, until: Deadline) -> int:
             others, since = len(states) - states.count(State.PENDING) - own, time.monotonic()
         may_run = running.settle(batch, standings)
         is_due = queue.is_down() or time.monotonic() - since >= patience
-        if is_due and (entry := running.run(batch, may_run, until=until)):
+        has_room = plans.at_work(standings) < queue.threads()
+        if is_due and has_room and (entry := running.run(batch, may_run, until=until)):
             own += 1
             if batch.mode == Batch.Mode.PARALLEL:
                 running.go_on(batch, after=entry.index)
@@ -170,7 +171,7 @@ def _leave(batch: Batch) -> None:
     if store.is_late(batch):
         running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
     else:
-        queue.wake(batch, len(_pending(batch)))
+        running.tell_workers(batch)
 
 
 def _pending(batch: Batch) -> list[int]:

@@ -7,8 +7,7 @@ import logging
 import threading
 import time
 
-from django.conf import settings
-from django.db import close_old_connections
+from django.db import connection
 
 from core import faults
 from gateway.batches import holds, queue, running, store
@@ -47,7 +46,7 @@ def sweep() -> None:
         pending = [each.index for each in store.standings(batch) if each.state == BatchEntry.State.PENDING]
         running.close(batch, dict.fromkeys(pending, "too_late"))
     for batch in store.forgotten():
-        queue.wake(batch, len(running.settle(batch, store.standings(batch)) or ()))
+        running.tell_workers(batch)
 
 
 def help_out() -> None:
@@ -56,7 +55,7 @@ def help_out() -> None:
     So it goes on, more slowly, while the broker is away, and where it has lost messages or gives a worker none.
     """
     global _helper
-    is_busy = len(running.running) >= settings.CELERY_WORKER_CONCURRENCY or (_helper and _helper.is_alive())
+    is_busy = len(running.running) >= queue.threads() or (_helper and _helper.is_alive())
     if not is_busy and store.neglected():
         _helper = threading.Thread(target=_help, name="helper")  # no daemon: a stop waits for what it runs
         _helper.start()
@@ -71,7 +70,7 @@ def _help() -> None:
     except Exception as error:
         log.warning("a worker's help failed; the next sweep goes on\n%s", faults.told(error))
     finally:
-        close_old_connections()
+        connection.close()
 
 
 def _take_over(entry: BatchEntry) -> None:

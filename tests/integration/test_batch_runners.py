@@ -12,7 +12,7 @@ from django.utils import timezone
 from gateway.batches import holds, queue, running, store, sweep
 from gateway.models import Batch, BatchEntry
 from tests.conftest import Api
-from tests.integration.batches import LIST, in_the_background, slow, until_done
+from tests.integration.batches import LIST, batch, in_the_background, slow, until_done
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 
@@ -35,6 +35,36 @@ def test_one_message_wakes_a_thread_for_many_entries(
     assert messages == []
     assert set(BatchEntry.objects.exclude(batch=few).values_list("state", "attempts")) == {("done", 1)}
     assert not running.work(UUID(id))
+
+
+def test_no_more_threads_are_woken_than_a_batch_gets(
+    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    id = in_the_background(api, *[LIST] * 20, mode="parallel", idempotency_key="one")
+    messages.clear()
+
+    assert in_the_background(api, *[LIST] * 20, mode="parallel", idempotency_key="one") == id
+    assert messages == []  # the first has told them
+
+    for _ in range(3):
+        holds.claim(store.known(UUID(id)))
+    Batch.objects.update(woken_at=timezone.now() - timedelta(seconds=5))
+    sweep.sweep()
+    assert messages == [id]
+    BatchEntry.objects.all().delete()  # the end of each test waits for what runs
+
+
+def test_who_waits_for_a_batch_leaves_it_to_the_threads_that_are_at_work(
+    api: Api, workers: None, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.CELERY_WORKER_CONCURRENCY = 2
+    slow(monkeypatch, "list_onto_tasks", 0.4)  # longer than who waits is patient
+
+    answer = batch(api, *[LIST] * 6, mode="parallel")
+
+    assert answer["ok"], answer
+    assert answer["meta"]["warnings"] == []
 
 
 def test_an_entry_costs_few_queries(api: Api, messages: list[str], django_assert_num_queries: Any) -> None:

@@ -52,6 +52,7 @@ def _places() -> Iterator[tuple[str, str]]:
     yield from ((WEB, place) for place in ("taken-before", "taken-after", "wake-before", "wake-after"))
     yield from ((WEB, place) for place in ("answer-before", "answer-after"))
     yield from ((role, place) for role in (WORKER, WEB) for place in ("go-on-before", "sweep-before", "sweep-after"))
+    yield from ((WORKER, place) for place in ("turn-before", "turn-after", "help-before", "help-after"))
 
 
 PLACES = tuple(_places())

@@ -46,8 +46,10 @@ class SabotageConfig(AppConfig):
         _wrap(execution, "execute", "exec")
         _wrap(running, "go_on", "go-on")
         _wrap(running, "run", "run")
+        _wrap(running, "work", "turn")
         _wrap(answers, "final", "answer")
         _wrap(sweep, "sweep", "sweep")
+        _wrap(sweep, "help_out", "help")
         _wrap(sweep, "_take_over", "take-over")
         if os.environ.get("CRASH_HASTE"):
             holds.HELD = store.QUIET = HASTE

@@ -217,6 +217,22 @@ def test_follow_keeps_a_key_that_was_not_changed(client: Client, django_assert_n
         verified(plaintext)
 
 
+def test_follow_drops_what_is_known_of_a_key_in_each_way(client: Client, django_assert_num_queries: Any) -> None:
+    key, plaintext = made(client, rate=1)
+    assert keys.by_id(key.pk)
+    with django_assert_num_queries(0):
+        assert keys.by_id(key.pk)
+    key.rate = 2
+    key.save()
+    verified(plaintext)  # by the key itself, and as it is now
+
+    keys.follow()
+
+    found = keys.by_id(key.pk)
+    assert found is not None
+    assert (found.rate, verified(plaintext).rate) == (2, 2)
+
+
 def test_follow_of_no_keys_costs_nothing(django_assert_num_queries: Any) -> None:
     keys.forget()
 

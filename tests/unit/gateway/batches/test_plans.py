@@ -10,7 +10,7 @@ from gateway.batches import plans
 from gateway.batches.plans import Standing
 from gateway.errors import Invalid
 
-LOST = "dependency_failed"
+FAILED = "dependency_failed"
 LIST = {"type": "exec", "op": "onto.task.list"}
 
 
@@ -93,13 +93,17 @@ def ended(index: int, outcome: str = "succeeded", needs: tuple[int, ...] = ()) -
         ("sequential", False, [at(0, "running"), at(1)], [], {}),
         ("sequential", False, [ended(0, "failed"), at(1)], [1], {}),
         ("sequential", True, [ended(0, "failed"), at(1), at(2)], [], {1: "skipped", 2: "skipped"}),
-        ("sequential", False, [ended(0, "failed"), at(1, needs=(0,)), at(2)], [2], {1: LOST}),
+        ("sequential", False, [ended(0, "failed"), at(1, needs=(0,)), at(2)], [2], {1: FAILED}),
         ("parallel", False, [at(0), at(1), at(2, needs=(0,))], [0, 1], {}),
         ("parallel", False, [ended(0), at(1, "running"), at(2, needs=(0,)), at(3, needs=(0, 1))], [2], {}),
-        ("parallel", False, [ended(0, "failed"), at(1, needs=(0,)), at(2, needs=(1,))], [], {1: LOST, 2: LOST}),
+        ("parallel", False, [ended(0, "failed"), at(1, needs=(0,)), at(2, needs=(1,))], [], {1: FAILED, 2: FAILED}),
         ("parallel", True, [ended(0, "failed"), at(1, "running"), at(2)], [], {2: "skipped"}),
         ("parallel", True, [ended(0, "skipped"), at(1)], [1], {}),
         ("parallel", False, [ended(0), ended(1)], [], {}),
+        ("sequential", False, [ended(0), at(1, "lost"), at(2)], [1], {}),
+        ("sequential", True, [ended(0, "failed"), at(1, "lost"), at(2)], [1], {2: "skipped"}),
+        ("parallel", True, [ended(0, "failed"), at(1, "lost"), at(2)], [1], {2: "skipped"}),
+        ("parallel", False, [ended(0), at(1, "lost"), at(2), at(3, needs=(1,))], [1, 2], {}),
     ],
 )  # fmt: skip
 def test_what_may_run_next(
