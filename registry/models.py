@@ -125,6 +125,10 @@ class Op(models.Model):
     description = models.TextField(blank=True, max_length=4000)
     notes = models.TextField(blank=True, max_length=4000)
     parameters_schema = models.JSONField(default=schemas.no_arguments, help_text="JSON Schema 2020-12 of the args.")
+    # A default in the database: what ran before this column was there still inserts rows.
+    schema_text = models.TextField(
+        blank=True, default="", db_default="", editable=False, help_text="The schema as an admin typed it last."
+    )
     argument_aliases = models.JSONField(default=dict, blank=True, validators=[_map_of_text])
     display_only = models.JSONField(
         default=list, blank=True, validators=[_list_of_text], help_text="Arguments accepted and ignored."

@@ -4,13 +4,15 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
+from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from core import desk
+from core import desk, strictjson
 from core.forms import SentenceField
-from registry import export, releases, snapshot
+from registry import changes, export, releases, snapshot
 from registry.admin.copy import CopyAdmin
+from registry.admin.history import CopyForm
 from registry.admin.op_list import OpList
 from registry.admin.previews import Previewing
 from registry.admin.switches import Switchable
@@ -41,8 +43,34 @@ class AliasInline(desk.TabularInline[OpAlias, Op]):
     verbose_name, verbose_name_plural = "alias", "aliases"
 
 
+class OpForm(CopyForm):
+    """An op's form. Its schema comes back as it was typed: a JSON column keeps no indentation, nor always the order."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        text = self.instance.schema_text
+        if text and _says(text, self.instance.parameters_schema):
+            self.initial["parameters_schema"] = InvalidJSONInput(text)  # what Django shows untouched
+
+    def clean(self) -> Any:
+        cleaned = super().clean()
+        if "parameters_schema" in self.cleaned_data:
+            typed = self.data[self.add_prefix("parameters_schema")]
+            self.instance.schema_text = typed.replace("\r\n", "\n")
+        return cleaned
+
+
+def _says(text: str, schema: Any) -> bool:
+    """Whether a text is still this schema: an import or a restored release may have put another in its place."""
+    try:
+        return changes.same(strictjson.loads(text.encode()), schema)
+    except strictjson.NotStrictJSON:
+        return False
+
+
 @admin.register(Op)
 class OpAdmin(OpList, CopyAdmin, Switchable, Previewing):
+    form = OpForm
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"
     actions: Any = ["switch_off", "switch_on", "export_csv"]

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
+from analytics.models import AuditEntry
 from registry.models import Op
 from tests.unit.registry.admin.pages import act, form_of, save, url
 from tests.unit.registry.rows import make_op
@@ -79,3 +80,30 @@ def test_sentences_are_edited_in_lines_as_long_as_they(admin_client: Client) -> 
     content = admin_client.get(url(Op, "change", make_op().pk)).content.decode()
 
     assert re.search(r'name="summary"[^>]*class="[^"]*desk-line"', content)
+
+
+def test_a_schema_comes_back_as_it_was_typed(admin_client: Client) -> None:
+    op = make_op()
+    typed = '{"type": "object",\n    "properties": {"title": {"type": "string"},\n\t\t"a": {}}}'
+    sent = form_of(admin_client.get(url(Op, "change", op.pk)))
+
+    response = save(admin_client, op, sent | {"parameters_schema": typed.replace("\n", "\r\n")})
+    again = form_of(admin_client.get(url(Op, "change", op.pk)))
+
+    assert response.status_code == 302
+    assert again["parameters_schema"] == typed
+    assert save(admin_client, op, again).status_code == 302
+    assert AuditEntry.objects.count() == 1
+
+
+def test_a_schema_that_came_from_elsewhere_since_is_shown_as_it_is(admin_client: Client) -> None:
+    op = make_op()
+    sent = form_of(admin_client.get(url(Op, "change", op.pk)))
+    save(admin_client, op, sent | {"parameters_schema": '{"type":"object","properties":{"title":{"default":1}}}'})
+    schema = {"type": "object", "properties": {"title": {"default": True}}}
+    Op.objects.update(parameters_schema=schema)
+
+    shown = form_of(admin_client.get(url(Op, "change", op.pk)))["parameters_schema"]
+
+    assert shown.startswith('{\n  "type": "object"')
+    assert '"default": true' in shown
