@@ -278,7 +278,7 @@ def test_actions_are_offered_to_whom_they_should(
 
 @pytest.mark.parametrize("name", sorted(name for space, name, _ in ADDRESSES if not space and name not in OPEN))
 def test_session_of_the_admin_opens_nothing_of_the_api(live_catalog: Any, admin_client: HttpClient, name: str) -> None:
-    given = {"batch_status": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"], "release": ["abcdef"]}
+    given = {"batch_status": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"], "release": ["abcdef"], "flag": ["tool_release"]}
     url = reverse(name, args=given.get(name))
 
     answers = [admin_client.get(url), admin_client.post(url, {}, content_type="application/json")]

@@ -38,7 +38,11 @@ PUBLIC = {
 }
 
 # Doors with a lock of their own, and which.
-OTHERWISE = {"metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here (tests/integration/test_metrics.py)"}
+OTHERWISE = {
+    "metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here (tests/integration/test_metrics.py)",
+    "ofrep/v1/evaluate/flags": "the same keys, and errors as the protocol has them (tests/integration/test_ofrep.py)",
+    "ofrep/v1/evaluate/flags/<str:key>": "as above",
+}
 
 # Parts of the URLconf that are no doors of the API: pages with their own guards.
 PAGES = {"admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py walks them"}
@@ -103,6 +107,8 @@ def test_routes_are_these() -> None:
         "api/v1/batches/<uuid:id>": ["DELETE", "GET"],
         "api/v1/releases": ["GET"],
         "api/v1/releases/<slug:version>": ["GET"],
+        "ofrep/v1/evaluate/flags": ["POST"],
+        "ofrep/v1/evaluate/flags/<str:key>": ["POST"],
         "api/schema": ["GET"],
         "api/docs": ["GET"],
         "healthz": ["GET"],
