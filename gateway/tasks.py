@@ -19,6 +19,7 @@ from gateway.batches import queue, running
 def work(*, batch_id: str, trace_id: str, **_: Any) -> None:
     """Run entries of a batch that nobody else runs, for one turn."""
     logs.trace.set(trace_id)
+    queue.heard()
     try:
         running.work(UUID(batch_id))
     finally:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -118,13 +118,15 @@ def finish(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
 
 
 def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
-    """Answer entries that nobody has begun, by index; return how many there were."""
-    closed = 0
-    for index, envelope in envelopes.items():
-        closed += _done(
-            Outcome.SKIPPED, envelope, "batch_id = %s AND \"index\" = %s AND state = 'pending'", [_key(batch), index]
+    """Answer entries that nobody has begun, by index; return how many there were.
+
+    In a transaction, which waits for the disk: what was told to be cancelled never runs.
+    """
+    which = "batch_id = %s AND \"index\" = %s AND state = 'pending'"
+    with transaction.atomic():
+        return sum(
+            _done(Outcome.SKIPPED, envelope, which, [_key(batch), index]) for index, envelope in envelopes.items()
         )
-    return closed
 
 
 def _done(outcome: str, envelope: Mapping[str, Any], which: str, parameters: list[Any]) -> int:

@@ -24,8 +24,10 @@ TASK = "gateway.batches.work"  # gateway/tasks.py; by name, for it imports what 
 WAITING = 10_000  # messages at most in this process; what is more is found by the sweep
 SLOW = 0.3  # seconds that sending may take before the queue counts as down
 RETRY = 2.0  # seconds until the broker is tried again after it failed
+SILENCE = 3.0  # seconds after which a worker with nothing to do looks for itself
 
 _changed = threading.Condition()
+_heard_at = 0.0
 
 
 def threads() -> int:
@@ -38,6 +40,17 @@ def wake(batch: Batch, count: int) -> None:
     """Have so many messages sent, each for a thread, but no more than a batch gets. Never waits and never raises."""
     for _ in range(min(count, threads())):
         _sender.put(batch.pk, batch.trace_id)
+
+
+def heard() -> None:
+    """Note that a message has come to this worker."""
+    global _heard_at
+    _heard_at = time.monotonic()
+
+
+def is_silent() -> bool:
+    """Whether no message has come to this worker for some time."""
+    return time.monotonic() - _heard_at > SILENCE
 
 
 def is_down() -> bool:

@@ -22,6 +22,7 @@ from gateway.models import Batch, BatchEntry
 from registry import catalogs
 
 PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
+STANDSTILL = 1.0  # seconds without a beginning or an end after which all the threads of a batch may be gone
 BREATH = 0.005  # seconds in which entries that end together are seen together
 LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
 HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
@@ -88,7 +89,7 @@ def _attended(batch: Batch, until: Deadline) -> int:
     patience = 0.0 if batch.mode == Batch.Mode.SEQUENTIAL else PATIENCE
     own, look, since = 0, LOOKS[0], time.monotonic()
     seen: list[str] = []
-    others = 0  # entries that somebody else has begun
+    others = (0, 0)  # entries that somebody else has begun, and ended
     while time.monotonic() < until.at:
         standings = store.standings(batch)
         states = [each.state for each in standings]
@@ -96,12 +97,13 @@ def _attended(batch: Batch, until: Deadline) -> int:
             break
         if states != seen:
             seen, look = states, LOOKS[0]
-        if len(states) - states.count(State.PENDING) - own != others:
-            others, since = len(states) - states.count(State.PENDING) - own, time.monotonic()
+        found = (len(states) - states.count(State.PENDING) - own, states.count(State.DONE) - own)
+        if found != others:
+            others, since = found, time.monotonic()
         may_run = running.settle(batch, standings)
-        is_due = queue.is_down() or time.monotonic() - since >= patience
-        has_room = plans.at_work(standings) < queue.threads()
-        if is_due and has_room and (entry := running.run(batch, may_run, until=until)):
+        allowed = patience if plans.at_work(standings) < queue.threads() else max(patience, STANDSTILL)
+        is_due = queue.is_down() or time.monotonic() - since >= allowed
+        if is_due and (entry := running.run(batch, may_run, until=until)):
             own += 1
             if batch.mode == Batch.Mode.PARALLEL:
                 running.go_on(batch, after=entry.index)

@@ -50,20 +50,20 @@ def sweep() -> None:
 
 
 def help_out() -> None:
-    """Have a thread of this worker run batches for which no message has come, unless its threads have enough to do.
+    """Have a thread of this worker run batches that wait, where no message comes and a thread is free.
 
     So it goes on, more slowly, while the broker is away, and where it has lost messages or gives a worker none.
     """
     global _helper
-    is_busy = len(running.running) >= queue.threads() or (_helper and _helper.is_alive())
-    if not is_busy and store.neglected():
+    is_free = len(running.running) < queue.threads() and not (_helper and _helper.is_alive())
+    if is_free and queue.is_silent() and store.neglected():
         _helper = threading.Thread(target=_help, name="helper")  # no daemon: a stop waits for what it runs
         _helper.start()
 
 
 def _help() -> None:
     try:
-        log.warning("no message has come for batches that wait; this worker runs them by itself")
+        log.warning("batches wait and no message comes; this worker runs them by itself")
         has_run = [True]
         while any(has_run):
             has_run = [running.work(batch.pk, hands_over=False) for batch in store.neglected()]

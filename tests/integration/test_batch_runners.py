@@ -134,6 +134,7 @@ def test_a_worker_helps_out_where_no_message_comes(
     id = in_the_background(api, LIST, {**LIST, "depends_on": [0]}, LIST, mode=mode)
 
     monkeypatch.setattr(sweep, "_helper", None)
+    monkeypatch.setattr(queue, "_heard_at", 0.0)
     sweep.help_out()
     assert sweep._helper is None  # it was too early
     Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
@@ -145,13 +146,17 @@ def test_a_worker_helps_out_where_no_message_comes(
     assert not sweep._helper.is_alive()
 
 
+@pytest.mark.parametrize("why", ["all its threads run", "messages come"])
 def test_a_worker_that_has_enough_to_do_helps_nobody(
-    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
+    api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any, why: str
 ) -> None:
     id = in_the_background(api, LIST)
     Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
     settings.CELERY_WORKER_CONCURRENCY = 1
-    monkeypatch.setattr(running, "running", {"one": BatchEntry()})
+    monkeypatch.setattr(queue, "_heard_at", 0.0)
+    monkeypatch.setattr(running, "running", {"one": BatchEntry()} if why == "all its threads run" else {})
+    if why == "messages come":
+        queue.heard()
 
     sweep.help_out()
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="by design: PostgreSQL plans by what tables hold")
-@pytest.mark.parametrize("look", [holds.lost, store.late, store.forgotten])
+@pytest.mark.parametrize("look", [holds.lost, store.late, store.forgotten, store.neglected])
 def test_the_sweep_looks_at_what_is_open_and_not_at_all_that_is_kept(look: Callable[[], Any]) -> None:
     asked: list[tuple[str, Any]] = []
 

@@ -1,0 +1,38 @@
+"""What of a batch waits for the disk."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+
+from gateway.batches import holds, running, store
+from tests.conftest import Api
+from tests.integration.batches import LIST, create, in_the_background
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="by design: SQLite has no such setting"),
+]
+
+
+def test_claims_and_reads_do_not_wait_for_the_disk_and_writes_and_what_is_cancelled_do(
+    api: Api, messages: list[str]
+) -> None:
+    sent: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith(f"UPDATE {holds._ENTRY}"):
+            sent.append("later" if "synchronous_commit" in sql else "at once")
+        return execute(sql, params, many, context)
+
+    batch = store.known(UUID(in_the_background(api, LIST, create("Kept"), LIST, mode="parallel")))
+    with connection.execute_wrapper(note):
+        assert running.run(batch)
+        assert running.run(batch)
+        running.close(batch, {2: "cancelled"})
+
+    assert sent == ["later", "later", "later", "at once", "at once"]
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW synchronous_commit")
+        assert cursor.fetchone() == ("on",)
