@@ -11,6 +11,7 @@ from core import desk
 from core.forms import SentenceField
 from registry import export, releases, snapshot
 from registry.admin.copy import CopyAdmin
+from registry.admin.files import Filing
 from registry.admin.op_list import OpList
 from registry.admin.previews import Previewing
 from registry.admin.switches import Switchable
@@ -42,7 +43,7 @@ class AliasInline(desk.TabularInline[OpAlias, Op]):
 
 
 @admin.register(Op)
-class OpAdmin(OpList, CopyAdmin, Switchable, Previewing):
+class OpAdmin(OpList, CopyAdmin, Switchable, Previewing, Filing):
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"
     actions: Any = ["switch_off", "switch_on", "export_csv"]
