@@ -34,7 +34,9 @@ class Section(NamedTuple):
     is_folded: bool = False
 
 
-COPY = ["registry.view_op", "registry.view_group", "registry.view_promptsection"]
+COPIED = ("op", "group", "promptsection")
+WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model in COPIED]
+SEE_COPY = [f"registry.view_{model}" for model in COPIED]
 
 SECTIONS = [
     Section(
@@ -43,6 +45,7 @@ SECTIONS = [
             Entry("Ops", "terminal", "registry.Op"),
             Entry("Groups", "account_tree", "registry.Group"),
             Entry("Prompt sections", "article", "registry.PromptSection"),
+            Page("Copy as files", "folder_zip", "registry_op_files", WRITE_COPY),
         ],
     ),
     Section(
@@ -56,7 +59,7 @@ SECTIONS = [
     Section(
         "Releases",
         [
-            Page("Review and publish", "rate_review", "registry_release_review", COPY),
+            Page("Review and publish", "rate_review", "registry_release_review", SEE_COPY),
             Entry("Releases", "inventory_2", "registry.Release"),
             Entry("What was live when", "timeline", "registry.Activation"),
             Entry("History of copy", "history", "analytics.AuditEntry"),

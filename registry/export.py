@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,30 @@ class NotEmpty(Exception):
 
 
 def to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a snapshot as YAML: groups.yaml, prompts.yaml and the ops of each group in a file of its name.
+    """Write a snapshot as files into a folder. Returns the files.
 
-    Returns the files. Raises NotEmpty where the folder holds other YAML files, which would be read together with these.
+    Raises NotEmpty where the folder holds other YAML files, which would be read together with these.
     """
+    files = {folder / name: said for name, said in to_files(content).items()}
+    if others := sorted(path.name for path in folder.glob("*.yaml") if path not in files):
+        raise NotEmpty(f"{folder} holds {', '.join(others[:5])} as well. Remove them, or choose another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, said in files.items():
+        path.write_text(said, encoding="utf-8", newline="\n")
+    return list(files)
+
+
+def to_zip(content: dict[str, Any]) -> bytes:
+    """Return a snapshot as files in a ZIP archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, said in to_files(content).items():
+            archive.writestr(zipfile.ZipInfo(name), said, zipfile.ZIP_DEFLATED)  # without a time: the same bytes again
+    return out.getvalue()
+
+
+def to_files(content: dict[str, Any]) -> dict[str, str]:
+    """Return a snapshot as YAML, {name: text}: groups, prompts, and the ops of each group in a file of its name."""
     documents: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for group in content["groups"]:
         _list(documents, "groups", "groups").append(_ordered(group, ("path", "summary")))
@@ -44,13 +65,7 @@ def to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
         _list(documents, "prompts", "sections").append(_ordered(section, snapshot.SECTION_FIELDS))
     for op in content["ops"]:
         _list(documents, parent_of(op["op"]), "ops").append(_op(op))
-    files = {folder / f"{name}.yaml": document for name, document in sorted(documents.items())}
-    if others := sorted(path.name for path in folder.glob("*.yaml") if path not in files):
-        raise NotEmpty(f"{folder} holds {', '.join(others[:5])} as well. Remove them, or choose another folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, document in files.items():
-        path.write_text(_MADE + "\n" + text(document), encoding="utf-8", newline="\n")
-    return list(files)
+    return {f"{name}.yaml": f"{_MADE}\n{text(document)}" for name, document in sorted(documents.items())}
 
 
 def text(value: Any) -> str:

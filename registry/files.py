@@ -1,14 +1,19 @@
 """Copy as files: YAML of groups, ops and prompt sections, held against a schema before anything is made of it."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from core import strictjson
 from registry import schemas
 from registry.checks import blocking
 from registry.checks.blocking import FILE_INVALID
 from registry.checks.finding import Finding
+
+DEEPEST = 64  # objects and lists within each other; the API takes no deeper JSON
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
@@ -75,7 +80,12 @@ class BadCatalog(Exception):
 
 
 def read(folder: Path, *, alone: bool = True) -> dict[str, Any]:
-    """Return the YAML files of a folder as one snapshot (see registry.snapshot). Raises BadCatalog.
+    """Return the YAML files of a folder as one snapshot, as `parse` does their texts. Raises BadCatalog."""
+    return parse({path.name: path.read_bytes() for path in sorted(folder.glob("*.yaml"))}, alone=alone)
+
+
+def parse(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, Any]:
+    """Return YAML, {name of a file: its bytes}, as one snapshot (see registry.snapshot). Raises BadCatalog.
 
     Where the files do not stand `alone`, but join what is there, what they lack is nobody's fault yet.
     """
@@ -85,13 +95,13 @@ def read(folder: Path, *, alone: bool = True) -> dict[str, Any]:
     problems: list[Finding] = []
     kinds = [("groups", _GROUP, groups), ("ops", _OP, ops), ("sections", _SECTION, sections)]
     held = [(key, schemas.Validator(schema), found) for key, schema, found in kinds]
-    for path in sorted(folder.glob("*.yaml")):
-        document = _document(path)
+    for file, text in texts.items():
+        document = _document(file, text)
         for key, validator, found in held:
-            for index, entry in enumerate(document.get(key, [])):
+            for index, entry in enumerate(document.get(key) or []):
                 name = _named(entry) or str(index)
                 wrong = validator.problems(entry)
-                problems += [FILE_INVALID.found(name, path.name, message) for message in wrong]
+                problems += [FILE_INVALID.found(name, file, message) for message in wrong]
                 found.append(entry)
     if problems:
         raise BadCatalog(problems)
@@ -108,15 +118,45 @@ def _named(entry: Any) -> str:
     return str(next(filter(None, named), ""))
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(name: str, text: bytes) -> dict[str, Any]:
+    """Return one file, as JSON that a release could hold."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadCatalog([FILE_INVALID.found(path.name, "YAML", " ".join(str(error).split()))]) from None
-    if not isinstance(document, dict) or set(document) - {"groups", "ops", "sections"}:
+        _refuse_what_json_has_not(text)
+        read = yaml.load(text, Loader=_Loader) or {}  # noqa: S506 - a safe loader
+        document = strictjson.loads(json.dumps(read, allow_nan=False).encode())
+    except (yaml.YAMLError, TypeError, ValueError, strictjson.NotStrictJSON) as error:
+        raise BadCatalog([FILE_INVALID.found(name, "YAML", " ".join(str(error).split()))]) from None
+    lists = document.values() if isinstance(document, dict) else [None]
+    if not isinstance(document, dict) or set(document) - _KEYS or not all(isinstance(each, list) for each in lists):
         message = "A file holds lists of groups, ops and sections, and no other."
-        raise BadCatalog([FILE_INVALID.found(path.name, "YAML", message)])
+        raise BadCatalog([FILE_INVALID.found(name, "YAML", message)])
     return document
+
+
+_KEYS = {"groups", "ops", "sections"}
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML's values as JSON has them: a date is text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _refuse_what_json_has_not(text: bytes) -> None:
+    """Raise ValueError for references, tags and depth: a short file could stand for gigabytes, or end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ValueError(f"It is nested more than {DEEPEST} deep.")
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError(f"*{event.anchor} stands for something written elsewhere. Write it out.")
+        if tag := getattr(event, "tag", None):
+            raise ValueError(f"{tag} is no type of JSON. Leave it out.")
 
 
 def _settled(op: dict[str, Any]) -> dict[str, Any]:

@@ -81,3 +81,26 @@ class CompareForm(forms.Form):
 
     before = ReleaseField(label="First")
     after = ReleaseField(label="Second")
+
+
+class SeveralFiles(forms.ClearableFileInput):
+    """A browser's choice of files."""
+
+    allow_multiple_selected = True
+
+
+class SeveralFilesField(forms.FileField):
+    """Files, as a list."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        return [super(SeveralFilesField, self).clean(each, initial) for each in data or [None]]
+
+
+class FilesForm(forms.Form):
+    """Files of copy."""
+
+    chosen = SeveralFilesField(
+        label="YAML files, or a ZIP archive of them",
+        widget=SeveralFiles(attrs={"accept": ".yaml,.yml,.zip"}),
+        help_text="An entry that they name becomes what they say; one that they do not name stays.",
+    )

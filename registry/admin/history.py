@@ -18,6 +18,7 @@ from analytics.admin import AuditEntryAdmin
 from analytics.models import AuditEntry
 from core import desk
 from registry import draft, reverting, watching
+from registry.admin import showing
 from registry.changes import Action
 from registry.watching import Copy, Watch
 
@@ -116,8 +117,7 @@ class HistoryAdmin(AuditEntryAdmin):
                 self.message_user(request, f"Taken back: {entry}. {change.name} is as before in the draft.")
 
     def has_revert_permission(self, request: HttpRequest) -> bool:
-        models = ("op", "group", "promptsection")
-        return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
+        return showing.may_write_draft(request)
 
 
 def _watch(request: HttpRequest) -> Watch:

@@ -12,6 +12,7 @@ from core import desk, strictjson
 from core.forms import SentenceField
 from registry import changes, export, releases, snapshot
 from registry.admin.copy import CopyAdmin
+from registry.admin.files import Filing
 from registry.admin.history import CopyForm
 from registry.admin.op_list import OpList
 from registry.admin.previews import Previewing
@@ -69,7 +70,7 @@ def _says(text: str, schema: Any) -> bool:
 
 
 @admin.register(Op)
-class OpAdmin(OpList, CopyAdmin, Switchable, Previewing):
+class OpAdmin(OpList, CopyAdmin, Switchable, Previewing, Filing):
     form = OpForm
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.text import get_text_list
 
@@ -37,6 +37,12 @@ def differences(page: Page[Change], found: Sequence[Difference]) -> dict[str, An
 def findings(found: Sequence[Finding]) -> dict[str, Any]:
     """Return what registry/findings.html shows."""
     return {"findings": found[:LISTED], "findings_count": len(found)}
+
+
+def may_write_draft(request: HttpRequest) -> bool:
+    """Whether somebody may write whole entries of any kind into the draft."""
+    models = ("op", "group", "promptsection")
+    return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
 
 
 def release(version: str) -> Release:

@@ -152,8 +152,7 @@ class Stepping(desk.ModelAdmin[Release]):
         return request.user.has_perm("registry.add_release")
 
     def has_restore_permission(self, request: HttpRequest) -> bool:
-        models = ("op", "group", "promptsection")
-        return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
+        return showing.may_write_draft(request)
 
     def may(self, request: HttpRequest, step: Step) -> bool:
         """Whether somebody may take a step."""

@@ -109,6 +109,8 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # to look at
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
+    "registry_op_files": ("AE", "AE"),
+    "registry_op_download": ("AE", "AE"),  # writes nothing
     "registry_op_preview": ("", "AEPU"),  # writes nothing
     "registry_op_add_preview": ("", "AE"),
     "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing

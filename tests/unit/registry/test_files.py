@@ -35,9 +35,25 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
         (GROUPS + OP.replace("summary: Get", "summary: Get, policy: {always: [x]}"), "always"),
         (GROUPS + "ops: [just text]\n", "is not of type"),
         (OP, "The group onto is missing"),  # what the snapshot's own checks find
+        ("groups: 1", "A file holds lists of groups"),
+        ("groups: &all [{path: onto, summary: Things}]\nops: *all", "*all stands for something written elsewhere."),
+        ("ops: [!!python/name:os.system x]", "is no type of JSON."),
+        ("ops: [!!binary aGk=]", "is no type of JSON."),
+        ("ops: " + "[" * 200_000, "It is nested more than 64 deep."),  # it would end the process
+        ("ops: [.nan]", "not JSON compliant"),
+        ('"a\\0b": 1', "copy.yaml, YAML"),
+        ('ops: ["\\ud800"]', "copy.yaml, YAML"),
     ],
 )
 def test_read_refuses_with_a_sentence(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(files.BadCatalog) as refused:
         read(tmp_path, text)
     assert said in str(refused.value)
+
+
+def test_what_looks_like_a_date_is_text(tmp_path: Path) -> None:
+    dated = OP.replace("summary: Get", "summary: Get, examples: [{args: {day: 2026-03-01}}]")
+    content = read(
+        tmp_path, GROUPS + dated.replace("{type: object}", "{type: object, properties: {day: {type: string}}}")
+    )
+    assert content["ops"][0]["examples"] == [{"args": {"day": "2026-03-01"}}]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from registry import files, loader, releases, snapshot
+from registry import export, files, loader, releases, snapshot
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 from tests.unit.registry.entries import content, op, schema
 
@@ -221,7 +221,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write(folder: Path, *ops: dict[str, Any]) -> None:
     (folder / "groups.yaml").write_text(yaml.safe_dump({"groups": SHIPPED["groups"]}))
-    (folder / "ops.yaml").write_text(yaml.safe_dump({"ops": list(ops)}))
+    (folder / "ops.yaml").write_text(export.text({"ops": list(ops)}))
     (folder / "empty.yaml").write_text("# nothing\n")
 
 
