@@ -1,18 +1,20 @@
-"""What a model will read of an op as it stands, saved or not: the answers of help, their tokens, what checks find."""
+"""What a model will read of copy as it stands, saved or not: the answers, their tokens, what checks find."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
 from core import canonical
-from registry import budget, catalogs, checks, comparison, help, schemas
+from registry import budget, catalogs, changes, checks, comparison, help, schemas
 from registry.catalogs import Catalog, CatalogOp
+from registry.changes import Kind
 from registry.checks import Context, Finding
 from registry.comparison import Passage
 from registry.help import HelpQuery
+from registry.models import PromptSection
 
 NEEDED = ("op", "tool_name", "kind", "summary")  # of an entry; what is typed may lack them
 
@@ -79,6 +81,45 @@ def of_entry(
         passages=comparison.passages(_full(before), _full(now)),
         standing=_standing(now, before),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TextPreview:
+    """A group as its parent lists it, or a prompt section as it is answered."""
+
+    entry: dict[str, Any]
+    answer: Answer
+    findings: list[Finding]
+    standing: Standing
+
+
+def of_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
+    """Return the preview of the entry of a group or a prompt section; `was` is the name that it has in the draft."""
+    now, before = _text(kind, entry), _live_text(kind, was or changes.name_of(kind, entry), live)
+    is_read = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
+    alone = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
+    return TextPreview(
+        entry=entry,
+        answer=Answer(now, budget.size_of(now), None if before is None else budget.size_of(before)),
+        findings=checks.warnings(alone, {}),
+        standing=Standing.NEW if before is None else Standing.LIVE if is_read and now == before else Standing.CHANGED,
+    )
+
+
+def _text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
+    read = ("path", "summary") if kind == Kind.GROUP else ("name", "title", "text")
+    return orjson.dumps({name: entry[name] for name in read})
+
+
+def _live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
+    """Return what is live of a group or a prompt section, None where there is none."""
+    if live is None:
+        return None
+    if kind == Kind.GROUP:
+        return _text(kind, {"path": name, "summary": live.groups[name]}) if name in live.groups else None
+    prompt, _, wanted = name.partition("/")
+    found = (section for section in live.prompts.get(prompt, ()) if section.name == wanted)
+    return next((_text(kind, asdict(section)) for section in found), None)
 
 
 def _queries(argument: str) -> dict[str, HelpQuery]:

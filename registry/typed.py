@@ -1,4 +1,4 @@
-"""What stands in the forms of an op's page, saved or not, as far as it can be read.
+"""What stands in the forms of a page of copy, saved or not, as far as it can be read.
 
 Nothing is validated beyond the single fields, and nothing is saved: what a column cannot take stays as it was and is
 told, so that whoever types sees what there is.
@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.models import InlineForeignKeyField
 
-from registry import snapshot
+from registry import draft, snapshot
 from registry.models import Example, Op, OpAlias, PolicyRule
 
 CALLED: dict[type[models.Model], str] = {PolicyRule: "Rule", Example: "Example", OpAlias: "Alias"}
@@ -35,12 +35,12 @@ class Unreadable:
 
 @dataclass
 class Typed:
-    """An op as it is typed. Inputs go by their names."""
+    """A row of copy as it is typed. Inputs go by their names."""
 
     entry: dict[str, Any] = field(default_factory=dict)  # as in registry.snapshot
     unreadable: list[Unreadable] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)  # path through the entry -> the input that holds it
-    texts: dict[str, str] = field(default_factory=dict)  # input -> what stands in it
+    texts: dict[str, str] = field(default_factory=dict)  # input of JSON -> what stands in it
     labels: dict[str, str] = field(default_factory=dict)  # input -> what a person calls it
 
     def input_of(self, place: str) -> tuple[str, str]:
@@ -50,6 +50,15 @@ class Typed:
             place, _, step = place.rpartition("/")
             rest = f"/{step}{rest}"
         return self.inputs.get(place, ""), rest
+
+
+def read_one(form: Any) -> Typed:
+    """Return what stands in the bound form of a group or a prompt section. Its instance is made to say so."""
+    found = Typed()
+    _fill(form, found)
+    found.entry = draft.entry_of(form.instance)
+    found.inputs = {name: form.add_prefix(name) for name in form.fields}
+    return found
 
 
 def read(form: forms.ModelForm[Op], formsets: Iterable[Any]) -> Typed:
@@ -102,7 +111,7 @@ def _fill(form: Any, found: Typed, called: str = "") -> None:
             continue
         label = str(bound.label)
         found.labels[bound.html_name] = f"{called}{label.lower()}" if called else label
-        if isinstance(bound.data, str):
+        if isinstance(column, models.JSONField) and isinstance(bound.data, str):
             found.texts[bound.html_name] = bound.data
         try:
             value = _cleaned(bound, column, row)

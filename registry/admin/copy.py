@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from registry.admin.history import Recorded
+from registry.admin.previews import TextPreviewing
 from registry.admin.switches import Switchable
 from registry.models import Group, PromptSection, Switch
 
@@ -21,7 +22,7 @@ class CopyAdmin(Recorded):
 
 
 @admin.register(Group)
-class GroupAdmin(CopyAdmin, Switchable):
+class GroupAdmin(CopyAdmin, Switchable, TextPreviewing):
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
     list_display = ["path", "summary", "updated_at"]
@@ -29,7 +30,7 @@ class GroupAdmin(CopyAdmin, Switchable):
 
 
 @admin.register(PromptSection)
-class PromptSectionAdmin(CopyAdmin):
+class PromptSectionAdmin(CopyAdmin, TextPreviewing):
     list_display = ["title", "prompt", "name", "position", "status", "updated_at"]
     list_filter = ["prompt", "status"]
     search_fields = ["prompt", "name", "title", "text"]

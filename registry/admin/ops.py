@@ -15,7 +15,7 @@ from registry.admin.copy import CopyAdmin
 from registry.admin.files import Filing
 from registry.admin.history import CopyForm
 from registry.admin.op_list import OpList
-from registry.admin.previews import Previewing
+from registry.admin.previews import OpPreviewing
 from registry.admin.switches import Switchable
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
 
@@ -70,7 +70,7 @@ def _says(text: str, schema: Any) -> bool:
 
 
 @admin.register(Op)
-class OpAdmin(OpList, CopyAdmin, Switchable, Previewing, Filing):
+class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
     form = OpForm
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"

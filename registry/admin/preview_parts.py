@@ -1,6 +1,6 @@
-"""What the preview of an op tells, in the words of its page."""
+"""What a preview tells, in the words of its page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ import orjson
 from analytics import reports
 from core import jsonplaces
 from registry.checks import Finding
-from registry.models import Op
-from registry.preview import Answer, Preview
+from registry.models import Op, parent_of
+from registry.preview import Answer, Preview, TextPreview
 from registry.typed import Typed
 
 TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
@@ -52,20 +52,40 @@ class Read(NamedTuple):
     cost: str
 
 
-def parts(shown: Preview, found: Typed, *, was: str, at: datetime) -> dict[str, Any]:
-    """Return what the page's template needs."""
-    told = sorted([*_unreadable(found), *_findings(shown, found)], key=lambda each: list(Weight).index(each.weight))
+def of_op(shown: Preview, found: Typed, *, was: str, at: datetime) -> dict[str, Any]:
+    """Return what the template of an op's preview needs; `was` is the path that the op has in the draft."""
+    told = _told(shown.findings, found)
     wrong = {each.input for each in told if each.weight != Weight.NOTHING}
     examples = [name for name in found.inputs.values() if name.startswith("examples-") and name.endswith("-args")]
+    return _common(shown, found, told) | {
+        "reads": list(_reads(shown, was, at)),
+        "valid": sorted({name for name in examples if name not in wrong}),
+    }
+
+
+def of_text(shown: TextPreview, found: Typed, *, at: datetime) -> dict[str, Any]:
+    """Return what the template of a group's or a prompt section's preview needs."""
+    group = shown.entry.get("path")
+    listed = reports.reads_a_day(parent_of(group), at=at).listed if group else None
+    return _common(shown, found, _told(shown.findings, found)) | {
+        "text": shown.answer.body.decode(),
+        "size": len(shown.answer.body),
+        "cost": cost_of(shown.answer, listed),
+    }
+
+
+def _common(shown: Preview | TextPreview, found: Typed, told: list[Told]) -> dict[str, Any]:
     return {
         "preview": shown,
         "is_left": any(each.is_left for each in found.unreadable),
         "is_retired": shown.entry.get("status") == Op.Status.RETIRED,
-        "reads": list(_reads(shown, was, at)),
         "told": told,
         "counts": {str(weight): sum(each.weight == weight for each in told) for weight in Weight},
-        "valid": sorted({name for name in examples if name not in wrong}),
     }
+
+
+def _told(findings: Iterable[Finding], found: Typed) -> list[Told]:
+    return sorted([*_unreadable(found), *_findings(findings, found)], key=lambda each: list(Weight).index(each.weight))
 
 
 def _unreadable(found: Typed) -> Iterator[Told]:
@@ -74,10 +94,10 @@ def _unreadable(found: Typed) -> Iterator[Told]:
         yield Told(Weight.SAVING, each.input, label, each.line, each.column, each.message, "")
 
 
-def _findings(shown: Preview, found: Typed) -> Iterator[Told]:
+def _findings(findings: Iterable[Finding], found: Typed) -> Iterator[Told]:
     """Yield what the checks find, but for inputs that cannot be read: what is checked there is not what is typed."""
     unreadable = {each.input for each in found.unreadable}
-    for finding in shown.findings:
+    for finding in findings:
         name, pointer = found.input_of(finding.field)
         if name not in unreadable:
             weight = Weight.NOTHING if not finding.blocks else Weight.PUBLISHING
@@ -89,12 +109,12 @@ def _findings(shown: Preview, found: Typed) -> Iterator[Told]:
 
 def _pointer(finding: Finding) -> str:
     """Return where in an example's args a finding is: its message begins with it."""
-    return finding.message.partition(": ")[0] if finding.message.startswith("/") else ""
+    return finding.message.partition(": ")[0] if finding.rule == "example_invalid" else ""
 
 
 def _line(text: str, pointer: str) -> int:
     """Return the line of JSON as typed that a pointer leads to, 0 where it leads nowhere in particular."""
-    if not pointer.strip("/"):
+    if not text or not pointer.strip("/"):
         return 0
     return jsonplaces.line_and_column(text, jsonplaces.nearest(text, pointer))[0]
 

@@ -111,8 +111,8 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_restore": ("AE", "AE"),
     "registry_op_files": ("AE", "AE"),
     "registry_op_download": ("AE", "AE"),  # writes nothing
-    "registry_op_preview": ("", "AEPU"),  # writes nothing
-    "registry_op_add_preview": ("", "AE"),
+    **{f"registry_{name}_preview": ("", "AEPU") for name in ("op", "group", "promptsection")},  # writes nothing
+    **{f"registry_{name}_add_preview": ("", "AE") for name in ("op", "group", "promptsection")},
     "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
@@ -194,6 +194,8 @@ def address(name: str, rows: dict[str, Any]) -> str:
     given = {
         "app_list": ["registry"],
         "registry_op_preview": [rows["registry.Op"].pk],
+        "registry_group_preview": [rows["registry.Group"].pk],
+        "registry_promptsection_preview": [rows["registry.PromptSection"].pk],
         "op_try": [rows["registry.Op"].pk],
         "view_on_site": [ContentType.objects.get_for_model(Op).pk, rows["registry.Op"].pk],
         "auth_user_password_change": [rows["auth.User"].pk],

@@ -1,10 +1,10 @@
-/* The preview of an op's page: asks what a model will read of what is typed, and shows it beside the form. */
+/* The preview of a page of copy: asks what a model will read of what is typed, and shows it beside the form. */
 "use strict";
 
 (() => {
   const WAIT = 300; // milliseconds after the last key
-  const page = document.getElementById("op-preview");
-  const form = document.getElementById("op_form");
+  const page = document.getElementById("preview");
+  const form = document.querySelector("#content-main > form");
   if (!page || !form) return;
 
   const part = (name, within = document) => within.querySelector(`[data-part="${name}"]`);
@@ -21,13 +21,14 @@
     asked?.abort();
     const mine = (asked = new AbortController());
     const sent = new FormData(form);
-    sent.append("preview-argument", argument.value);
+    if (argument) sent.append("preview-argument", argument.value);
     page.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(page.dataset.url, { method: "POST", body: sent, signal: mine.signal, redirect: "error" });
+      const answer = await fetch(page.dataset.url, { method: "POST", body: sent, signal: mine.signal, redirect: "manual" });
       const text = await answer.text();
       if (mine.signal.aborted) return;
       if (answer.ok) show(new DOMParser().parseFromString(text, "text/html"));
+      else if (answer.type === "opaqueredirect") say("You are logged out. Log in in another tab; what is typed here is not lost.");
       else say(answer.status === 413 ? text : "The preview cannot be shown now. What is typed is not lost.");
     } catch (error) {
       if (error.name !== "AbortError") say("The gateway does not answer. What is typed is not lost.");
@@ -50,7 +51,7 @@
         there.dataset.shown = html;
       }
     }
-    document.getElementById("tab-arg").disabled = !argument.options.length;
+    if (argument) document.getElementById("tab-arg").disabled = !argument.options.length;
     place(found);
   }
 
@@ -64,7 +65,7 @@
       const name = each.dataset.input;
       if (name) byInput.set(name, [...(byInput.get(name) ?? []), each]);
     }
-    const valid = new Set([...part("valid", found).children].map((each) => each.dataset.input));
+    const valid = new Set([...(part("valid", found)?.children ?? [])].map((each) => each.dataset.input));
     const named = new Set([...byInput.keys(), ...valid]);
     for (const note of form.querySelectorAll(".op-note")) if (!named.has(note.dataset.of)) clear(note);
     for (const name of named) note(name, byInput.get(name) ?? [], valid.has(name));
@@ -141,11 +142,12 @@
     sessionStorage.setItem("op-tab", tab.id);
   }
 
-  page.querySelector('[role="tablist"]').addEventListener("click", (event) => {
+  const list = page.querySelector('[role="tablist"]');
+  list?.addEventListener("click", (event) => {
     const tab = event.target.closest('[role="tab"]');
     if (tab) choose(tab);
   });
-  page.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
+  list?.addEventListener("keydown", (event) => {
     const open = tabs.filter((each) => !each.disabled);
     const at = open.indexOf(document.activeElement);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: open.length - 1 }[event.key];
@@ -161,6 +163,6 @@
   /* ---------------------------------------------------------------------------------------------------------------- */
 
   for (const kind of ["input", "change", "rows:changed"]) form.addEventListener(kind, later);
-  argument.addEventListener("change", ask);
+  argument?.addEventListener("change", ask);
   ask();
 })();

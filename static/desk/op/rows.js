@@ -5,7 +5,7 @@
 "use strict";
 
 (() => {
-  const form = document.getElementById("op_form");
+  const form = document.querySelector("#content-main > form");
   const said = document.getElementById("rows-said");
   if (!form) return;
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from registry import catalogs, help, preview, snapshot
 from registry.catalogs import Catalog
+from registry.changes import Kind
 from registry.help import HelpQuery
 from registry.preview import Standing
 from tests.unit.registry import entries
@@ -176,3 +177,51 @@ def test_nothing_that_is_typed_fails(entry: dict[str, Any], argument: str) -> No
 
     assert found.answers
     assert found.is_whole or any(finding.blocks for finding in found.findings)
+
+
+GROUP = {"path": "a", "summary": "Things"}
+SECTION = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
+
+
+def live_with(**more: Any) -> Catalog:
+    return catalogs.build("v" * 64, {"groups": [GROUP], "ops": [], "sections": [SECTION]} | more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "was", "body"),
+    [
+        (Kind.GROUP, GROUP, "a", b'{"path":"a","summary":"Things"}'),
+        (Kind.SECTION, SECTION, "guide/ids", b'{"name":"ids","title":"Ids","text":"Whole."}'),
+    ],
+)
+def test_texts_are_shown_as_they_are_answered(kind: Kind, entry: dict[str, Any], was: str, body: bytes) -> None:
+    live = live_with()
+    said = {"summary": "All things"} if kind == Kind.GROUP else {"text": "Whole, and never cut."}
+
+    as_is = preview.of_text(kind, entry, live=live, was=was)
+    changed = preview.of_text(kind, entry | said, live=live, was=was)
+
+    assert (as_is.answer.body, as_is.answer.more, as_is.standing) == (body, 0, Standing.LIVE)
+    assert changed.answer.more == changed.answer.tokens - as_is.answer.tokens > 0
+    assert changed.standing == Standing.CHANGED
+    assert preview.of_text(kind, entry, live=None).standing == Standing.NEW
+    assert preview.of_text(kind, entry, live=live_with(groups=[], sections=[])).standing == Standing.NEW
+
+
+def test_a_text_that_gets_another_name_is_compared_with_what_it_was() -> None:
+    found = preview.of_text(Kind.SECTION, SECTION | {"name": "keys"}, live=live_with(), was="guide/ids")
+
+    assert found.standing == Standing.CHANGED
+    assert found.answer.live is not None
+
+
+def test_what_is_wrong_with_a_text_is_told() -> None:
+    long = preview.of_text(Kind.GROUP, GROUP | {"summary": "word " * 20}, live=None)
+    hidden = preview.of_text(Kind.SECTION, SECTION | {"text": "Send\u200b ids"}, live=None)
+
+    assert [finding.rule for finding in long.findings] == ["summary_too_long"]
+    assert [(finding.rule, finding.field) for finding in hidden.findings] == [("hidden_characters", "text")]
+
+
+def test_a_retired_section_is_not_live() -> None:
+    assert preview.of_text(Kind.SECTION, SECTION | {"status": "retired"}, live=live_with()).standing == Standing.CHANGED

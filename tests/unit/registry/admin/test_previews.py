@@ -19,7 +19,7 @@ from analytics.models import OpDaily
 from registry import releases
 from registry.admin import previews
 from registry.admin.preview_parts import cost_of
-from registry.models import Group, Op
+from registry.models import Group, Op, PromptSection
 from registry.preview import Answer
 from tests.unit.registry.admin.pages import form_of, url
 from tests.unit.registry.rows import make_op
@@ -54,7 +54,7 @@ def test_an_op_is_read_as_it_is_typed(admin_client: Client) -> None:
     changed = ask(admin_client, op, typed(admin_client, op) | {"summary": "Note <b>one</b> thing"})
 
     assert part(as_is, "standing") == "live as it stands here"
-    assert part(as_is, "status") == "Nothing to mend."
+    assert part(as_is, "status").startswith("Nothing to mend. Short: 37 tokens (as live). Full: ")
     assert part(as_is, "changes") == "Its help reads as the live one does."
     assert "(as live)" in part(as_is, "short")
     assert part(changed, "standing") == "draft not what is live"
@@ -231,7 +231,7 @@ def test_who_may_look_at_an_op_may_preview_it(
     if permissions == ["view_op"]:
         assert "Add onto.task.add" in part(response, "short")
         assert "Rule do" in part(response, "full")
-        assert part(response, "status") == "Nothing to mend."
+        assert part(response, "status").startswith("Nothing to mend.")
 
 
 def test_two_previews_of_a_large_draft_read_it_once(admin_client: Client) -> None:
@@ -243,3 +243,42 @@ def test_two_previews_of_a_large_draft_read_it_once(admin_client: Client) -> Non
         ask(admin_client, op, sent)
 
     assert not any('FROM "registry_policyrule"' in query["sql"] and "WHERE" not in query["sql"] for query in queries)
+
+
+def test_a_group_is_read_as_it_is_typed(admin_client: Client) -> None:
+    make_op()
+    releases.publish(note="Test", by="tests", at=AT)
+    today = {"day": timezone.now().date(), "is_settled": True}
+    OpDaily.objects.create(op="onto", list_reads=1_000, **today)
+    group = Group.objects.get(path="onto.task")
+    sent = form_of(admin_client.get(url(Group, "change", group.pk)))
+    where = reverse("admin:registry_group_preview", args=[group.pk])
+
+    as_is = admin_client.post(where, sent)
+    changed = admin_client.post(where, sent | {"summary": "Tasks of the user, and what is to be done about them"})
+    long = admin_client.post(where, sent | {"summary": "word " * 30})
+
+    assert part(as_is, "standing") == "live as it stands here"
+    assert part(as_is, "status") == "Nothing to mend."
+    assert '{"path":"onto.task","summary":"Group onto.task"}' in part(as_is, "short")
+    assert "(+10 against live; about +10,000 a day, +$0.02)" in part(changed, "short")
+    assert part(long, "status") == "1 warning."
+    assert "Warning Summary It has 30 words" in part(long, "told")
+    group.refresh_from_db()
+    assert group.summary == "Group onto.task"
+
+
+def test_a_prompt_section_is_read_as_it_is_typed(admin_client: Client) -> None:
+    new = {"prompt": "guide", "name": "ids", "position": "1", "title": "Ids", "status": "active"}
+    section = PromptSection.objects.create(**new, text="Whole.")
+    sent = form_of(admin_client.get(url(PromptSection, "change", section.pk)))
+
+    changed = admin_client.post(
+        reverse("admin:registry_promptsection_preview", args=[section.pk]), sent | {"text": "Whole,\r\n<never> cut."}
+    )
+    added = admin_client.post(reverse("admin:registry_promptsection_add_preview"), new | {"text": ""})
+
+    assert '{"name":"ids","title":"Ids","text":"Whole,\\n<never> cut."}' in part(changed, "short")
+    assert "tokens (not live yet)" in part(changed, "short")
+    assert part(added, "told") == "Cannot be saved Text This field is required."
+    assert PromptSection.objects.get().text == "Whole."
