@@ -67,9 +67,8 @@ def run(at: datetime) -> bool:
         unmoved = Rollup.objects.filter(pk=mark.pk, settled_until=mark.settled_until, counted_at=mark.counted_at)
         if not unmoved.update(settled_until=until, counted_at=at):
             return False
-        OpDaily.objects.filter(is_settled=False).delete()
         _add(settled)
-        OpDaily.objects.bulk_create(unsettled)
+        _replace(unsettled)
     return more
 
 
@@ -153,8 +152,20 @@ def _add(rows: Iterable[OpDaily]) -> None:
             for name in _SUMS:
                 setattr(row, name, getattr(row, name) + getattr(known, name))
             row.field_errors = _commonest(_errors_of(row) + _errors_of(known))
+    _write(by_key.values())
+
+
+def _replace(rows: list[OpDaily]) -> None:
+    """Have these unsettled rows and no others; one that was there keeps its address."""
+    keys = {(row.day, row.op, row.release) for row in rows}
+    known = OpDaily.objects.filter(is_settled=False).values_list("pk", "day", "op", "release")
+    OpDaily.objects.filter(pk__in=[pk for pk, *key in known if tuple(key) not in keys]).delete()
+    _write(rows)
+
+
+def _write(rows: Iterable[OpDaily]) -> None:
     OpDaily.objects.bulk_create(
-        by_key.values(),
+        rows,
         update_conflicts=True,
         unique_fields=["day", "op", "release", "is_settled"],
         update_fields=[*_SUMS, "field_errors"],

@@ -26,8 +26,9 @@ _numbers = count(1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a second run, on another database, leave out what no database can change."""
+    """Let a second run, on another database, leave out what no database can change, and pictures be taken."""
     parser.addoption("--database-only", action="store_true", help="run only the tests that reach a database")
+    parser.addoption("--pictures", action="store_true", help="have the tests in a browser write docs/images anew")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -39,6 +40,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _reaches_a_database(item: pytest.Item) -> bool:
+    if item.get_closest_marker("browser"):
+        return False  # what a page looks like
     fixtures = {"db", "transactional_db", "store", "set_up_store"} & set(getattr(item, "fixturenames", ()))
     return bool(fixtures) or item.get_closest_marker("django_db") is not None
 

@@ -15,6 +15,20 @@ function nameOf(element, symbol) {
   return said ? "" : element.title || NAMES[symbol.textContent.trim()] || symbol.textContent.trim().replaceAll("_", " ");
 }
 
+// Boxes that are drawn in place of a control have neither its name nor, once another row is chosen, the right one.
+function nameBox(box) {
+  const control = box.closest(".select2").previousElementSibling;
+  const label = control?.getAttribute("aria-label") ?? control?.labels?.[0]?.textContent.trim();
+  box.setAttribute("aria-label", [label, box.title || box.textContent.trim()].filter(Boolean).join(": "));
+}
+
+function nameBoxes() {
+  for (const box of document.querySelectorAll(".select2-selection__rendered:not([aria-label])")) {
+    nameBox(box);
+    new MutationObserver(() => nameBox(box)).observe(box, { childList: true });
+  }
+}
+
 function mend() {
   for (const symbol of document.querySelectorAll(".material-symbols-outlined:not([aria-hidden])")) {
     const clicked = symbol.closest(`a, button, ${CLICKED}`);
@@ -32,6 +46,7 @@ function mend() {
       element.click();
     });
   }
+  nameBoxes();
   document.getElementById("changelist-filter-close")?.setAttribute("aria-label", "Close the filters");
   for (const hint of document.querySelectorAll(".help-tooltip[aria-label]")) hint.setAttribute("role", "img");
   for (const scrolled of document.querySelectorAll(".simplebar-content-wrapper[role=region]")) {
@@ -42,3 +57,4 @@ function mend() {
 document.addEventListener("DOMContentLoaded", mend);
 window.addEventListener("load", mend); // simplebar has made its own elements by then
 document.addEventListener("htmx:afterSwap", mend);
+document.addEventListener("formset:added", mend);

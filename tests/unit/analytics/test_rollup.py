@@ -194,6 +194,21 @@ def test_what_is_new_shows_at_the_next_run(happen: Happen) -> None:
     assert total() == 2
 
 
+def test_figures_of_the_last_minutes_keep_their_addresses(happen: Happen) -> None:
+    happen(NOON - MINUTE)
+    happen(NOON - rollup.LATE, op="onto.task.get")  # settled with the second run
+    count(NOON)
+    before = dict(OpDaily.objects.values_list("op", "pk"))
+
+    happen(NOON)
+    count(NOON + MINUTE)
+
+    assert dict(OpDaily.objects.filter(is_settled=False).values_list("op", "pk")) == {
+        "onto.task.update": before["onto.task.update"]
+    }
+    assert total() == 3
+
+
 def test_event_that_is_written_late_is_counted_until_its_time_is_settled(happen: Happen) -> None:
     happen(NOON - timedelta(hours=1))
     count(NOON)

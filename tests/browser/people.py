@@ -1,0 +1,101 @@
+"""People at a browser: what they see, what their browser asks for, and what it complains about."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import environ
+from pathlib import Path
+from typing import Any, Literal
+
+from axe_playwright_python.base import AXE_SCRIPT
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import Group, User
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+
+from gateway.roles import Role
+
+PASSWORD = "a password of the tests"
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+IMAGES = Path(settings.BASE_DIR) / "docs" / "images"
+
+# Debian's; it runs as root in CI, where its sandbox does not work, and asks nobody for updates of its own.
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+def chromium() -> str:
+    """Return the path of Chromium, empty where there is none: $CHROMIUM, or the first of its names on the path."""
+    return environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
+
+
+def make() -> None:
+    """Make somebody of each role, called as it is in small letters: admin, product manager."""
+    hashed = make_password(PASSWORD)
+    for role in Role:
+        person = User.objects.create(username=role.value.lower(), password=hashed, is_staff=True)
+        person.groups.set(Group.objects.filter(name=role.value))
+
+
+class Person:
+    """Somebody with a browser of their own, which remembers what it asked for and complained about."""
+
+    def __init__(self, browser: Browser, url: str, **options: Any) -> None:
+        self.url = url
+        self.context = browser.new_context(base_url=url, viewport=DESKTOP, reduced_motion="reduce", **options)
+        self.context.set_default_timeout(10_000)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.context.on("request", self._ask)
+        self.context.on("console", self._complain)
+        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        self.page: Page = self.context.new_page()
+
+    def log_in(self, name: str) -> "Person":
+        """Log in by the form."""
+        self.page.goto("/admin/")
+        self.page.get_by_label("Username").fill(name)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_url(f"{self.url}/admin/")
+        return self
+
+    def dress(self, theme: Literal["light", "dark"]) -> None:
+        """Change the theme of the page, as its menu does, with all its colours at once."""
+        self.page.evaluate("theme => Alpine.$data(document.documentElement).switchTheme(theme)", theme)
+        self.page.wait_for_selector(f"html.{theme}")
+        self.page.evaluate("document.getAnimations().forEach(each => each instanceof CSSTransition && each.finish())")
+
+    def faults(self, *rules: str) -> list[str]:
+        """Return what axe-core calls a serious or critical fault of the page as it is, by all of its rules or some."""
+        options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+        self.page.evaluate(AXE_SCRIPT)
+        found = self.page.evaluate("options => axe.run(options)", options)
+        return [
+            f"{each['id']}: {each['help']}, at {', '.join(str(node['target'][0]) for node in each['nodes'][:3])}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    def strangers(self) -> list[str]:
+        """Return the addresses of other hosts that were asked for."""
+        return [asked for asked in self.requests if not asked.startswith((f"{self.url}/", "data:", "blob:"))]
+
+    def _ask(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    def _complain(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+
+
+@contextmanager
+def somebody(browser: Browser, url: str, **options: Any) -> Iterator[Person]:
+    """Yield somebody who is not logged in; their browser is closed."""
+    person = Person(browser, url, **options)
+    try:
+        yield person
+    finally:
+        person.context.close()

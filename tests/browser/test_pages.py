@@ -1,0 +1,52 @@
+"""Every page of the admin as an admin sees it: nothing in the way of anybody, nothing from elsewhere, no complaint.
+
+The pages are those of the matrix of roles, which fails where one of them is not in it.
+"""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser import people
+from tests.browser.conftest import LookedAt
+from tests.browser.people import DESKTOP, PHONE, Person
+from tests.integration import test_roles as matrix
+
+pytestmark = [pytest.mark.server, pytest.mark.browser]
+
+NO_PAGES = {"jsi18n", "autocomplete", "search", "login"}  # a script, data, a part of a page; who is in has no login
+PAGES = [name for name in matrix.ADMIN_NAMES if "A" in (matrix.may(name)[0] or "") and name not in NO_PAGES]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) -> None:
+    address = matrix.address(name, looked_at.rows)
+
+    answer = admin.page.goto(address)
+
+    assert answer is not None
+    assert (answer.status, answer.url) == (200, f"{admin.url}{address}")
+    assert nothing_in_the_way(admin) == []
+
+
+def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
+    with people.somebody(browser, looked_at.server.url) as person:
+        person.page.goto("/admin/")
+
+        assert nothing_in_the_way(person) == []
+
+
+def nothing_in_the_way(person: Person) -> list[str]:
+    """Return what is wrong with the page that somebody has just opened: in both themes, and on a phone."""
+    person.dress("light")
+    found = person.faults()
+    person.dress("dark")
+    found += [f"dark: {fault}" for fault in person.faults("color-contrast")]
+    person.page.set_viewport_size(PHONE)
+    width = person.page.evaluate("document.documentElement.scrollWidth")
+    person.page.set_viewport_size(DESKTOP)
+    if width > PHONE["width"]:
+        found.append(f"{width} px wide on a phone of {PHONE['width']}")
+    found += [f"asked for {stranger}" for stranger in person.strangers()] + person.complaints
+    person.requests.clear()
+    person.complaints.clear()
+    return found
