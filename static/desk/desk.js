@@ -54,7 +54,8 @@ function mend() {
   }
 }
 
-document.addEventListener("DOMContentLoaded", mend);
-window.addEventListener("load", mend); // simplebar has made its own elements by then
-document.addEventListener("htmx:afterSwap", mend);
-document.addEventListener("formset:added", mend);
+// Other scripts go on making elements, after this and as somebody works.
+document.addEventListener("DOMContentLoaded", () => {
+  mend();
+  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+});

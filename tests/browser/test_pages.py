@@ -3,6 +3,8 @@
 The pages are those of the matrix of roles, which fails where one of them is not in it.
 """
 
+from urllib.parse import urlsplit
+
 import pytest
 from playwright.sync_api import Browser
 
@@ -13,18 +15,19 @@ from tests.integration import test_roles as matrix
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
-NO_PAGES = {"jsi18n", "autocomplete", "search", "login"}  # a script, data, a part of a page; who is in has no login
+# A script, data, part of a page, a file; and who is in has no login.
+NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}
 PAGES = [name for name in matrix.ADMIN_NAMES if "A" in (matrix.may(name)[0] or "") and name not in NO_PAGES]
+ELSEWHERE = ("/admin/", "/admin/login/")  # where Django sends who asks for a row that is not there, or is not logged in
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) -> None:
-    address = matrix.address(name, looked_at.rows)
-
-    answer = admin.page.goto(address)
+    answer = admin.page.goto(matrix.address(name, looked_at.rows))
 
     assert answer is not None
-    assert (answer.status, answer.url) == (200, f"{admin.url}{address}")
+    assert answer.status == 200
+    assert name == "index" or urlsplit(answer.url).path not in ELSEWHERE  # a history may lead to that of all copy
     assert nothing_in_the_way(admin) == []
 
 

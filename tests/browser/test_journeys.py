@@ -1,0 +1,154 @@
+"""A day at the admin's desk, in a real browser: an editor edits, an admin publishes and takes it back."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from registry import releases
+from registry.models import Op
+from tests.browser import people
+from tests.browser.people import Person
+from tests.services.processes import Server, eventually
+
+pytestmark = [pytest.mark.server, pytest.mark.browser]
+
+OP = "onto.task.update"
+WRITTEN = "Change one task; send only what is new"
+PREVIEW = "#preview"
+TABS = 150  # at most, to any place of a page
+
+
+@pytest.fixture
+def served(serve: Callable[..., Server]) -> Server:
+    """A server with somebody of each role."""
+    people.make()
+    return serve()
+
+
+@pytest.fixture
+def come(browser: Browser, served: Server) -> Iterator[Callable[[str], Person]]:
+    """Have somebody sit down and log in."""
+    came: list[Person] = []
+
+    def person(name: str) -> Person:
+        came.append(Person(browser, served.url))
+        return came[-1].log_in(name)
+
+    yield person
+    for each in came:
+        each.context.close()
+
+
+def page_of_op() -> str:
+    return f"/admin/registry/op/{Op.objects.get(op=OP).pk}/change/"
+
+
+def is_served(server: Server, summary: str) -> Callable[[], bool]:
+    return lambda: all(server.help(OP).json()["summary"] == summary for _ in range(6))
+
+
+def test_wording_is_edited_checked_published_served_and_taken_back(
+    served: Server, come: Callable[[str], Person], picture: Callable[[Person, str], None]
+) -> None:
+    first, before = releases.live(), served.help(OP)
+    picture(come("admin"), "home")
+
+    editor = come("editor").page
+    editor.goto(page_of_op())
+    preview, summary = editor.locator(PREVIEW), editor.get_by_label("Summary", exact=False).first
+    expect(preview).to_contain_text("174 tokens (as live)")
+    summary.fill(WRITTEN)
+    expect(preview).to_contain_text(WRITTEN)
+    expect(preview).to_contain_text("against live")
+
+    schema = editor.locator("#id_parameters_schema")
+    kept = schema.input_value()
+    schema.fill(kept.replace('"type": "object",', '"type": "object"', 1))
+    expect(preview).to_contain_text("Line 3")
+    editor.get_by_role("button", name="Save", exact=True).click()
+    expect(editor.locator("#id_parameters_schema")).to_have_value(
+        kept.replace('"type": "object",', '"type": "object"', 1)
+    )
+    assert Op.objects.get(op=OP).summary == before.json()["summary"]
+
+    schema.fill(kept)
+    expect(preview).to_contain_text("against live")
+    editor.get_by_role("button", name="Save", exact=True).click()
+    editor.wait_for_url("**/admin/registry/op/")
+    assert served.help(OP).json()["summary"] == before.json()["summary"]  # a draft is served to nobody
+
+    publish(come("admin"), picture)
+    eventually(is_served(served, WRITTEN), within=2, what="serving it in every worker")
+    after = served.help(OP)
+    assert after.headers["ETag"] != before.headers["ETag"]
+    assert after.headers["Gateway-Release"] == releases.live().version != first.version
+
+    admin = come("admin").page
+    admin.goto("/admin/")
+    admin.get_by_role("link", name="Roll back").click()
+    admin.get_by_role("button", name="Make it live").click()
+    admin.wait_for_url("**/admin/registry/release/")
+    eventually(is_served(served, before.json()["summary"]), within=2, what="rolling back")
+    assert served.help(OP).headers["ETag"] == before.headers["ETag"]
+
+
+def publish(admin: Person, picture: Callable[[Person, str], None]) -> None:
+    page = admin.page
+    page.goto("/admin/registry/release/review/")
+    expect(page.locator("ins").first).to_be_visible()
+    expect(page.locator("#content")).to_contain_text("by editor")
+    picture(admin, "review")
+    page.get_by_label("What is new, and why").fill("Say it in fewer words")
+    page.get_by_role("button", name="Publish to everyone").click()
+    page.wait_for_url("**/admin/registry/release/")
+    picture(admin, "releases")
+
+
+def test_product_manager_reads_copy_and_cannot_edit_it(come: Callable[[str], Person]) -> None:
+    page = come("product manager").page
+    page.goto(page_of_op())
+
+    expect(page.locator("#content")).to_contain_text(Op.objects.get(op=OP).summary)
+    expect(page.get_by_role("button", name="Save")).to_have_count(0)
+    expect(page.locator("#id_summary")).to_have_count(0)
+
+
+def test_all_of_it_goes_by_keyboard_alone(served: Server, come: Callable[[str], Person]) -> None:
+    before = served.help(OP).json()["summary"]
+    editor = come("editor")
+    editor.page.goto(page_of_op())
+    tab_to(editor, editor.page.locator("#id_summary"))
+    editor.page.keyboard.press("Control+A")
+    editor.page.keyboard.type(WRITTEN)
+    expect(editor.page.locator(PREVIEW)).to_contain_text(WRITTEN)
+    press(editor, editor.page.get_by_role("button", name="Save", exact=True))
+    editor.page.wait_for_url("**/admin/registry/op/")
+
+    admin = come("admin")
+    admin.page.goto("/admin/")
+    press(admin, admin.page.get_by_role("link", name="Review", exact=True))
+    tab_to(admin, admin.page.get_by_label("What is new, and why"))
+    admin.page.keyboard.type("Say it in fewer words")
+    press(admin, admin.page.get_by_role("button", name="Publish to everyone"))
+    eventually(is_served(served, WRITTEN), within=5, what="serving it")
+
+    admin.page.goto("/admin/")
+    press(admin, admin.page.get_by_role("link", name="Roll back"))
+    press(admin, admin.page.get_by_role("button", name="Make it live"))
+    eventually(is_served(served, before), within=5, what="rolling back")
+
+
+def press(person: Person, target: Locator) -> None:
+    tab_to(person, target)
+    person.page.keyboard.press("Enter")
+
+
+def tab_to(person: Person, target: Locator) -> None:
+    """Press Tab until something has the focus. Fails where it cannot be reached."""
+    expect(target).to_have_count(1)
+    for _ in range(TABS):
+        if target.evaluate("each => each === document.activeElement"):
+            return
+        person.page.keyboard.press("Tab")
+    raise AssertionError(f"{target} is not reached by Tab.")
