@@ -54,13 +54,15 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     first, before = releases.live(), served.help(OP)
     picture(come("admin"), "home")
 
-    editor = come("editor").page
+    ed = come("editor")
+    editor = ed.page
     editor.goto(page_of_op())
     preview, summary = editor.locator(PREVIEW), editor.get_by_label("Summary", exact=False).first
     expect(preview).to_contain_text("174 tokens (as live)")
     summary.fill(WRITTEN)
     expect(preview).to_contain_text(WRITTEN)
     expect(preview).to_contain_text("against live")
+    picture(ed, "op")
 
     schema = editor.locator("#id_parameters_schema")
     kept = schema.input_value()
