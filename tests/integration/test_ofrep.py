@@ -175,3 +175,21 @@ def test_flags_need_their_scope(client: HttpClient, db: None) -> None:
 
     assert ask(client, {})[0] == 401
     assert ask(client, {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"})[0] == 403
+
+
+@pytest.mark.parametrize("place", [PLACE, f"{PLACE}/{SURFACE}"])
+def test_doors_are_shut_without_a_key_by_any_method(client: HttpClient, db: None, place: str) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
+        answer = client.generic(method, place, b"{}", "application/json")
+
+        assert (answer.status_code, answer.json()["errorCode"]) == (401, "GENERAL")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("place", [PLACE, f"{PLACE}/{SURFACE}"])
+def test_doors_take_post_alone_and_nothing_too_large(client: HttpClient, headers: dict[str, str], place: str) -> None:
+    other = client.get(place, **headers)
+    large = client.post(place, b" " * 1_000_001, content_type="application/json", **headers)
+
+    assert (other.status_code, other.headers["Allow"]) == (405, "POST")
+    assert large.status_code == 413

@@ -38,10 +38,12 @@ PUBLIC = {
 }
 
 # Doors with a lock of their own, and which.
-OTHERWISE = {
-    "metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here (tests/integration/test_metrics.py)",
-    "ofrep/v1/evaluate/flags": "the same keys, and errors as the protocol has them (tests/integration/test_ofrep.py)",
-    "ofrep/v1/evaluate/flags/<str:key>": "as above",
+OTHERWISE = {"metrics": "GATEWAY_METRICS_TOKEN; without it there is nothing here (tests/integration/test_metrics.py)"}
+
+# Doors behind the same keys that answer as their protocol says, errors too; its tests knock at them.
+PROTOCOLS = {
+    "ofrep/v1/evaluate/flags": "tests/integration/test_ofrep.py",
+    "ofrep/v1/evaluate/flags/<str:key>": "tests/integration/test_ofrep.py",
 }
 
 # Parts of the URLconf that are no doors of the API: pages with their own guards.
@@ -96,7 +98,7 @@ def taken(route: str) -> set[str]:
 
 def test_every_route_has_a_decision_and_every_decision_a_route() -> None:
     # One list a decision, none in two: a new route goes into one of them, with its body or its reason.
-    assert sorted([*GUARDED, *PUBLIC, *OTHERWISE, *PAGES]) == sorted(ROUTES)
+    assert sorted([*GUARDED, *PROTOCOLS, *PUBLIC, *OTHERWISE, *PAGES]) == sorted(ROUTES)
 
 
 def test_routes_are_these() -> None:
@@ -118,11 +120,11 @@ def test_routes_are_these() -> None:
 
 
 def test_every_door_is_one_view_with_all_guards() -> None:
-    for route in [*GUARDED, *PUBLIC, *OTHERWISE]:
-        view = ROUTES[route]
+    for route in [*GUARDED, *PROTOCOLS, *PUBLIC, *OTHERWISE]:
+        view, is_guarded = ROUTES[route], route in GUARDED or route in PROTOCOLS
         assert issubclass(view, GatewayView), route
-        assert issubclass(view, PublicView) == (route not in GUARDED), route
-        if route in GUARDED:
+        assert issubclass(view, PublicView) != is_guarded, route
+        if is_guarded:
             # A door that brings steps, keys, limits or permissions of its own has lost ours.
             for name in ("initial", "dispatch", "authentication_classes", "permission_classes", "throttle_classes"):
                 assert name not in vars(view), (route, name)
