@@ -94,6 +94,7 @@ INSTALLED_APPS = [
     "core.adminsite.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.humanize",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -290,6 +291,9 @@ UNFOLD = {
 }
 
 WHITENOISE_USE_FINDERS = not PRODUCTION
+# Otherwise files are measured once, at the start: what is edited meanwhile would be cut off at the size it had.
+WHITENOISE_AUTOREFRESH = not PRODUCTION
+WHITENOISE_MAX_AGE = 60 if PRODUCTION else 0
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -342,14 +346,28 @@ GATEWAY_FOLLOWS = [
     "registry.connections.follow",
     "registry.switches.follow",
     "analytics.rollout.current.follow",
+    "gateway.serving.follow",
     "gateway.keys.follow",
     "gateway.batches.sweep.follow",
+    # These only write, and may have to wait for a lock: behind what decides about calls.
+    "analytics.rollout.exposures.follow",
+    "analytics.rollout.people.follow",
     "gateway.metrics.follow",
     "gateway.jobs.follow",
 ]
 
 # Pages of the admin that belong to no one model's: their names, addresses and views.
-ADMIN_PAGES = {"op_try": ("try/<int:pk>/", "gateway.admin.trying.page")}
+ADMIN_PAGES = {
+    "op_try": ("registry/op/<int:pk>/try/", "gateway.admin.trying.page"),
+    "rollout_who": ("rollout/who/", "gateway.admin.who.page"),
+    "report_overview": ("reports/", "gateway.admin.reports.overview.page"),
+    "report_funnel": ("reports/funnel/", "gateway.admin.reports.funnel.page"),
+    "report_ops": ("reports/ops/", "gateway.admin.reports.by_op.page"),
+    "report_models": ("reports/models/", "gateway.admin.reports.by_model.page"),
+    "report_comparison": ("reports/side-by-side/", "gateway.admin.reports.comparison.page"),
+    "report_selection": ("reports/tool-selection/", "gateway.admin.reports.selection.page"),
+    "report_lost": ("reports/unknown-names-and-loops/", "gateway.admin.reports.lost.page"),
+}
 
 # What makes a catalog ready before it is swapped in, so that no request pays for it; each is called with the catalog.
 GATEWAY_WARMS = ["registry.search.warm"]
@@ -360,9 +378,20 @@ GATEWAY_JOBS = {
     "gateway.cleanup.batches": timedelta(minutes=5),
     "gateway.cleanup.sessions": timedelta(hours=1),
     "gateway.cleanup.figures": timedelta(hours=1),
+    "gateway.cleanup.events": timedelta(minutes=10),
+    "gateway.cleanup.turns": timedelta(minutes=10),
+    "gateway.cleanup.subjects": timedelta(hours=1),
+    "gateway.cleanup.contents": timedelta(minutes=10),
     "analytics.rollup.run": timedelta(minutes=1),
     "registry.counting.count": timedelta(minutes=1),
 }
+
+# Operation events: days that they and the turns are kept, and days that their args and results are; 0: never kept.
+GATEWAY_EVENT_DAYS = number("GATEWAY_EVENT_DAYS", default=90, least=1)
+GATEWAY_CONTENT_DAYS = number("GATEWAY_CONTENT_DAYS", default=0)
+
+# Releases that a process has in memory at once, the live one among them.
+GATEWAY_RELEASES_KEPT = number("GATEWAY_RELEASES_KEPT", default=4, least=2)
 
 # Daily figures: days that they are kept, and what models pay for a million tokens that they read, in US dollars.
 GATEWAY_FIGURES_DAYS = number("GATEWAY_FIGURES_DAYS", default=400, least=7)

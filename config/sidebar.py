@@ -38,6 +38,9 @@ COPIED = ("op", "group", "promptsection")
 WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model in COPIED]
 SEE_COPY = [f"registry.view_{model}" for model in COPIED]
 
+SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]
+SEE_REPORTS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
+
 SECTIONS = [
     Section(
         "Copy",
@@ -62,7 +65,7 @@ SECTIONS = [
             Page("Review and publish", "rate_review", "registry_release_review", SEE_COPY),
             Entry("Releases", "inventory_2", "registry.Release"),
             Entry("What was live when", "timeline", "registry.Activation"),
-            Entry("History of copy", "history", "analytics.AuditEntry"),
+            Entry("History of changes", "history", "analytics.AuditEntry"),
         ],
     ),
     Section(
@@ -70,17 +73,33 @@ SECTIONS = [
         [
             Entry("Cohorts", "groups", "analytics.Cohort"),
             Entry("Flags", "toggle_on", "analytics.Flag"),
+            Page("Who gets this?", "person_search", "rollout_who", SEE_ROLLOUT),
             Entry("Exposures", "visibility", "analytics.Assignment"),
+            Entry("Users seen", "group", "analytics.Subject"),
+        ],
+    ),
+    Section(
+        "Reports",
+        [
+            Page("Overview", "monitoring", "report_overview", SEE_REPORTS),
+            Page("Funnel", "filter_alt", "report_funnel", SEE_REPORTS),
+            Page("By op", "bar_chart", "report_ops", SEE_REPORTS),
+            Page("By model", "smart_toy", "report_models", SEE_REPORTS),
+            Page("Side by side", "compare", "report_comparison", SEE_REPORTS),
+            Page("Tool selection", "checklist", "report_selection", SEE_REPORTS),
+            Page("Unknown names and loops", "sync_problem", "report_lost", SEE_REPORTS),
         ],
     ),
     Section(
         "Activity",
         [
             Entry("Events", "bolt", "analytics.OperationEvent"),
-            Entry("Ops by day", "calendar_view_day", "analytics.OpDaily"),
+            Entry("Turns", "forum", "analytics.Turn"),
+            Entry("Tool selections", "handyman", "analytics.ToolSelection"),
+            Entry("Daily figures", "calendar_view_day", "analytics.OpDaily"),
             Entry("Batches", "stacks", "gateway.Batch"),
             Entry("Batch entries", "list", "gateway.BatchEntry"),
-            Entry("Idempotency keys", "fingerprint", "gateway.IdempotencyRecord"),
+            Entry("Idempotency records", "fingerprint", "gateway.IdempotencyRecord"),
             Entry("Periodic jobs", "schedule", "gateway.PeriodicJob"),
             Entry("Rollups", "functions", "analytics.Rollup"),
         ],
@@ -100,7 +119,7 @@ SECTIONS = [
         "Workspace",
         [
             Entry("Projects", "folder", "workspace.Project"),
-            Entry("Members", "group", "workspace.Membership"),
+            Entry("Memberships", "group", "workspace.Membership"),
             Entry("Tasks", "task_alt", "workspace.Task"),
             Entry("Documents", "description", "workspace.Document"),
             Entry("Goals", "flag", "workspace.Goal"),

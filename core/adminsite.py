@@ -48,6 +48,15 @@ class Site(AdminSite):
         ]
         return own + super().get_urls()
 
+    def each_context(self, request: HttpRequest) -> Any:
+        """Return what every page needs, with where it stands: the job and the entry of the sidebar that lead there."""
+        context: dict[str, Any] = dict(super().each_context(request))
+        for section in context.get("sidebar_navigation", ()):
+            for item in section["items"]:
+                if item["active"]:
+                    context |= {"job": section["title"], "place": item}
+        return context
+
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Answer "Go to": the sidebar's entries with these words, then rows of models that are gone to."""
         typed = request.GET.get("s", "").strip()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django import forms
 from django.contrib.admin.options import BaseModelAdmin
 from django.db.models import CharField, JSONField, Model, TextField
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 from unfold.forms import ActionForm
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
@@ -32,6 +32,8 @@ LONG = 200  # characters of a column that holds a sentence
 LINE = UnfoldAdminTextInputWidget(attrs={"class": "desk-line"})
 JSON = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 8, "spellcheck": "false"})
 
+LINES = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 4, "spellcheck": "false"})
+
 FIELDS: dict[Any, dict[str, Any]] = {
     JSONField: {"form_class": StrictJSONField, "widget": JSON},
     TextField: {"form_class": PlainTextField, "widget": UnfoldAdminTextareaWidget},
@@ -53,10 +55,19 @@ class Desk(BaseModelAdmin[Row]):
 class ModelAdmin(Desk[Row], BaseAdmin[Row]):
     """A model's pages."""
 
+    empty: str  # what to do where the list has no rows, as a sentence
     is_gone_to = False  # whether "Go to" in the sidebar offers its rows
+    has_history = True  # whether a row's page leads to what was changed of it
     warn_unsaved_form = True
     list_filter_sheet = False
     list_per_page = 50
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show a row's page, with the way to its history where there is one."""
+        context["show_history"] = self.has_history
+        return super().render_change_form(request, context, *args, **kwargs)
 
 
 class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
@@ -79,7 +90,9 @@ class StackedInline(Desk[Row], BaseStacked[Row, Parent]):
 
 
 class ReadOnly:
-    """Pages of rows that services own: looked at, never made, changed or deleted by hand."""
+    """Pages of rows that services own: looked at, never made, changed or deleted by hand, and so without a history."""
+
+    has_history = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody makes them here."""

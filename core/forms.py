@@ -1,4 +1,4 @@
-"""What forms take: JSON as strictly as the API does, shown as a person edits it, and text without a browser's CR."""
+"""What forms take: JSON as strictly as the API does, lists line by line, and text without a browser's CR."""
 
 import json
 import re
@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 
 from core import jsonplaces, strictjson
+
+TOLD = 5  # lines that an error names
 
 
 class PrettyJSON(json.JSONEncoder):
@@ -66,6 +68,34 @@ class SentenceField(forms.CharField):
     def to_python(self, value: Any) -> str:
         """Return the text with a space for each end of a line."""
         return re.sub(r"\s*[\r\n]\s*", " ", super().to_python(value) or "")
+
+
+class LinesField(forms.CharField):
+    """A list of texts, one a line. Spaces around them, empty lines and what stands twice make no difference."""
+
+    def __init__(self, *, longest: int, encoder: Any = None, decoder: Any = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)  # encoder and decoder are a JSON column's, which a form has no use for
+        self.longest = longest
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return a list as it is edited; what was typed stays as it was typed."""
+        return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        """Return the list. Raises ValidationError, which names each line that cannot be one of it."""
+        if isinstance(value, list):
+            return value
+        lines = [line.strip() for line in re.split(r"\r\n|\r|\n", value or "")]
+        problems = [(number, self._problem(line)) for number, line in enumerate(lines, start=1)]
+        if told := [f"Line {number}: {problem}" for number, problem in problems if problem]:
+            raise ValidationError(told[:TOLD])
+        return list(dict.fromkeys(filter(None, lines)))
+
+    def _problem(self, line: str) -> str:
+        if len(line) > self.longest:
+            return f"give at most {self.longest:,} characters, these are {len(line):,}."
+        hidden = next((character for character in line if not character.isprintable()), "")
+        return f"leave out the character that cannot be seen (U+{ord(hidden):04X})." if hidden else ""
 
 
 def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:

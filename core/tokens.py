@@ -7,7 +7,7 @@ import splintr
 
 @cache
 def _tokenizer() -> splintr.AnyTokenizer:
-    # Loaded at first use: 32 ms and 32 MB, which a process that only serves never pays.
+    # Loaded at first use: 32 ms and 32 MB, which a process that serves no toolsets never pays.
     return splintr.Tokenizer.from_pretrained("o200k_base")
 
 

@@ -1,0 +1,64 @@
+"""A row's page in the admin with a part beside the form that follows what is typed, before anything is saved."""
+
+from typing import Any, ClassVar
+
+from django.contrib.admin.utils import quote, unquote
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.urls import URLPattern, path, reverse
+
+from core import desk
+
+MAX_BYTES = 500_000  # of a form; those of the largest ops that were seen have 60,000, a thousand subjects 200,000
+
+
+class Beside(desk.ModelAdmin[Any]):
+    """A page with such a part: its script sends the form as it stands to `beside_url` and shows what comes back."""
+
+    beside: ClassVar[str]  # what the part is called in its address: .../preview/
+
+    def beside_of(self, request: HttpRequest, row: Any) -> str:
+        """Return the part, as HTML, for the form that is sent and the row as it is saved; None: it is new."""
+        raise NotImplementedError
+
+    def is_told(self, request: HttpRequest, row: Any) -> bool:
+        """Whether somebody is shown the part: who may save the form."""
+        return self.has_change_permission(request, row) if row else self.has_add_permission(request)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.tell)
+        own = [
+            path(f"add/{self.beside}/", view, name=self._name("add_")),
+            path(f"<path:object_id>/{self.beside}/", view, name=self._name()),
+        ]
+        return own + super().get_urls()
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        row = kwargs.get("obj")
+        row = row if row is not None and row.pk is not None else None
+        if self.is_told(request, row):
+            name, of = (self._name(), [quote(row.pk)]) if row else (self._name("add_"), [])
+            context["beside_url"] = reverse(f"admin:{name}", args=of)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def tell(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
+        """Answer the part for the form that is sent. Nothing is saved, and nothing that is typed fails."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BYTES:
+            return HttpResponse("This is too large to be followed while it is edited.", status=413)
+        row = self.get_object(request, unquote(object_id)) if object_id is not None else None
+        if row is None and object_id is not None:
+            raise Http404("There is no such row.")
+        if not self.is_told(request, row):
+            raise PermissionDenied
+        return HttpResponse(self.beside_of(request, row))
+
+    def bound(self, request: HttpRequest, row: Any) -> Any:
+        """Return the page's form with what was sent."""
+        return self.get_form(request, row, change=row is not None)(request.POST, instance=row)
+
+    def _name(self, adding: str = "") -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_{adding}{self.beside}"
