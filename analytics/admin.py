@@ -1,15 +1,22 @@
 """What happened, in the admin: operation events, and the history of copy."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 
 from analytics import audit
-from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup
+from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup, ToolSelection
 from core import desk
+from core.deskfilters import indented
 
 
 class LogAdmin(desk.ReadOnly, desk.ModelAdmin[Any]):
@@ -20,23 +27,131 @@ class LogAdmin(desk.ReadOnly, desk.ModelAdmin[Any]):
     list_per_page = 50
 
 
-@admin.register(OperationEvent)
 class OperationEventAdmin(LogAdmin):
+    """The list of events. As those of turns and of what was told of them, it is registered where their pages lead."""
+
+    empty = "Nothing was called yet. Make a client and a key for it; each of its calls is here within a second."
     list_display = ["time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"]
     list_filter = ["type", "ok", "code", "kind", "dry_run"]
     search_fields = ["op", "trace_id", "session", "subject"]
+    fieldsets = [
+        (
+            "What was asked",
+            {
+                "fields": [
+                    ("time", "type", "source"),
+                    ("op", "tool_name"),
+                    ("group", "kind", "format"),
+                    ("entity", "action", "entity_id"),
+                    ("dry_run", "digest"),
+                    "args",
+                ]
+            },
+        ),
+        (
+            "What was answered",
+            {"fields": [("ok", "status"), ("code", "reason"), "wrong", ("replayed", "mends"), "result"]},
+        ),
+        ("Who asked", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
+        ("Rollout", {"fields": ["release", ("surface", "cohort", "model")]}),
+        ("Figures", {"fields": [("latency_ms", "result_count")]}),
+    ]
+    readonly_fields = ["args", "wrong", "result"]
+    compressed_fields = False  # labels above what they name: several stand on a line
+
+    @admin.display(description="args")
+    def args(self, event: OperationEvent) -> str:
+        return _kept(event, "args")
+
+    @admin.display(description="field errors")
+    def wrong(self, event: OperationEvent) -> str:
+        """Say what was wrong with which argument; the values are never kept."""
+        said = ((pointer or "the args", code) for pointer, code in event.field_errors)
+        return format_html_join("", "<div><code>{}</code> {}</div>", said)
+
+    @admin.display(description="result")
+    def result(self, event: OperationEvent) -> str:
+        return _kept(event, "result")
+
+
+def _kept(event: OperationEvent, part: str) -> str:
+    """Return what an event keeps of its content, or why it keeps nothing."""
+    if event.content is None:
+        return "Not kept: GATEWAY_CONTENT_DAYS says for how long it is."
+    if "too_large" in event.content:
+        return f"Not kept: args and result have {event.content['too_large']:,} bytes."
+    if part not in event.content:
+        return "–"
+    return format_html('<pre class="desk-json">{}</pre>', indented(event.content[part]))
 
 
 @admin.register(OpDaily)
 class OpDailyAdmin(LogAdmin):
+    empty = "No calls were counted yet. They are counted every minute; those of just now are among the events."
     date_hierarchy = "day"
     list_display = ["day", "op", "calls", "invalid", "denied", "not_found", "conflict", "internal", "is_settled"]
     list_filter = ["day", "release"]
     search_fields = ["op"]
 
 
+class TurnAdmin(LogAdmin):
+    empty = "No turn was counted yet. Turns are counted from the events of calls that name their turn."
+    list_display = [
+        "time",
+        "turn",
+        "searches",
+        "helps",
+        "calls",
+        "failed",
+        "mended",
+        "unknown_names",
+        "repeats",
+        "model",
+    ]
+    list_display_links = ["turn"]
+    list_filter = ["surface", "cohort", "model", "release"]
+    search_fields = ["turn", "session", "subject"]
+
+
+class NotEmptyFilter(admin.SimpleListFilter):
+    """Rows whose list of names is not empty."""
+
+    column: str
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Yes")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.exclude(**{self.column: []}) if self.value() == "yes" else queryset
+
+
+class MissingFilter(NotEmptyFilter):
+    title, parameter_name, column = "a tool miss", "missing", "missed"
+
+
+class EscalatingFilter(NotEmptyFilter):
+    title, parameter_name, column = "an escalation", "escalating", "escalated"
+
+
+class ToolSelectionAdmin(LogAdmin):
+    empty = "No service told of a turn yet. It does so with POST telemetry, once the turn is over."
+    list_display = ["time", "turn", "handed", "called", "missed", "escalated", "tokens", "outcome", "model"]
+    list_display_links = ["turn"]
+    list_filter = [MissingFilter, EscalatingFilter, "outcome", "surface", "cohort", "model", "release"]
+    search_fields = ["turn", "session", "subject", "missed"]
+
+    @admin.display(description="Tools loaded")
+    def handed(self, row: ToolSelection) -> int:
+        return len(row.loaded)
+
+    @admin.display(description="Used")
+    def called(self, row: ToolSelection) -> int:
+        return len(row.used)
+
+
 @admin.register(Rollup)
 class RollupAdmin(LogAdmin):
+    empty = "Events were never counted. A server counts them every minute, and manage.py run_jobs at once."
     date_hierarchy = "counted_at"
     list_display = ["name", "settled_until", "counted_at"]
     search_fields = ["name"]
@@ -45,6 +160,7 @@ class RollupAdmin(LogAdmin):
 class AuditEntryAdmin(LogAdmin):
     """The history. Whoever owns what it tells of registers it, with what can be done about an entry."""
 
+    empty = "Nothing was changed yet. Edit an op: who changed what, and what it said before, is here from then on."
     list_display = ["time", "by", "kind", "name", "action", "fields_changed", "note"]
     list_display_links = ["name"]
     list_filter = ["kind", "action", "by"]
@@ -55,10 +171,34 @@ class AuditEntryAdmin(LogAdmin):
         return ", ".join(sorted(entry.changes)) if entry.action == AuditEntry.Action.CHANGED else ""
 
 
-class Audited(desk.ModelAdmin[Any]):
+class Historied(desk.ModelAdmin[Any]):
+    """A page whose row's history is what was changed of it: Django's own log has no values."""
+
+    def told_as(self, row: Any) -> tuple[str, str]:
+        """Return the kind and the name under which the history tells of a row."""
+        raise NotImplementedError
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Lead to the changes of a row."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            raise Http404("There is no such row.")
+        if not self.has_view_or_change_permission(request, row):
+            raise PermissionDenied
+        kind, name = self.told_as(row)
+        listed = reverse("admin:analytics_auditentry_changelist")
+        return redirect(f"{listed}?{urlencode({'kind': kind, 'name': name})}")
+
+
+class Audited(Historied):
     """A page of rows that are no copy: who changed what of them stands in the history."""
 
     audit_kind: AuditEntry.Kind
+
+    def told_as(self, row: Any) -> tuple[str, str]:
+        return self.audit_kind, str(row)
 
     def audited(self, row: Any) -> dict[str, Any]:
         """Return what the history tells of a row, as JSON values."""

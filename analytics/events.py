@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 INTERVAL = 0.1  # seconds at most between an answer and its event's row
 BUFFER = 20_000  # rows; at 2,000 calls a second what ten seconds without a database leave behind
 BATCH = 500  # rows written at once
+LONGEST = 200  # characters of a name
 
 _FIELDS = [field for field in OperationEvent._meta.concrete_fields if not field.primary_key]
 _UNSAID: dict[str, Any] = {
@@ -42,6 +43,12 @@ def record(event: dict[str, Any]) -> None:
     # By hand, since a write's event is on the way of its answer: the ORM takes three times as long to make the row.
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, *_rows([event]))
+
+
+def write(events: list[dict[str, Any]]) -> None:
+    """Write many events in the calling thread, all or nothing, as fast as the database takes them."""
+    with connection.cursor() as cursor:
+        _insert(cursor, events)
 
 
 def later(event: dict[str, Any]) -> None:
@@ -95,8 +102,7 @@ class _Buffer:
             while self._rows:
                 batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
                 try:
-                    with connection.cursor() as cursor:
-                        _insert(cursor, batch)
+                    write(batch)
                 except (DatabaseError, InterfaceError) as error:
                     self.lost += len(batch)
                     log.error("%d events lost, %d in all\n%s", len(batch), self.lost, faults.told(error))
@@ -149,6 +155,7 @@ def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
                 **event,
                 "time": adapted(event["time"]),
                 "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take it as text
+                "content": orjson.dumps(content).decode() if (content := event.get("content")) is not None else None,
             }
         )
         for event in events
@@ -157,8 +164,8 @@ def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 def new(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:
     """Return an event's fields, cut to what its columns hold."""
-    event = {"time": time, "type": str(type), **fields}
+    fields["time"], fields["type"] = time, str(type)
     for name in ("op", "subject", "session", "turn"):
-        if isinstance(event.get(name), str):
-            event[name] = event[name][:200]
-    return event
+        if len(fields.get(name) or "") > LONGEST:
+            fields[name] = fields[name][:LONGEST]
+    return fields

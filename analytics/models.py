@@ -3,9 +3,22 @@
 from django.db import models
 from django.db.models import F, Q
 
-from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag
+from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
+from analytics.turns.models import ToolSelection, Turn
 
-__all__ = ["Assignment", "AuditEntry", "Cohort", "CohortRule", "Flag", "OpDaily", "OperationEvent", "Rollup"]
+__all__ = [
+    "Assignment",
+    "AuditEntry",
+    "Cohort",
+    "CohortRule",
+    "Flag",
+    "OpDaily",
+    "OperationEvent",
+    "Rollup",
+    "Subject",
+    "ToolSelection",
+    "Turn",
+]
 
 
 class OperationEvent(models.Model):
@@ -51,16 +64,30 @@ class OperationEvent(models.Model):
     replayed = models.BooleanField(default=False)
     result_count = models.PositiveIntegerField(null=True, blank=True, help_text="Items of a search or group.")
     latency_ms = models.FloatField(help_text="Milliseconds.")
+    content = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="{args, result}, where GATEWAY_CONTENT_DAYS keeps them; secrets of the schema blacked out.",
+    )
+    mends = models.BigIntegerField(
+        null=True, blank=True, help_text="The id of the failed call before it in the turn that this one mends."
+    )
     # under what
     release = models.CharField(max_length=64, blank=True)
     surface = models.CharField(max_length=20, blank=True)
-    cohort = models.CharField(max_length=60, blank=True)
+    cohort = models.CharField(
+        max_length=130, blank=True, help_text="The cohorts that decided, in the order of their flags."
+    )
+    model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
     # for whom
     client = models.CharField(max_length=100, blank=True)
     key = models.CharField(max_length=20, blank=True, help_text="The key's prefix.")
     subject = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=200, blank=True)
     turn = models.CharField(max_length=200, blank=True)
+    digest = models.CharField(
+        max_length=16, blank=True, default="", db_default="", help_text="The same for the same call within one turn."
+    )
     trace_id = models.CharField(max_length=40)
 
     class Meta:
@@ -71,6 +98,13 @@ class OperationEvent(models.Model):
             models.Index(
                 fields=["session", "turn"], name="event_by_turn", condition=~Q(session="")
             ),  # one conversation
+            # What is blanked once its time is over: hardly anything, mostly.
+            models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
+            models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's facts
+            # Names that models thought of, which no daily figure keeps.
+            models.Index(
+                fields=["time"], name="event_of_no_name", condition=Q(reason__in=["unknown_op", "unknown_path"])
+            ),
         ]
         constraints = [
             # A failure without a code cannot be counted, a success with one was none.
@@ -84,7 +118,9 @@ class OperationEvent(models.Model):
 
 
 class OpDaily(models.Model):
-    """What happened to one op, or group, on one day under one release: counted from its events by `analytics.rollup`.
+    """What happened to one op, or group, on one day under one release, surface, cohort and family of models.
+
+    Counted from its events by `analytics.rollup`.
 
     A day's figures are the sum of its rows: what is settled, and what may still change.
     """
@@ -94,6 +130,9 @@ class OpDaily(models.Model):
         max_length=200, blank=True, help_text="The op or group; empty for searches, and for names that nothing has."
     )
     release = models.CharField(max_length=64, blank=True)
+    surface = models.CharField(max_length=20, blank=True, default="", db_default="")
+    cohort = models.CharField(max_length=130, blank=True, default="", db_default="")
+    model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The models' family.")
     is_settled = models.BooleanField(help_text="Off: of the last minutes, counted anew each time.")
     # calls, and how those that failed did
     calls = models.PositiveIntegerField(default=0, help_text="Neither rehearsed, repeated nor put off.")
@@ -102,6 +141,12 @@ class OpDaily(models.Model):
     not_found = models.PositiveIntegerField(default=0, help_text="NOT_FOUND.")
     conflict = models.PositiveIntegerField(default=0, help_text="CONFLICT.")
     internal = models.PositiveIntegerField(default=0, help_text="INTERNAL.")
+    mended = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Failed calls that a later one in their turn mended."
+    )
+    unknown_names = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Calls and reads of a name that nothing has."
+    )
     latency_ms = models.FloatField(default=0, help_text="Milliseconds of all calls together.")
     field_errors = models.JSONField(
         default=list, blank=True, help_text="[[pointer, code, times], …], the commonest first; * for an index."
@@ -123,7 +168,9 @@ class OpDaily(models.Model):
         ]
         constraints = [
             # Counted twice would be shown twice. Also serves all ops' last days.
-            models.UniqueConstraint(fields=["day", "op", "release", "is_settled"], name="op_daily_once"),
+            models.UniqueConstraint(
+                fields=["day", "op", "release", "surface", "cohort", "model", "is_settled"], name="op_daily_once"
+            ),
             # A rate above one is none.
             models.CheckConstraint(
                 condition=Q(
@@ -181,7 +228,7 @@ class AuditEntry(models.Model):
     note = models.CharField(max_length=500, blank=True)
 
     class Meta:
-        verbose_name_plural = "audit entries"
+        verbose_name = "change"
         ordering = ["-time", "-id"]
         indexes = [
             models.Index(fields=["-time", "-id"], name="audit_newest"),  # the whole history, newest first

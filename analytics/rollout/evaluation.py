@@ -31,6 +31,15 @@ class Operator(StrEnum):
     AT_MOST = "at_most"
 
 
+WORDS = {
+    Operator.IN: "is one of",
+    Operator.NOT_IN: "is none of",
+    Operator.STARTS: "begins with",
+    Operator.AT_LEAST: "at least",
+    Operator.AT_MOST: "at most",
+}
+
+
 class Reason(StrEnum):
     """Why a flag said what it said, in OpenFeature's words."""
 
@@ -48,6 +57,12 @@ class Rule:
     operator: Operator
     values: tuple[str, ...]
     trait: str = ""
+
+    @property
+    def told(self) -> str:
+        """The condition in words, as its row says it."""
+        about = f"{self.attribute.replace('_', ' ')} {self.trait}".strip()
+        return f"{about} {WORDS[self.operator]} {' or '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
         """Whether it holds for a subject."""
@@ -91,6 +106,17 @@ class Cohort:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Why a cohort takes a subject or does not: the rules that do not hold, and where the hash puts it."""
+
+    cohort: Cohort
+    reason: Reason | None
+    is_listed: bool
+    unmet: tuple[Rule, ...]
+    part: int | None  # of 10,000; None where nobody is known
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a flag says for one subject, by which cohort (none: "") and why."""
 
@@ -114,6 +140,19 @@ class Rollout:
             if reason := cohort.reason(facts):
                 return Outcome(flag, cohort.variant, cohort.name, reason)
         return Outcome(flag, FLAGS[flag].default, "", Reason.DEFAULT)
+
+
+def steps(rollout: Rollout, flag: FlagKey, facts: Facts) -> list[Step]:
+    """Return how each cohort of a flag decides about a subject, in their order, up to the one that takes it."""
+    found = []
+    for cohort in rollout.cohorts.get(flag, ()):
+        reason = cohort.reason(facts)
+        unmet = tuple(rule for rule in cohort.rules if not rule.holds(facts))
+        part = shares.part_of(cohort.salt, facts.subject) if facts.subject else None
+        found.append(Step(cohort, reason, facts.subject in cohort.listed, unmet, part))
+        if reason:
+            break
+    return found
 
 
 def told(outcomes: Iterable[Outcome]) -> str:

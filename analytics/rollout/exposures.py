@@ -1,37 +1,40 @@
-"""Who was exposed to what: written once for each subject, variant and cohort, when it first happens."""
+"""Who was exposed to what: written once for each subject, variant and cohort, in the background, when it first happens.
 
-import threading
-from collections import OrderedDict
+An answer does not wait for its exposure, nor fail with it.
+"""
+
 from collections.abc import Iterable
 from datetime import datetime
 
 from analytics.rollout.evaluation import Outcome
 from analytics.rollout.models import Assignment
+from analytics.rollout.noted import Noted
 
-REMEMBERED = 50_000  # exposures of this process that need not be written again
-
-_Key = tuple[str, str, str, str]
-_written: OrderedDict[_Key, None] = OrderedDict()
-_lock = threading.Lock()
+_Key = tuple[str, ...]  # flag, subject, variant, cohort
 
 
 def record(outcomes: Iterable[Outcome], *, subject: str, at: datetime) -> None:
-    """Write down what a subject was exposed to, where that is new. At most one statement; nobody unknown is kept."""
-    if not subject:
-        return
-    keys = [(str(each.flag), subject, each.variant, each.cohort) for each in outcomes]
-    fresh = [key for key in keys if key not in _written]
-    if not fresh:
-        return
-    rows = [Assignment(flag=flag, subject=who, variant=said, cohort=name, time=at) for flag, who, said, name in fresh]
-    Assignment.objects.bulk_create(rows, ignore_conflicts=True)
-    with _lock:
-        _written.update(dict.fromkeys(fresh))
-        while len(_written) > REMEMBERED:
-            _written.popitem(last=False)
+    """Have written down within half a second what a subject was exposed to, where that is new; nobody unknown is."""
+    for each in outcomes if subject else ():
+        _noted.put((str(each.flag), subject, each.variant, each.cohort), at, at)
+
+
+def follow() -> None:
+    """Write down what this process noted. One statement, none where that was nothing."""
+    _noted.follow()
 
 
 def forget() -> None:
     """Drop what is in memory, as a new process would begin."""
-    with _lock:
-        _written.clear()
+    _noted.forget()
+
+
+def _write(noted: dict[_Key, datetime]) -> None:
+    rows = [
+        Assignment(flag=flag, subject=subject, variant=variant, cohort=cohort, time=at)
+        for (flag, subject, variant, cohort), at in noted.items()
+    ]
+    Assignment.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
+
+
+_noted: Noted[_Key, datetime] = Noted(_write)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 Trait = str | int | float | bool
 
@@ -29,6 +30,7 @@ class Facts:
         return family(self.model)
 
 
+@lru_cache(maxsize=1_000)
 def family(model: str) -> str:
     """Return the family of a model's name: "anthropic/claude-sonnet-4-5" gives claude, "gpt-4o-mini" gpt."""
     found = _FAMILY.search(model.rpartition("/")[2].lower())

@@ -1,5 +1,6 @@
 """Rollout as rows: flags, the cohorts that PMs edit, and who was exposed to what."""
 
+import math
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -7,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from analytics.rollout.evaluation import Attribute, Operator
+from analytics.rollout.evaluation import WORDS, Attribute, Operator
 from analytics.rollout.flags import FLAGS, FlagKey
 
 MAX_LISTED = 1_000  # subjects of one cohort: all processes hold them in memory
@@ -17,10 +18,6 @@ MAX_CHARACTERS = 200  # of one of them, as of a subject
 name_validator = RegexValidator(
     r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Lower-case letters, digits and dashes, such as dev-team."
 )
-
-
-def _choices(enum: Any, **labels: str) -> list[tuple[str, str]]:
-    return [(str(each), labels.get(each.name, each.replace("_", " "))) for each in enum]
 
 
 class Flag(models.Model):
@@ -95,13 +92,11 @@ class CohortRule(models.Model):
     """One condition of a cohort. All of them have to hold."""
 
     cohort = models.ForeignKey(Cohort, on_delete=models.CASCADE, related_name="rules")
-    attribute = models.CharField(max_length=20, choices=_choices(Attribute))
+    attribute = models.CharField(max_length=20, choices=[(str(each), each.replace("_", " ")) for each in Attribute])
     trait = models.CharField(max_length=60, blank=True, help_text="Where it is about a trait: which, such as plan.")
     operator = models.CharField(
         max_length=10,
-        choices=_choices(
-            Operator, IN="is one of", NOT_IN="is none of", STARTS="begins with", AT_LEAST="at least", AT_MOST="at most"
-        ),
+        choices=[(str(each), WORDS[each]) for each in Operator],
         default=Operator.IN,
     )
     values = models.JSONField(default=list)
@@ -148,6 +143,7 @@ class Assignment(models.Model):
     time = models.DateTimeField(help_text="Of the first exposure.")
 
     class Meta:
+        verbose_name = "exposure"
         ordering = ["-time", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["flag", "subject", "variant", "cohort"], name="assignment_once"),
@@ -161,6 +157,26 @@ class Assignment(models.Model):
         return f"{self.subject}: {self.flag} {self.variant}"
 
 
+class Subject(models.Model):
+    """An end user as last seen: what flags are evaluated by. Before a change it tells whom that would move."""
+
+    subject = models.CharField(max_length=200, unique=True)
+    client = models.CharField(max_length=100, blank=True)
+    environment = models.CharField(max_length=200, blank=True)
+    context = models.CharField(max_length=100, blank=True)
+    project = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    traits = models.JSONField(default=dict, blank=True)
+    seen_at = models.DateTimeField(db_index=True, help_text="To the hour.")  # serves last week's, and the clean-up
+
+    class Meta:
+        verbose_name, verbose_name_plural = "user seen", "users seen"
+        ordering = ["-seen_at", "subject"]
+
+    def __str__(self) -> str:
+        return self.subject
+
+
 def _list_problem(values: object, most: int) -> str:
     if not isinstance(values, list) or not all(
         isinstance(value, str) and value == value.strip() and 0 < len(value) <= MAX_CHARACTERS for value in values
@@ -171,7 +187,7 @@ def _list_problem(values: object, most: int) -> str:
 
 def _is_number(values: list[str]) -> bool:
     try:
-        float(values[0])
+        is_finite = math.isfinite(float(values[0]))  # nothing is at least nan
     except ValueError:
         return False
-    return len(values) == 1
+    return is_finite and len(values) == 1

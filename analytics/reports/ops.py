@@ -1,6 +1,6 @@
-"""What pages tell of ops: calls, failures and reads, out of the daily figures and never out of events."""
+"""What pages tell of ops: calls, failures and reads of the last seven days, and what is wrong with most calls."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,6 +15,7 @@ from analytics.models import OpDaily
 
 DAYS = 7  # of today, so far, and the days before
 FAILURES = ("invalid", "denied", "not_found", "conflict", "internal")
+FAILED: Combinable = sum((Sum(name) for name in FAILURES[1:]), start=Sum(FAILURES[0]))
 READS = ("short_reads", "full_reads", "arg_reads", "list_reads")
 
 # An op fails often enough to be told of: of a few calls a rate says nothing, and one in twenty is left to chance.
@@ -32,6 +33,7 @@ class Figures:
     not_found: int = 0
     conflict: int = 0
     internal: int = 0
+    mended: int = 0  # of those that failed, by a later call in the same turn
     latency_ms: float = 0.0  # of all calls together
     short_reads: int = 0
     full_reads: int = 0
@@ -46,6 +48,21 @@ class Figures:
     def failure_rate(self) -> float | None:
         """Of calls, 0 to 1; None where there was none."""
         return self.failed / self.calls if self.calls else None
+
+    @property
+    def repair_rate(self) -> float | None:
+        """Of failed calls, 0 to 1; None where there was none."""
+        return self.mended / self.failed if self.failed else None
+
+    @property
+    def mean_latency_ms(self) -> float | None:
+        """Milliseconds of a call; None where there was none."""
+        return self.latency_ms / self.calls if self.calls else None
+
+    @property
+    def commonest_failure(self) -> str | None:
+        """How most calls failed that did, one of FAILURES; None where none did."""
+        return max(FAILURES, key=lambda name: int(getattr(self, name))) if self.failed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +84,7 @@ class Reads:
     listed: float
 
 
-_FIELDS = (*("calls", "latency_ms"), *FAILURES, *READS)
+_FIELDS = (*("calls", "mended", "latency_ms"), *FAILURES, *READS)
 
 
 def last_days(at: datetime) -> QuerySet[OpDaily]:
@@ -81,14 +98,18 @@ def of_op(op: str, *, at: datetime) -> Figures:
     return Figures(**sums)
 
 
+def of_each(rows: QuerySet[OpDaily]) -> dict[str, Figures]:
+    """Return the figures of each op and group in some rows, by name; "" are searches and names that nothing has."""
+    sums: Any = rows.values("op").annotate(**{name: Sum(name) for name in _FIELDS}).order_by("op")
+    return {row.pop("op"): Figures(**row) for row in sums}
+
+
 def failing(*, at: datetime, limit: int = 5) -> list[Failing]:
     """Return the ops that failed often in the last seven days, those with most failures first."""
-    sums = last_days(at).exclude(op="").values("op").annotate(**{name: Sum(name) for name in _FIELDS})
-    often: Any = sums.filter(calls__gte=LEAST_CALLS).order_by("op")
-    found = {row.pop("op"): Figures(**row) for row in often}
+    found = {op: each for op, each in of_each(last_days(at)).items() if op and each.calls >= LEAST_CALLS}
     worst = sorted(found, key=lambda op: -found[op].failed)
     told = [op for op in worst if (found[op].failure_rate or 0) >= LEAST_RATE][:limit]
-    errors = _commonest_errors(told, at)
+    errors = commonest_errors(last_days(at).filter(op__in=told))
     return [Failing(op, found[op], errors.get(op)) for op in told]
 
 
@@ -105,8 +126,12 @@ def calls_of(op: OuterRef, *, at: datetime) -> Combinable:
 
 def failure_rate_of(op: OuterRef, *, at: datetime) -> Combinable:
     """Return the failure rate of the last seven days, in a query of rows that name an op; null without a call."""
-    failed = sum((Sum(name) for name in FAILURES[1:]), start=Sum(FAILURES[0]))
-    return _of_each(op, failed * 1.0 / NullIf(Sum("calls"), 0), at)
+    return _of_each(op, FAILED * 1.0 / NullIf(Sum("calls"), 0), at)
+
+
+def repair_rate_of(op: OuterRef, *, at: datetime) -> Combinable:
+    """Return the repair rate of the last seven days, in a query of rows that name an op; null without a failure."""
+    return _of_each(op, Sum("mended") * 1.0 / NullIf(FAILED, 0), at)
 
 
 def _of_each(op: OuterRef, figure: Combinable, at: datetime) -> Subquery:
@@ -115,8 +140,13 @@ def _of_each(op: OuterRef, figure: Combinable, at: datetime) -> Subquery:
 
 def reads_a_day(op: str, *, at: datetime) -> Reads:
     """Return how often a day an op's help was read: over the last seven days, or since the first that was counted."""
-    figures, days = of_op(op, at=at), _days_counted(at)
-    return Reads(*(count / days for count in (getattr(figures, name) for name in READS)))
+    return _reads(of_op(op, at=at), _days_counted(at))
+
+
+def each_reads_a_day(*, at: datetime) -> dict[str, Reads]:
+    """Return the same of each op and group that was called or read in the last seven days, by name."""
+    days = _days_counted(at)
+    return {op: _reads(figures, days) for op, figures in of_each(last_days(at)).items()}
 
 
 def dollars(tokens: float) -> Decimal:
@@ -125,12 +155,17 @@ def dollars(tokens: float) -> Decimal:
     return Decimal(tokens) * price / 1_000_000
 
 
-def _commonest_errors(ops: list[str], at: datetime) -> dict[str, tuple[str, str]]:
-    errors: dict[str, Counter[tuple[str, str]]] = {op: Counter() for op in ops}
-    for op, counted in last_days(at).filter(op__in=ops).values_list("op", "field_errors"):
+def commonest_errors(rows: QuerySet[OpDaily]) -> dict[str, tuple[str, str]]:
+    """Return what was wrong with most calls of each op: the pointer and the code of an argument."""
+    errors: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for op, counted in rows.exclude(field_errors=[]).values_list("op", "field_errors"):
         for pointer, code, times in counted:
             errors[op][pointer, code] += times
-    return {op: found.most_common(1)[0][0] for op, found in errors.items() if found}
+    return {op: found.most_common(1)[0][0] for op, found in errors.items()}
+
+
+def _reads(figures: Figures, days: float) -> Reads:
+    return Reads(*(count / days for count in (getattr(figures, name) for name in READS)))
 
 
 def _days_counted(at: datetime) -> float:
