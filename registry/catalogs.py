@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-KEPT = 4  # versions in memory at once
 VIEWS_KEPT = 100
 
 
@@ -172,13 +171,10 @@ class Catalog:
             view = self._views[visibility] = _view(self, visibility)
         return view
 
-    def with_op(self, op: CatalogOp, *, version: str, instead_of: str = "") -> "Catalog":
-        """Return this catalog with one op added or put in place of another, under another version."""
-        gone = {op.op, instead_of}
-        ops = {path: each for path, each in self.ops.items() if path not in gone} | {op.op: op}
-        names = {name: path for name, path in self.names.items() if path not in gone}
-        names |= dict.fromkeys((*op.aliases, op.tool_name, op.op), op.op)
-        return Catalog(version=version, ops=ops, groups=self.groups, names=names, prompts=self.prompts)
+    def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
+        """Return this catalog with an op added, or put in place of the one of its path, under another version."""
+        ops = self.ops | {op.op: op}
+        return Catalog(version, ops, self.groups, _names(ops, self.groups), self.prompts)
 
     def derived(self, kind: type[T], make: Callable[[], T]) -> T:
         """Return what is derived of this catalog and kept with it, such as its search index; made at first use."""
@@ -192,15 +188,9 @@ def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | 
     """Return the catalog of a release's content (see registry.snapshot)."""
     ops = {entry["op"]: op_of(entry) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
-    nameless = {"", ROOT, *groups}
-    # Nobody chose these names, so each gives way: to a group, to any other name, and to the same name of another op.
-    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name not in nameless)
-    names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
-    names |= {alias: path for path, op in ops.items() for alias in op.aliases}
-    names |= {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
     groups.setdefault(ROOT, "Groups of ops.")
     prompts = _prompts(content.get("sections", []))
-    return Catalog(version=version, ops=ops, groups=groups, names=names, prompts=prompts, tokens=tokens or {})
+    return Catalog(version, ops, groups, _names(ops, groups), prompts, tokens or {})
 
 
 def op_of(entry: dict[str, Any]) -> CatalogOp:
@@ -243,8 +233,9 @@ def get(version: str) -> Catalog:
     catalog = _load(version)
     with _lock:
         _loaded[version] = catalog
-        while len(_loaded) > KEPT:
-            _loaded.popitem(last=False)
+        while len(_loaded) > settings.GATEWAY_RELEASES_KEPT:
+            # Never what is live, which is in memory anyway: a turn that is held to it would load it again.
+            del _loaded[next(each for each in _loaded if each != live_version())]
     return catalog
 
 
@@ -258,11 +249,36 @@ def follow() -> None:
     if version is None:
         _live = None
     elif _live is None or _live.version != version:
-        catalog = get(version)
-        for path in settings.GATEWAY_WARMS:
-            import_string(path)(catalog)
-        _live = catalog
+        _live = _warmed(get(version))
         log.info("release %s is live", version[:12])
+
+
+def ready(version: str) -> None:
+    """Have a release in memory before somebody asks for it. One that cannot be served is left where it is."""
+    if is_held(version) or version in _withdrawn:
+        return
+    try:
+        _warmed(get(version))
+    except (Release.DoesNotExist, CorruptRelease, WithdrawnRelease) as error:
+        log.debug("release %s is not made ready: %s", version[:12], error)
+
+
+def is_held(version: str) -> bool:
+    """Whether a release is in memory, and so may be served: what was withdrawn is dropped within half a second."""
+    with _lock:
+        return version in _loaded
+
+
+def is_served(version: str) -> bool:
+    """Whether a release may be served. One query where it is neither in memory nor known to be withdrawn."""
+    if is_held(version):
+        return True
+    if version in _withdrawn:
+        return False
+    found = Release.objects.filter(version=version).values_list("withdrawn_at", flat=True)
+    if is_withdrawn := any(found):
+        _withdrawn.add(version)
+    return bool(found) and not is_withdrawn
 
 
 def follow_withdrawn() -> None:
@@ -271,6 +287,7 @@ def follow_withdrawn() -> None:
         versions = list(_loaded)
     gone = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
     for version in gone if versions else ():
+        _withdrawn.add(version)
         with _lock:
             _loaded.pop(version, None)
 
@@ -279,22 +296,40 @@ def forget() -> None:
     """Drop all that is in memory, as a new process would begin."""
     global _live
     _live = None
+    _withdrawn.clear()
     with _lock:
         _loaded.clear()
 
 
 _live: Catalog | None = None
 _loaded: OrderedDict[str, Catalog] = OrderedDict()
+_withdrawn: set[str] = set()  # as far as this process knows; for good, so that nobody asks twice
 _lock = Lock()
+
+
+def _warmed(catalog: Catalog) -> Catalog:
+    for path in settings.GATEWAY_WARMS:
+        import_string(path)(catalog)
+    return catalog
 
 
 def _load(version: str) -> Catalog:
     release = Release.objects.get(version=version)
     if release.withdrawn_at is not None:
+        _withdrawn.add(version)
         raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
     return build(version, json.loads(release.content), release.tokens)
+
+
+def _names(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
+    """Return every name that leads to an op, with its path."""
+    # Nobody chose these names, so each gives way: to a group, to any other name, and to the same name of another op.
+    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name and op.upstream_name not in groups)
+    names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
+    names |= {alias: path for path, op in ops.items() for alias in op.aliases}
+    return names | {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
 
 
 def _prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[Section, ...]]:

@@ -3,7 +3,6 @@
 The same content gives the same bytes, whichever database it comes from: what has no order of its own is sorted.
 """
 
-import csv
 import io
 import json
 import re
@@ -13,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from core import spreadsheet
 from registry import snapshot
 from registry.models import parent_of
 
@@ -22,9 +22,6 @@ _MADE = "# Written by manage.py catalog export."
 _IN_ORDER = (*snapshot.OP_FIELDS, "connection", "policy", "examples", "aliases")
 # What YAML's blocks would take for the end of a line, or lose there.
 _NOT_IN_A_BLOCK = re.compile(r"[\r\x85\u2028\u2029\ufeff]|[ \t]\n|\A\s|[^\S\n]\Z")
-
-# What a spreadsheet takes for the beginning of a formula, also written wide, and what it skips to find one.
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 COLUMNS = (*_IN_ORDER, "tokens_short", "tokens_full")
 
@@ -75,23 +72,21 @@ def text(value: Any) -> str:
 
 def to_csv(content: dict[str, Any], tokens: dict[str, list[int]]) -> str:
     """Return the ops of a snapshot as CSV with a header; a cell that a spreadsheet would run begins with a quote."""
-    out = io.StringIO(newline="")
-    table = csv.writer(out)
-    table.writerow(COLUMNS)
-    for op in content["ops"]:
-        counts = tokens.get(op["op"], ["", ""])
-        table.writerow([*(_cell(snapshot.value(op, name)) for name in _IN_ORDER), *counts])
-    return out.getvalue()
+    return spreadsheet.table(
+        COLUMNS,
+        (
+            [*(_cell(snapshot.value(op, name)) for name in _IN_ORDER), *tokens.get(op["op"], ["", ""])]
+            for op in content["ops"]
+        ),
+    )
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        told = "\n".join(value)
-    elif isinstance(value, str):
-        told = value
-    else:
-        told = json.dumps(value, ensure_ascii=False, sort_keys=True) if value not in ([], {}) else ""
-    return f"'{told}" if told.startswith(_FORMULA) else told
+        return "\n".join(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if value not in ([], {}) else ""
 
 
 def _list(documents: dict[str, dict[str, list[dict[str, Any]]]], name: str, key: str) -> list[dict[str, Any]]:
@@ -113,14 +108,14 @@ def _settled(value: Any) -> Any:
     return [_settled(item) for item in value] if isinstance(value, list) else value
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Strings of several lines as blocks, and nothing by reference: each entry reads alone."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
     if _NOT_IN_A_BLOCK.search(value):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)

@@ -20,6 +20,7 @@ from registry.models import Activation, Group, Op, PromptSection, Release
 Names = dict[Kind, frozenset[str]]
 Rows = dict[Kind, dict[str, datetime]]  # name -> last change
 
+AT_ONCE = 100  # rows
 SLACK = timedelta(minutes=5)  # for what was being changed while a release was frozen, and for clocks that differ
 
 
@@ -60,10 +61,17 @@ def _differing(version: str, rows: Rows, touched: dict[Kind, set[str]]) -> Names
     found = {}
     for kind in KINDS:
         live = _digests(version)[kind]
-        now = {name: _digest(draft.entry_of(row)) for name, row in draft.rows(kind, touched[kind]).items()}
-        moved = {name for name, digest in now.items() if live.get(name) != digest}
+        moved = {name for name, digest in _drafted(kind, touched[kind]) if live.get(name) != digest}
         found[kind] = frozenset(moved | (live.keys() ^ rows[kind].keys()))
     return found
+
+
+def _drafted(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and the hashes of their entries in the draft; thousands of rows at once would stay in memory."""
+    wanted = sorted(names)
+    for start in range(0, len(wanted), AT_ONCE):
+        for name, row in draft.rows(kind, wanted[start : start + AT_ONCE]).items():
+            yield name, _digest(draft.entry_of(row))
 
 
 def _digest(entry: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """What a model will read of copy as it stands, saved or not: the answers, their tokens, what checks find."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -101,9 +101,15 @@ def of_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str
     return TextPreview(
         entry=entry,
         answer=Answer(now, budget.size_of(now), None if before is None else budget.size_of(before)),
-        findings=checks.warnings(alone, {}),
+        findings=[*_named_elsewhere(kind, entry, live), *checks.warnings(alone, {})],
         standing=Standing.NEW if before is None else Standing.LIVE if is_read and now == before else Standing.CHANGED,
     )
+
+
+def _named_elsewhere(kind: Kind, entry: dict[str, Any], live: Catalog | None) -> Iterator[Finding]:
+    if kind == Kind.SECTION and live is not None:
+        ops = ({"op": op.op, "tool_name": op.tool_name} for op in live.ops.values())
+        yield from checks.off_surface(entry, list(ops))
 
 
 def _text(kind: Kind, entry: Mapping[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -217,13 +218,13 @@ def before_live() -> Release:
     earlier = Activation.objects.filter(is_live=False, release__withdrawn_at=None).select_related("release")
     activation = earlier.exclude(release=now).defer(*LARGE).order_by("-activated_at", "-id").first()
     if activation is None:
-        raise UnknownRelease("No other release was live before.")
+        raise UnknownRelease("No other release was live before, or it was withdrawn.")
     return activation.release
 
 
 def content(release: Release) -> dict[str, Any]:
     """Return a release's content as a snapshot (see registry.snapshot)."""
-    found: dict[str, Any] = json.loads(release.content)
+    found: dict[str, Any] = orjson.loads(release.content)  # canonical, so that its numbers are nobody's but these
     return found
 
 

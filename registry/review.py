@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
+from core import canonical, garbage
 from registry import changes, checks, comparison, history, releases, snapshot
 from registry.changes import Change, Kind
 from registry.checks import Finding
@@ -20,6 +23,7 @@ class Verdict:
     problems: list[Finding]  # nothing with these can be published
     warnings: list[Finding]  # that the live release has not
     tokens: Tokens
+    kept: dict[str, Tokens]  # the same of each op that is live and stays: of these it is known how often they are read
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,19 @@ class Review:
         return comparison.read(found, self.before, self.after, editors=editors)
 
 
+@garbage.uncollected()  # of thousands of ops it makes a million objects, and walking through them takes as long
 def of_draft() -> Review:
     """Return the draft as it stands beside what is live."""
     global _kept
     after, live = snapshot.draft(), releases.live()
     before = releases.content(live) if live else NOTHING
-    version = snapshot.version(after)
+    form = canonical.dumps(after)
+    version = canonical.hashed(form)
     found = changes.between(before, after)
     again = Release.objects.filter(version=version).first()
     stamp = version, live.version if live else ""
     if _kept is None or _kept[0] != stamp:
-        _kept = stamp, _verdict(after, found, live, is_known=again is not None)
+        _kept = stamp, _verdict(after, found, live, frozen=form.decode(), is_known=again is not None)
     return Review(version, live, again, found, _kept[1], before, after)
 
 
@@ -63,13 +69,31 @@ def of_draft() -> Review:
 _kept: tuple[tuple[str, str], Verdict] | None = None
 
 
-def _verdict(content: dict[str, Any], found: list[Change], live: Release | None, *, is_known: bool) -> Verdict:
+def _verdict(
+    content: dict[str, Any], found: list[Change], live: Release | None, *, frozen: str, is_known: bool
+) -> Verdict:
     names = {change.name for change in found if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]
     counts = releases.tokens_of({"groups": [], "ops": changed})
-    problems = checks.problems(content)
+    problems = _problems(content, frozen)
     warnings = [] if problems or is_known else releases.new_warnings(content, counts)
-    return Verdict(problems, warnings, _more(counts, live.tokens if live else {}, names))
+    before = live.tokens if live else {}
+    kept = {name: _more(counts, before, {name}) for name in sorted(names) if name in counts and name in before}
+    return Verdict(problems, warnings, _more(counts, before, names), kept)
+
+
+def _problems(content: dict[str, Any], frozen: str) -> list[Finding]:
+    """Return what blocks a draft; an op that was found sound before is looked at by itself only once it has changed."""
+    global _sound
+    now = {op["op"]: canonical.hashed(orjson.dumps(op, option=orjson.OPT_SORT_KEYS)) for op in content["ops"]}
+    sound = {name for name, digest in now.items() if _sound.get(name) == digest}
+    found = checks.problems(content, frozen=frozen, sound=sound)
+    blocked = {finding.op for finding in found}
+    _sound = {name: digest for name, digest in now.items() if name not in blocked}
+    return found
+
+
+_sound: dict[str, str] = {}  # op -> hash of its entry when nothing blocked it
 
 
 def _more(counts: checks.Counts, before: checks.Counts, names: set[str]) -> Tokens:

@@ -15,6 +15,11 @@ class AlreadySwitched(Exception):
     """It is so already, for this reason; nothing was changed."""
 
 
+def told(kind: str, name: str) -> str:
+    """Return what the history calls a switch."""
+    return f"{kind} {name}"[:200]
+
+
 @transaction.atomic
 def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: datetime) -> Switch:
     """Switch an op, group or connection off or on; this process follows at once, all others within two seconds.
@@ -33,7 +38,7 @@ def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: dateti
     switch.full_clean(validate_unique=False, validate_constraints=False)
     switch.save()
     fields: dict[str, tuple[Any, Any]] = {"is_off": (before[0], is_off), "reason": (before[1], reason)}
-    changed = Change(Kind.SWITCH, f"{kind} {name}"[:200], Action.CHANGED, fields)
+    changed = Change(Kind.SWITCH, told(kind, name), Action.CHANGED, fields)
     history.record([changed], by=by, at=at, note=reason)
     transaction.on_commit(switches.follow)
     return switch

@@ -36,6 +36,7 @@ DELETED = ("deleted_at", admin.EmptyFieldListFilter)
 class EntityAdmin(desk.ModelAdmin[Any]):
     """What the admins of all entities share. Deleting is an action and soft, so that it can be taken back."""
 
+    empty = "Models make them with the ops of the workspace. For some to look at, run manage.py load_demo."
     kind: Kind
     longest: str | None = None  # a column whose text only the row's own page reads: a list of them would be megabytes
     list_filter = ["state_key", DELETED]
@@ -259,6 +260,7 @@ class ProjectCalendarAdmin(EntityAdmin):
 class EdgeAdmin(desk.ReadOnly, desk.ModelAdmin[Edge]):
     """To look at only: which edges there can be is the ops' to decide."""
 
+    empty = "Models make them with onto.edge.link. For some to look at, run manage.py load_demo."
     list_display = ["__str__", "project", "created_by", "created_at", "deleted_at"]
     fields = readonly_fields = tuple(field.name for field in Edge._meta.fields)
     list_filter = ["src_kind", "dst_kind", DELETED]
@@ -272,6 +274,7 @@ class EdgeAdmin(desk.ReadOnly, desk.ModelAdmin[Edge]):
 class MembershipAdmin(desk.ModelAdmin[Membership]):
     """Members leave by deleted_at, so that a subject keeps one row in a project."""
 
+    empty = "Nobody is in a project. Whoever makes one is its first member; add others here."
     list_display = ["subject", "project", "role", "created_at", "deleted_at"]
     list_filter = ["role", DELETED]
     search_fields = ["subject", "project__name"]
@@ -288,6 +291,7 @@ class MembershipAdmin(desk.ModelAdmin[Membership]):
 class ProfileAdmin(desk.ModelAdmin[Profile]):
     """The one place where profiles are written. Deleting one is for good: who is to be forgotten leaves nothing."""
 
+    empty = "A profile tells a model a user's name and time zone. Add one for a subject."
     list_display = ["subject", "name", "time_zone", "updated_at"]
     search_fields = ["subject", "name", "time_zone"]
     readonly_fields = ["id", "created_at", "updated_at"]

@@ -8,17 +8,23 @@ from django.utils import timezone
 
 from analytics.admin import Audited
 from analytics.models import AuditEntry
+from registry import switches
 from registry.admin.switches import Switchable
 from registry.models import Connection, Switch
 
 
 @admin.register(Connection)
 class ConnectionAdmin(Audited, Switchable):
+    empty = "Ops run over a connection. Load the shipped ones with manage.py load_catalog, or add one."
     audit_kind = AuditEntry.Kind.CONNECTION
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
-    list_display = ["name", "kind"]
+    list_display = ["name", "kind", "off"]
     ordering = ["name"]
     search_fields = ["name"]
+
+    def told_off(self, row: Connection) -> str:
+        reason = switches.current().connections.get(row.name)
+        return f"{row.name} is switched off: {reason}" if reason else ""
 
     def audited(self, row: Connection) -> dict[str, Any]:
         return {"name": row.name, "kind": row.kind}

@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from django.contrib import admin
-from django.http import HttpRequest
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 
 from registry.admin.history import Recorded
 from registry.admin.previews import TextPreviewing
@@ -20,17 +22,36 @@ class CopyAdmin(Recorded):
         # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
 
+    def response_add(self, request: HttpRequest, obj: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = super().response_add(request, obj, *args, **kwargs)
+        self._tell_of_the_draft(request)
+        return response
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        response = super().response_change(request, obj)
+        self._tell_of_the_draft(request)
+        return response
+
+    def _tell_of_the_draft(self, request: HttpRequest) -> None:
+        review = reverse("admin:registry_release_review")
+        told = format_html(
+            'Models read what is saved here once <a class="underline" href="{}">the draft is published</a>.', review
+        )
+        self.message_user(request, told, messages.INFO)
+
 
 @admin.register(Group)
 class GroupAdmin(CopyAdmin, Switchable, TextPreviewing):
+    empty = "Ops lie in groups. Load the shipped ones with manage.py load_catalog, import files, or add one."
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
-    list_display = ["path", "summary", "updated_at"]
+    list_display = ["path", "summary", "off", "updated_at"]
     search_fields = ["path", "summary"]
 
 
 @admin.register(PromptSection)
 class PromptSectionAdmin(CopyAdmin, TextPreviewing):
+    empty = "Sections make up a prompt. Load the shipped ones with manage.py load_catalog, import files, or add one."
     list_display = ["title", "prompt", "name", "position", "status", "updated_at"]
     list_filter = ["prompt", "status"]
     search_fields = ["prompt", "name", "title", "text"]

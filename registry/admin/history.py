@@ -2,21 +2,16 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.http import HttpRequest
 from django.utils import timezone
 
-from analytics.admin import AuditEntryAdmin
+from analytics.admin import AuditEntryAdmin, Historied
 from analytics.models import AuditEntry
-from core import desk
 from registry import draft, reverting, watching
 from registry.admin import showing
 from registry.changes import Action
@@ -51,7 +46,7 @@ class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # of whichever model
         return cleaned
 
 
-class Recorded(desk.ModelAdmin[Any]):
+class Recorded(Historied):
     """A page whose changes go into the history, whether they are made in a form, in a list or by an action."""
 
     form = CopyForm
@@ -66,18 +61,9 @@ class Recorded(desk.ModelAdmin[Any]):
             found[0][1]["fields"].append(SEEN)
         return found
 
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Lead to the changes of a row, of a rule to those of its op: Django's own log has no values."""
-        row = self.get_object(request, unquote(object_id))
-        if row is None:
-            raise Http404("There is no such row.")
-        if not self.has_view_or_change_permission(request, row):
-            raise PermissionDenied
-        kind, name = watching.named(watching.copy_of(row))
-        listed = reverse("admin:analytics_auditentry_changelist")
-        return redirect(f"{listed}?{urlencode({'kind': kind, 'name': name})}")
+    def told_as(self, row: Any) -> tuple[str, str]:
+        """Return the kind and name of a row; a rule is told with its op."""
+        return watching.named(watching.copy_of(row))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         watch = _watch(request)

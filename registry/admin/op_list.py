@@ -1,19 +1,17 @@
 """The list of ops in the admin: what each costs, how often it is called and fails, and whether it is a draft."""
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.filters import SimpleListFilter
-from django.db.models import F, OuterRef, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
-from analytics import reports
-from core import desk
-from registry import counting, history, pending
+from analytics import links, reports
+from registry import counting, history, pending, switches
+from registry.admin.switches import Switchable
 from registry.changes import Kind
 from registry.models import Op
 
@@ -61,16 +59,17 @@ class OpChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
+        prefetch_related_objects(rows, "aliases", "connection")
         editors, differs = history.last_editors(Kind.OP, [op.op for op in rows]), pending.names()[Kind.OP]
         for op in rows:
             op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
         self.result_list = rows
 
 
-class OpList(desk.ModelAdmin[Op]):
+class OpList(Switchable):
     """The list of ops."""
 
-    list_display = ["op", "summary", "kind", "short", "full", "calls", "failure_rate", "editor", "draft"]
+    list_display = ["op", "summary", "kind", "short", "full", "calls", "failure_rate", "repair_rate", "editor", "draft"]
     list_filter = [DraftFilter, CallsFilter, "status", "kind", "connection", "source"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -82,10 +81,11 @@ class OpList(desk.ModelAdmin[Op]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Op]:
         at, op = timezone.now(), OuterRef("op")
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(week_calls=reports.calls_of(op, at=at), week_failure_rate=reports.failure_rate_of(op, at=at))
+        rows: QuerySet[Op] = super().get_queryset(request)
+        return rows.annotate(
+            week_calls=reports.calls_of(op, at=at),
+            week_failure_rate=reports.failure_rate_of(op, at=at),
+            week_repair_rate=reports.repair_rate_of(op, at=at),
         )
 
     @admin.display(description="Short tokens", ordering=F("short_tokens").asc(nulls_first=True))
@@ -98,7 +98,7 @@ class OpList(desk.ModelAdmin[Op]):
 
     @admin.display(description="Calls in 7 days", ordering="week_calls")
     def calls(self, op: Any) -> str:
-        return _rows("opdaily", _number(op.week_calls), op__exact=op.op) if op.week_calls else "0"
+        return _link(links.week_of(op.op, links.CALLS), _number(op.week_calls)) if op.week_calls else "0"
 
     @admin.display(description="Fail", ordering=F("week_failure_rate").asc(nulls_first=True))
     def failure_rate(self, op: Any) -> str:
@@ -107,22 +107,33 @@ class OpList(desk.ModelAdmin[Op]):
         told = f"{op.week_failure_rate:.0%}"
         if op.week_calls < reports.LEAST_CALLS or op.week_failure_rate < reports.LEAST_RATE:
             return told
-        return _rows("operationevent", told, "desk-bad", op__exact=op.op, ok__exact=0)
+        return _link(links.week_of(op.op, links.FAILED), told, "desk-bad")
+
+    @admin.display(description="Repaired", ordering=F("week_repair_rate").asc(nulls_first=True))
+    def repair_rate(self, op: Any) -> str:
+        if op.week_repair_rate is None:
+            return "–"
+        return _link(links.week_of(op.op, links.MENDING), f"{op.week_repair_rate:.0%}")
 
     @admin.display(description="Last editor")
     def editor(self, op: Any) -> str:
         return str(op.last_editor)
 
-    @admin.display(description="Draft")
+    def told_off(self, row: Op) -> str:
+        aliases = [alias.name for alias in row.aliases.all()]
+        connection = row.connection.name if row.connection else ""
+        return switches.current().told(row.op, aliases=aliases, connection=connection)
+
+    @admin.display(description="State")
     def draft(self, op: Any) -> str:
-        return format_html('<span class="desk-mark">{}</span>', "draft") if op.is_draft else ""
+        draft = format_html('<span class="desk-mark">{}</span>', "draft") if op.is_draft else ""
+        return format_html_join(" ", "{}", ((mark,) for mark in (draft, self.off(op)) if mark))
 
 
 def _number(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
-def _rows(model: str, text: str, style: str = "", **which: Any) -> str:
+def _link(address: str, text: str, style: str = "") -> str:
     """Return a figure as a link to the rows behind it."""
-    address = f"{reverse(f'admin:analytics_{model}_changelist')}?{urlencode(which)}"
     return format_html('<a href="{}" class="{}">{}</a>', address, style, text)

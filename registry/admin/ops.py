@@ -71,6 +71,7 @@ def _says(text: str, schema: Any) -> bool:
 
 @admin.register(Op)
 class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
+    empty = "Load the shipped ones with manage.py load_catalog, import copy as files, or add one."
     form = OpForm
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"

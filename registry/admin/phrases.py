@@ -21,6 +21,7 @@ class OfAnOp(CopyAdmin):
 
 @admin.register(PolicyRule)
 class PolicyRuleAdmin(OfAnOp):
+    empty = "A rule says what to do with an op or what not to. Write it on the op's page, or add it."
     list_display = ["op", "kind", "text"]
     list_display_links = ["text"]
     list_filter = ["kind"]
@@ -29,6 +30,7 @@ class PolicyRuleAdmin(OfAnOp):
 
 @admin.register(Example)
 class ExampleAdmin(OfAnOp):
+    empty = "An example is a call that works. Write it on the op's page, or add it."
     list_display = ["op", "title", "note"]
     list_display_links = ["title"]
     search_fields = ["title", "note", "op__op"]
@@ -36,5 +38,6 @@ class ExampleAdmin(OfAnOp):
 
 @admin.register(OpAlias)
 class OpAliasAdmin(OfAnOp):
+    empty = "An alias is another name that an op answers to. Write it on the op's page, or add it."
     list_display = ["name", "op"]
     search_fields = ["name", "op__op"]

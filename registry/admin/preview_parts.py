@@ -9,6 +9,8 @@ import orjson
 
 from analytics import reports
 from core import jsonplaces
+from core.deskfilters import signed
+from registry.admin import showing
 from registry.checks import Finding
 from registry.models import Op, parent_of
 from registry.preview import Answer, Preview, TextPreview
@@ -18,7 +20,6 @@ TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
 
 # What saving refuses as well; all else that blocks can be saved and worked on.
 REFUSED = frozenset(("schema_invalid", "group_missing", "example_invalid", "name_taken"))
-CENT = 0.005  # dollars: less is told in words
 
 
 class Weight(StrEnum):
@@ -135,20 +136,9 @@ def cost_of(answer: Answer, reads: float | None) -> str:
         return f"{tokens} (not live yet)"
     if answer.more == 0:
         return f"{tokens} (as live)"
-    against = f"{_signed(answer.more)} against live"
+    against = f"{signed(answer.more)} against live"
     if reads is None:
         return f"{tokens} ({against})"
     if not reads:
         return f"{tokens} ({against}; nobody read it in the last {reports.DAYS} days)"
-    more = answer.more * reads
-    return f"{tokens} ({against}; about {_signed(round(more))} a day, {_money(float(reports.dollars(more)))})"
-
-
-def _money(dollars: float) -> str:
-    if abs(dollars) < CENT:
-        return "less than a cent"
-    return f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}"
-
-
-def _signed(number: int) -> str:
-    return f"{number:+,}".replace("-", "−")
+    return f"{tokens} ({against}; {showing.a_day(answer.more * reads)})"

@@ -5,28 +5,25 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib.admin.utils import quote, unquote
-from django.core.exceptions import PermissionDenied
 from django.forms import Script
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 
-from analytics import reports
-from core import desk
+from analytics import links, reports
+from core.beside import Beside
 from registry import catalogs, checks, draft, preview, typed, watching
 from registry.admin import preview_parts
 from registry.catalogs import Catalog
 from registry.models import Group, Op, PromptSection
 from registry.typed import Typed
 
-MAX_BYTES = 500_000  # of a form; those of the largest ops that were seen have 60,000
 
-
-class Previewing(desk.ModelAdmin[Any]):
+class Previewing(Beside):
     """A page with a preview."""
 
+    beside = "preview"
     preview_template: str
     compressed_fields = False  # labels above their inputs, which have half of the page
 
@@ -38,44 +35,12 @@ class Previewing(desk.ModelAdmin[Any]):
         """Return what the template of the preview needs, given the row as it is saved; None: it is new."""
         raise NotImplementedError
 
-    def get_urls(self) -> list[URLPattern]:
-        view, name = self.admin_site.admin_view(self.preview), self.opts.model_name
-        own = [
-            path("add/preview/", view, name=f"registry_{name}_add_preview"),
-            path("<path:object_id>/preview/", view, name=f"registry_{name}_preview"),
-        ]
-        return own + super().get_urls()
+    def is_told(self, request: HttpRequest, row: Any) -> bool:
+        """Whoever may read the row is shown what a model reads of it."""
+        return self.has_view_permission(request, row) if row else self.has_add_permission(request)
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        row, name = kwargs.get("obj"), f"admin:registry_{self.opts.model_name}"
-        if row is None or row.pk is None:
-            context["preview_url"] = reverse(f"{name}_add_preview")
-        else:
-            context["preview_url"] = reverse(f"{name}_preview", args=[quote(row.pk)])
-        return super().render_change_form(request, context, *args, **kwargs)
-
-    def preview(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
-        """Answer what a model will read of the row as the form that is sent says it, as parts of the page.
-
-        Nothing is saved, and nothing that is typed fails.
-        """
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BYTES:
-            return HttpResponse("This is too large to be shown while it is typed.", status=413)
-        row = self.get_object(request, unquote(object_id)) if object_id is not None else None
-        if row is None and object_id is not None:
-            raise Http404("There is no such row.")
-        if not (self.has_view_permission(request, row) if row else self.has_add_permission(request)):
-            raise PermissionDenied
-        parts = self.preview_of(request, row, live=_live(), at=timezone.now())
-        return HttpResponse(render_to_string(self.preview_template, parts))
-
-    def bound(self, request: HttpRequest, row: Any) -> Any:
-        """Return the page's form with what was sent."""
-        return self.get_form(request, row, change=row is not None)(request.POST, instance=row)
+    def beside_of(self, request: HttpRequest, row: Any) -> str:
+        return render_to_string(self.preview_template, self.preview_of(request, row, live=_live(), at=timezone.now()))
 
 
 class OpPreviewing(Previewing):
@@ -89,6 +54,11 @@ class OpPreviewing(Previewing):
         op: Op | None = kwargs.get("obj")
         if op is not None and op.pk is not None:
             context["figures"] = reports.of_op(op.op, at=timezone.now())
+            context["rows"] = {
+                "calls": links.week_of(op.op, links.CALLS),
+                "failed": links.week_of(op.op, links.FAILED),
+                "mending": links.week_of(op.op, links.MENDING),
+            }
             context["links"] = list(self._links(request, op))
         return super().render_change_form(request, context, *args, **kwargs)
 

@@ -24,6 +24,7 @@ TIMELINE = 10  # the last ones
 
 @admin.register(Release)
 class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
+    empty = "Review the draft and publish it: that makes the first release."
     list_display = ["__str__", "state", "note", "op_count", "created_at", "created_by"]
     list_before_template = "registry/timeline.html"
     change_form_template = "registry/release.html"
@@ -99,6 +100,7 @@ def timeline() -> QuerySet[Any]:
 
 @admin.register(Activation)
 class ActivationAdmin(desk.ReadOnly, desk.ModelAdmin[Activation]):
+    empty = "Nothing was ever live. Review the draft and publish it."
     list_display = ["activated_at", "release", "note", "activated_by", "lasted"]
     list_display_links = ["activated_at", "release"]
     list_select_related = ["release"]

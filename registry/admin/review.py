@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
+from analytics import reports
 from core import desk
 from registry import draft, releases, review
 from registry.admin import showing
@@ -43,6 +44,7 @@ class Reviewing(desk.ModelAdmin[Release]):
             "title": "Review and publish",
             "review": found,
             "counted": showing.counted(found.changes),
+            "cost": _cost(found),
             "form": form,
             **showing.findings(found.verdict.problems or found.verdict.warnings),
             **showing.differences(page, found.differences(list(page))),
@@ -80,3 +82,15 @@ class Reviewing(desk.ModelAdmin[Release]):
             self.message_user(request, told, messages.SUCCESS)
             return True
         return False
+
+
+def _cost(found: review.Review) -> str:
+    """Return what the changed ops that stay cost a day, as often as they were read lately; empty: as much as before."""
+    kept = {op: more for op, more in found.verdict.kept.items() if any(more)}
+    if not kept:
+        return ""
+    known = reports.each_reads_a_day(at=timezone.now())
+    reads = {op: known[op] for op in kept if op in known and (known[op].short or known[op].full)}
+    if not reads:
+        return f"nobody read them in the last {reports.DAYS} days"
+    return showing.a_day(sum(kept[op][0] * each.short + kept[op][1] * each.full for op, each in reads.items()))

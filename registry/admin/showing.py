@@ -1,4 +1,4 @@
-"""What pages of releases have in common: differences word by word, and what checks found."""
+"""What pages of releases have in common: differences word by word, what checks found, and what tokens cost a day."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,8 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.text import get_text_list
 
+from analytics import reports
+from core.deskfilters import signed
 from registry.changes import Change, Kind
 from registry.checks import Finding
 from registry.comparison import Difference
@@ -18,6 +20,7 @@ PLURALS = {Kind.OP: ("op", "ops"), Kind.GROUP: ("group", "groups"), Kind.SECTION
 
 PAGE = 50  # differences
 LISTED = 200  # findings: an import of thousands of functions has as many
+CENT = 0.005  # dollars: less is told in words
 
 
 class Shown(NamedTuple):
@@ -62,6 +65,13 @@ def named(counts: Mapping[Kind, int]) -> str:
     """Return how many there are of each kind, in words."""
     told = [f"{counts[kind]:,} {PLURALS[kind][counts[kind] != 1]}" for kind in PLURALS if counts.get(kind)]
     return get_text_list(told, "and")
+
+
+def a_day(tokens: float) -> str:
+    """Return what some tokens more a day come to, in words and in money."""
+    dollars = float(reports.dollars(tokens))
+    money = f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}" if abs(dollars) >= CENT else "less than a cent"
+    return f"about {signed(round(tokens))} a day, {money}"
 
 
 def _links(found: Sequence[Change]) -> Iterator[tuple[tuple[str, str], str]]:

@@ -5,12 +5,15 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
+from unfold.widgets import UnfoldBooleanWidget
 
+from analytics.admin import Historied
+from analytics.models import AuditEntry
 from core import desk
-from registry import switching
+from registry import switches, switching
 from registry.models import Switch
 
 
@@ -33,14 +36,33 @@ class Switchable(desk.ModelAdmin[Any]):
     def has_switch_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.change_switch")
 
+    def told_off(self, row: Any) -> str:
+        """Return the sentence that says why nothing of a row runs; empty where it is on."""
+        return switches.current().told(getattr(row, self.switch_name))
+
+    @admin.display(description="Off")
+    def off(self, row: Any) -> str:
+        """Mark what is switched off."""
+        told = self.told_off(row)
+        return format_html('<span class="desk-tag desk-removed" title="{}">off</span>', told) if told else ""
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        row = kwargs.get("obj")
+        if row is not None and row.pk is not None:
+            context["told_off"] = self.told_off(row)
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def _targets(self, queryset: QuerySet[Any]) -> list[tuple[str, str]]:
         return [(self.switch_kind, name) for name in queryset.values_list(self.switch_name, flat=True)]
 
 
 @admin.register(Switch)
-class SwitchAdmin(desk.ModelAdmin[Switch]):
+class SwitchAdmin(Historied):
     """What is off or was, why and by whom. Rows are never deleted: they say what was off before."""
 
+    empty = "Nothing was ever off. Switch an op, a group or a connection off in its list, with a reason."
     list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]
@@ -48,14 +70,29 @@ class SwitchAdmin(desk.ModelAdmin[Switch]):
     action_form = desk.ReasonForm
     actions = ["turn_off", "turn_on"]
 
+    def told_as(self, row: Switch) -> tuple[str, str]:
+        return AuditEntry.Kind.SWITCH, switching.told(row.kind, row.name)
+
     @admin.display(description="State", ordering="is_off")
     def state(self, switch: Switch) -> str:
         return format_html(
             '<span class="desk-tag {}">{}</span>', *(("desk-removed", "off") if switch.is_off else ("", "on"))
         )
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Tell whoever only looks the state: a tick beside "off" reads as if all were well."""
+        looks = obj is not None and not self.has_change_permission(request, obj)
+        return ["state" if looks and name == "is_off" else name for name in super().get_fields(request, obj)]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Have off ticked in a plain box: a green switch that stands for off reads as on."""
+        if db_field.name == "is_off":
+            kwargs |= {"label": "Switched off", "widget": UnfoldBooleanWidget}
+            kwargs["help_text"] = "Nothing of it runs or is listed, from now on."
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["changed_by", "changed_at", *(["kind", "name"] if obj else [])]
+        return ["state", "changed_by", "changed_at", *(["kind", "name"] if obj else [])]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

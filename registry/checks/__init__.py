@@ -19,7 +19,7 @@ from registry.checks import (
     strangers,
     summaries,
 )
-from registry.checks.blocking import names_of, op_problems, problems
+from registry.checks.blocking import names_in, names_of, off_surface, op_problems, problems
 from registry.checks.context import Context, current, imported
 from registry.checks.finding import Finding, Rule, Severity, new
 from registry.checks.places import Reading
@@ -37,8 +37,10 @@ __all__ = [
     "check_entry",
     "current",
     "imported",
+    "names_in",
     "names_of",
     "new",
+    "off_surface",
     "op_problems",
     "problems",
     "warnings",

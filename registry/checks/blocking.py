@@ -1,13 +1,20 @@
 """What would break serving: found in files before they are loaded and in the draft before it is published."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from analytics.rollout.flags import Surface
 from core import canonical
 from registry import schemas
 from registry.checks.finding import Finding, Rule, Severity, pointer
 from registry.models import ROOT, parent_of
+from registry.snapshot import section_name
+
+SURFACE_PROMPT = "_surface"  # ends the name of the prompt of a surface: gateway_surface
+GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))  # held against gateway.tools by a test
+_WORDS = re.compile(r"[\w.-]+")
 
 
 def _rule(name: str, what: str, fix: str) -> Rule:
@@ -54,28 +61,36 @@ WITHOUT_ID_WRONG = _rule(
 SECTION_REPEATED = _rule(
     "section_repeated", "Two sections of a prompt with one name.", "Give each one a name of its own."
 )
+OFF_SURFACE = _rule(
+    "names_what_is_not_shown",
+    "A section of a surface's prompt that names what the model is not handed there: tools on the gateway surface, the "
+    "gateway's tools and paths of ops on the legacy one.",
+    "Say it without the name.",
+)
 FILE_INVALID = _rule(
     "file_invalid", "A catalog file that has not the form of one.", "Write it as the shipped files are written."
 )
 
 RULES = (
     *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
-    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, SECTION_REPEATED, FILE_INVALID),
+    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, SECTION_REPEATED, OFF_SURFACE),
+    FILE_INVALID,
 )
 
 
-def problems(content: dict[str, Any], *, frozen: str | None = None) -> list[Finding]:
+def problems(content: dict[str, Any], *, frozen: str | None = None, sound: Collection[str] = ()) -> list[Finding]:
     """Return everything that blocks a snapshot (see registry.snapshot), in the order of its ops.
 
-    `frozen` is its canonical form, where that is there already: what is in it can be sent.
+    `frozen` is its canonical form, where that is there already: what is in it can be sent. `sound` are the paths of ops
+    that nothing blocks by themselves: they are only held against the others.
     """
     found = [*_name_problems(content)]
     ops = {op["op"]: op for op in content["ops"]}
     is_sendable = frozen is not None and not _holds_nul(frozen)
     for op in content["ops"]:
-        found += op_problems(op, is_sendable=is_sendable)
+        found += op_problems(op, is_sendable=is_sendable) if op["op"] not in sound else ()
         found += without_id_problems(op, ops)
-    return found + list(_section_problems(content.get("sections", [])))
+    return found + list(_section_problems(content.get("sections", []), content["ops"]))
 
 
 def op_problems(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
@@ -148,8 +163,8 @@ def without_id_problems(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]) -
         yield WITHOUT_ID_WRONG.found(path, field, message, "Leave it empty.")
 
 
-def _section_problems(sections: list[dict[str, Any]]) -> Iterator[Finding]:
-    """A section is asked for by its name, and what it says can be sent."""
+def _section_problems(sections: list[dict[str, Any]], ops: list[dict[str, Any]]) -> Iterator[Finding]:
+    """A section is asked for by its name, what it says can be sent, and a surface's names what is on that surface."""
     named = Counter((section["prompt"], section["name"]) for section in sections)
     for (prompt, name), times in named.items():
         if times > 1:
@@ -158,6 +173,31 @@ def _section_problems(sections: list[dict[str, Any]]) -> Iterator[Finding]:
     for section in sections:
         if unsendable := _unsendable(section["prompt"], section["name"], section):
             yield unsendable
+        else:
+            yield from off_surface(section, ops)
+
+
+def off_surface(section: dict[str, Any], ops: Iterable[dict[str, Any]]) -> Iterator[Finding]:
+    """Yield what a section of a surface's prompt names that is not on that surface; `ops` need op and tool_name."""
+    if not section["prompt"].endswith(SURFACE_PROMPT):
+        return
+    surface = section["prompt"].removesuffix(SURFACE_PROMPT)
+    if surface == Surface.GATEWAY:
+        hidden = {op["tool_name"] for op in ops if op["tool_name"] != op["op"]}
+    elif surface == Surface.LEGACY:
+        hidden = {op["op"] for op in ops} | GATEWAY_TOOLS
+    else:
+        return
+    for field in ("title", "text"):
+        for name in sorted(names_in(section[field], hidden)):
+            message = f"The model is not handed {name} on the surface {surface}."
+            yield OFF_SURFACE.found(section_name(section), field, message)
+
+
+def names_in(text: str, names: Collection[str]) -> set[str]:
+    """Return which of some names of tools and ops a text says. A plain word of prose (search, fetch) names none."""
+    words = {word.strip(".") for word in _WORDS.findall(text)}  # a sentence may end behind a name
+    return {word for word in words if word in names and not (word.isalpha() and word == word.lower())}
 
 
 def _name_problems(content: dict[str, Any]) -> Iterator[Finding]:
