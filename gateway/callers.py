@@ -3,13 +3,19 @@
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import http_sf
 
+from analytics.rollout.facts import Facts, Trait
+from gateway import serving
 from gateway.errors import Denied, GatewayError, Invalid
 from gateway.keys import VerifiedKey
+from gateway.serving import Served
+from gateway.toolset import tokens
 from registry import switches
 from registry.catalogs import Visibility
 
@@ -17,9 +23,12 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,200}")
 
+MAX_TRAITS = 50
+LONGEST_TRAIT = 100  # characters
+
 # Headers that would change what a call may do. They come with what they need; until then they are refused, never
 # ignored, or a caller would believe that they hold.
-_NOT_YET = ("HTTP_GATEWAY_AGENT", "HTTP_GATEWAY_TOOLSET")
+_NOT_YET = ("HTTP_GATEWAY_AGENT",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,23 @@ class Caller:
     context: Context = field(default_factory=Context)
     idempotency_key: str | None = None
     confirmation: str = ""
+    environment: str = ""
+    model: str = ""
+    traits: Mapping[str, Trait] = field(default_factory=dict)
+    served: Served = serving.DEFAULT
+
+    @property
+    def facts(self) -> Facts:
+        """What flags are evaluated by."""
+        return Facts(
+            subject=self.subject,
+            client=self.key.client,
+            environment=self.environment,
+            context=self.context.type,
+            project=self.context.project_id,
+            model=self.model,
+            traits=self.traits,
+        )
 
     @property
     def visibility(self) -> Visibility:
@@ -67,7 +93,22 @@ def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
         context=_context(meta.get("HTTP_GATEWAY_CONTEXT")),
         idempotency_key=meta.get("HTTP_IDEMPOTENCY_KEY"),
         confirmation=str(meta.get("HTTP_GATEWAY_CONFIRM", "")).strip(),
+        environment=_text(meta, "HTTP_GATEWAY_ENVIRONMENT"),
+        model=_text(meta, "HTTP_GATEWAY_MODEL"),
+        traits=_traits(meta.get("HTTP_GATEWAY_TRAITS")),
     )
+
+
+def under(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Caller:
+    """Return a caller with what its call is served under: as Gateway-Toolset holds it, else as the flags say.
+
+    Raises Invalid for a toolset that does not hold any more, Denied for another's.
+    """
+    if (token := meta.get("HTTP_GATEWAY_TOOLSET")) is not None:
+        served = tokens.read(str(token).strip(), key=caller.key, subject=caller.subject).served
+    else:
+        served = serving.by_flags(caller.subject, lambda: caller.facts, at)
+    return caller if served is caller.served else replace(caller, served=served)
 
 
 def trace_id(meta: Mapping[str, Any]) -> str:
@@ -95,14 +136,9 @@ def _context(value: str | None) -> Context:
     if value is None:
         return Context()
     mend = 'Send a dictionary such as type=project, project_id="<uuid>" (RFC 9651).'
-    if not value.strip():
-        raise _bad_header("HTTP_GATEWAY_CONTEXT", mend)
-    try:
-        members: Any = http_sf.parse(value.encode("latin-1"), tltype="dictionary")
-    except (ValueError, TypeError, AttributeError, IndexError):
-        raise _bad_header("HTTP_GATEWAY_CONTEXT", mend) from None
+    members = _dictionary("HTTP_GATEWAY_CONTEXT", value, mend)
     # RFC 9651: what is not known is ignored, so that a newer client can talk to us.
-    known = {name: member[0] for name, member in members.items() if name in Context.__dataclass_fields__}
+    known = {name: member for name, member in members.items() if name in Context.__dataclass_fields__}
     if not all(isinstance(value, str | http_sf.Token) for value in known.values()):
         raise _bad_header("HTTP_GATEWAY_CONTEXT", mend)
     found = {name: str(value) for name, value in known.items()}
@@ -112,6 +148,37 @@ def _context(value: str | None) -> Context:
     if any(len(text) > 100 for text in found.values()):
         raise _bad_header("HTTP_GATEWAY_CONTEXT", f"A value is longer than 100 characters. {mend}")
     return Context(**found)
+
+
+def _traits(value: str | None) -> dict[str, Trait]:
+    if value is None:
+        return {}
+    mend = "Send a dictionary of texts, numbers and booleans such as plan=pro, seats=5, beta (RFC 9651)."
+    found = _dictionary("HTTP_GATEWAY_TRAITS", value, mend)
+    if len(found) > MAX_TRAITS:
+        raise _bad_header("HTTP_GATEWAY_TRAITS", f"It has more than {MAX_TRAITS} members. {mend}")
+    traits: dict[str, Trait] = {}
+    for name, member in found.items():
+        if isinstance(member, bool | int):
+            traits[name] = member
+        elif isinstance(member, float | Decimal):
+            traits[name] = float(member)
+        elif isinstance(member, str | http_sf.Token) and len(str(member)) <= LONGEST_TRAIT:
+            traits[name] = str(member)
+        else:
+            raise _bad_header("HTTP_GATEWAY_TRAITS", f"A value is no such, or too long. {mend}")
+    return traits
+
+
+def _dictionary(name: str, value: str, mend: str) -> dict[str, Any]:
+    """Return the members of a structured field (RFC 9651), without their parameters."""
+    if not value.strip():
+        raise _bad_header(name, mend)
+    try:
+        members: Any = http_sf.parse(value.encode("latin-1"), tltype="dictionary")
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise _bad_header(name, mend) from None
+    return {key: member[0] for key, member in members.items()}
 
 
 def is_uuid(text: str) -> bool:

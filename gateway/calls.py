@@ -7,7 +7,7 @@ from typing import Any
 
 from analytics.models import OperationEvent
 from core.deadlines import Deadline
-from gateway import envelopes, idempotency, recording
+from gateway import contents, envelopes, idempotency, recording
 from gateway.callers import Caller
 from gateway.envelopes import Answer, Trace
 from gateway.errors import GatewayError
@@ -112,6 +112,8 @@ def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
         error=error,
         dry_run=call.dry_run,
         entity_id=recording.entity_id(call.op, call.args, told) if call.op else "",
+        digest=recording.digest(call.caller, call.path, call.args),
+        content=None if more.get("replayed") else contents.kept(call.op, call.args, answer),
         **more,
     )
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 
-from analytics.models import OpDaily
+from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
 from gateway.models import Batch, IdempotencyRecord
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,34 @@ def figures(at: datetime) -> bool:
     """Delete daily figures past their time. Returns whether more may be left."""
     first = (at - timedelta(days=settings.GATEWAY_FIGURES_DAYS)).date()
     return _delete(OpDaily.objects.filter(day__lt=first), oldest="day")
+
+
+def events(at: datetime) -> bool:
+    """Delete operation events past their time. Returns whether more may be left."""
+    return _delete(OperationEvent.objects.filter(time__lt=_kept_since(at)), oldest="time")
+
+
+def turns(at: datetime) -> bool:
+    """Delete turns, and what was told of them, past their time. Returns whether more may be left."""
+    more = _delete(Turn.objects.filter(time__lt=_kept_since(at)), oldest="time")
+    return _delete(ToolSelection.objects.filter(time__lt=_kept_since(at)), oldest="time") or more
+
+
+def subjects(at: datetime) -> bool:
+    """Delete subjects who were not seen for as long as events are kept. Returns whether more may be left."""
+    return _delete(Subject.objects.filter(seen_at__lt=_kept_since(at)), oldest="seen_at")
+
+
+def contents(at: datetime) -> bool:
+    """Blank the args and results of events past their time. Returns whether more may be left."""
+    past = OperationEvent.objects.filter(time__lt=at - timedelta(days=settings.GATEWAY_CONTENT_DAYS))
+    ids = list(past.filter(content__isnull=False).order_by("time").values_list("pk", flat=True)[:BATCH])
+    OperationEvent.objects.filter(pk__in=ids).update(content=None)
+    return len(ids) == BATCH
+
+
+def _kept_since(at: datetime) -> datetime:
+    return at - timedelta(days=settings.GATEWAY_EVENT_DAYS)
 
 
 def _delete(expired: QuerySet[Any], *, oldest: str) -> bool:

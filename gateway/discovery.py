@@ -8,13 +8,13 @@ from analytics import events
 from analytics.models import OperationEvent
 from core import logs
 from core.kept import kept
-from gateway import bodies, recording
+from gateway import bodies, recording, serving
 from gateway.callers import Caller
 from gateway.envelopes import Trace
 from gateway.errors import FieldError, Invalid, Missing
 from gateway.normalise import whole_numbers
 from gateway.validation import field_errors
-from registry import catalogs, help
+from registry import help
 from registry.catalogs import Catalog
 from registry.help import HelpAnswer, HelpQuery
 
@@ -26,7 +26,7 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog 
 
     Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
     """
-    catalog = catalog or catalogs.live()
+    catalog = catalog or serving.catalog(caller.served)
     trace.release = catalog.version
     logs.release.set(catalog.version)
     query = _query(body)
@@ -53,6 +53,7 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog 
             release=catalog.version,
             format=_format(query) if op else "",
             result_count=answer.result_count,
+            digest=recording.digest(caller, "help", body),
         )
     )
     return answer

@@ -23,6 +23,7 @@ from gateway import (
     policies,
     remote,
     repair,
+    serving,
     standins,
     writes,
 )
@@ -34,7 +35,7 @@ from gateway.executors import executor_for
 from gateway.executors.base import Executor, Work
 from gateway.models import Scope
 from gateway.validation import field_errors
-from registry import catalogs, help, signatures
+from registry import help, signatures
 from registry.catalogs import Catalog, CatalogOp
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,14 @@ def execute(
     has where neither body nor header has one, and `settle`, which stores its answer: with a write in one transaction.
     What `settle` raises as calls.Superseded undoes the write and is raised.
     """
-    call = Call(caller=caller, trace=trace, catalog=catalog or catalogs.live(), until=until, key=key, settle=settle)
+    call = Call(
+        caller=caller,
+        trace=trace,
+        catalog=catalog or serving.catalog(caller.served),
+        until=until,
+        key=key,
+        settle=settle,
+    )
     logs.release.set(call.catalog.version)
     trace.release = call.catalog.version
     answer = _answered(call, body)

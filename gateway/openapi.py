@@ -10,9 +10,10 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from gateway import bodies, pages
+from gateway import bodies, pages, telemetry, told_events
 from gateway.batches import service
 from gateway.errors import Code
+from gateway.toolset import service as toolset
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -219,6 +220,45 @@ COMPONENTS["Release"] = _object(
     description="One release, with its ops for this key and the o200k_base tokens of their help.",
 )
 
+_VERSIONED = {"release": TEXT, "surface": TEXT, "cohort": {**TEXT, "description": "Those that decided; empty: none."}}
+COMPONENTS["ToolsetRequest"] = toolset.BODY
+COMPONENTS["Toolset"] = _object(
+    {
+        "id": {**TEXT, "description": "For Gateway-Toolset: holds the turn to this surface and release, 15 minutes."},
+        **_VERSIONED,
+        "tools": {"type": "array", "items": OBJECT, "description": "Definitions, as the format has them."},
+        "prompt": {**TEXT, "description": "What the system prompt says of them."},
+        "tokens": {"type": "integer", "description": "Of tools and prompt together (o200k_base)."},
+    },
+    {
+        "selection": _object(
+            {"kind": {"const": "static"}, "count": {"type": "integer"}},
+            {"left_out": {**TEXTS, "description": "Tools that providers would refuse, or too many."}},
+        )
+    },
+    description="What to show the model.",
+)
+COMPONENTS["TelemetryRequest"] = telemetry.BODY
+COMPONENTS["Told"] = _object({"ok": {"const": True}, "meta": _ref("Meta")})
+_EVENT: dict[str, Any] = dict.fromkeys(told_events.FIELDS, TEXT) | {
+    "dry_run": {"type": "boolean"},
+    "ok": {"type": "boolean"},
+    "replayed": {"type": "boolean"},
+    "status": {"type": "integer"},
+    "latency_ms": {"type": "number"},
+    "result_count": {"type": ["integer", "null"]},
+    "mends": {"type": ["integer", "null"], "description": "The id of the failed call that this one mended."},
+    "field_errors": {"type": "array", "description": "[pointer, code] of each; never a value."},
+    "content": {"type": ["object", "null"], "description": "{args, result}, where the gateway keeps them."},
+}
+COMPONENTS["EventPage"] = _object(
+    {
+        "results": _items({"id": {"type": "integer"}, "time": {**TEXT, "format": "date-time"}, **_EVENT}, {}),
+        "next_cursor": {"type": ["string", "null"]},
+    },
+    description="Operation events, newest first.",
+)
+
 _ERROR = _ref("Error")
 _FAILURES = {
     400: "Malformed: VALIDATION_ERROR, with all field errors at once.",
@@ -248,6 +288,17 @@ _HEADERS = [
         OpenApiParameter.HEADER,
         description='What the user looks at (RFC 9651): type=project, project_id="<uuid>".',
     ),
+    OpenApiParameter(
+        "Gateway-Toolset", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The id that toolset gave this turn."
+    ),
+    OpenApiParameter(
+        "Gateway-Traits",
+        OpenApiTypes.STR,
+        OpenApiParameter.HEADER,
+        description="What else rules of cohorts ask for (RFC 9651): plan=pro, seats=5, beta.",
+    ),
+    OpenApiParameter("Gateway-Model", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The model's name."),
+    OpenApiParameter("Gateway-Environment", OpenApiTypes.STR, OpenApiParameter.HEADER, description="dev, production."),
     OpenApiParameter("traceparent", OpenApiTypes.STR, OpenApiParameter.HEADER, description="W3C trace context."),
 ]
 _KEY = OpenApiParameter(
@@ -382,4 +433,26 @@ release_get = documents(
     summary="Look at one release: its ops and their tokens",
     takes=None,
     answers={200: OpenApiResponse(_ref("Release"), description="The release.")},
+)
+toolset_by_post = documents(
+    id="toolset",
+    summary="Ask what to show the model in this turn",
+    takes="ToolsetRequest",
+    answers={200: OpenApiResponse(_ref("Toolset"), description="Tools, prompt, and the id that holds the turn to it.")},
+)
+telemetry_by_post = documents(
+    id="telemetry",
+    summary="Tell how a turn went",
+    takes="TelemetryRequest",
+    answers={200: OpenApiResponse(_ref("Told"), description="Written down; a turn told again replaces what was told.")},
+)
+events_list = documents(
+    id="events",
+    summary="List your client's operation events, newest first",
+    takes=None,
+    answers={200: OpenApiResponse(_ref("EventPage"), description="A page of them.")},
+    parameters=[
+        OpenApiParameter(name, schema, OpenApiParameter.QUERY)
+        for name, schema in told_events.QUERY["properties"].items()
+    ],
 )

@@ -5,8 +5,8 @@ import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import Q
@@ -39,19 +39,30 @@ class Page:
         return Q(**{f"{time}__lt": at}) | Q(**{time: at, f"{key}__lt": name})
 
 
-def asked(parameters: dict[str, list[str]]) -> Page:
-    """Return the page that URL parameters ask for. Raises Invalid with all that is wrong with them."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page, and what else its query says."""
+
+    page: Page
+    query: dict[str, Any]
+
+
+def asked(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False) -> Asked:
+    """Return what URL parameters ask for, held to a schema; `numbered` where rows have whole numbers for keys.
+
+    Raises Invalid with all that is wrong with them.
+    """
     query = discovery.from_parameters(parameters)
-    errors = field_errors(_validator(), QUERY, query)
+    errors = field_errors(_validator(json.dumps(schema)), schema, query)
     after = None
     if not errors and "cursor" in query:
         after = _read(query["cursor"])
-        if after is None:
+        if after is None or (numbered and not _is_number(after[1])):
             message = "The cursor is not one of ours. Send the next_cursor of the page before."
             errors.append(FieldError("/cursor", "invalid", message))
     if errors:
         raise Invalid(f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
-    return Page(query.get("limit", LIMIT), after)
+    return Asked(Page(query.get("limit", LIMIT), after), query)
 
 
 def told(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mapping[str, Any]:
@@ -59,9 +70,9 @@ def told(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mappi
     return {"results": rows, "next_cursor": None if last is None else _cursor(*last)}
 
 
-@cache
-def _validator() -> schemas.Validator:
-    return schemas.Validator(QUERY)
+@lru_cache
+def _validator(schema: str) -> schemas.Validator:
+    return schemas.Validator(json.loads(schema))
 
 
 def _cursor(at: datetime, key: str) -> str:
@@ -72,7 +83,13 @@ def _read(cursor: str) -> tuple[datetime, str] | None:
     try:
         text = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         at, key = json.loads(text)
-        found = datetime.fromisoformat(at), str(key)
-    except (binascii.Error, ValueError, TypeError, RecursionError):
+        time, key = datetime.fromisoformat(at), str(key)
+        # What no database takes: a moment before the year 1 in UTC, half a surrogate pair, a NUL.
+        found = time.astimezone(UTC), key.encode().decode()
+    except (binascii.Error, ValueError, TypeError, RecursionError, OverflowError):
         return None
-    return found if found[0].tzinfo is not None and "\x00" not in found[1] else None
+    return found if time.tzinfo is not None and "\x00" not in key else None
+
+
+def _is_number(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) < 19

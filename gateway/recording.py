@@ -1,15 +1,23 @@
 """Operation events of calls: what was asked, how it ended, under what and for whom."""
 
+import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
+
+import orjson
+from django.conf import settings
 
 from analytics import events
 from analytics.models import OperationEvent
+from analytics.rollout import facts
 from gateway.callers import Caller, is_uuid
 from gateway.envelopes import Trace
 from registry.catalogs import CatalogOp
 
 FIELD_ERRORS_KEPT = 20
+
+_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 def event(
@@ -27,8 +35,9 @@ def event(
     """Return the event of one call. `name` stands for the op where none was resolved; `error` is the envelope's."""
     fields: dict[str, Any] = {"op": name, "ok": not error, "status": status, **more}
     if op is not None:
-        fields |= {"op": op.op, "tool_name": op.tool_name, "group": op.group, "kind": op.kind}
-        fields |= {"entity": op.entity, "action": op.action}
+        fields.update(
+            op=op.op, tool_name=op.tool_name, group=op.group, kind=op.kind, entity=op.entity, action=op.action
+        )
     if error:
         details = error["details"]
         pairs = [[each["path"], each["code"]] for each in details["field_errors"][:FIELD_ERRORS_KEPT]]
@@ -40,6 +49,9 @@ def event(
         source=trace.source,
         latency_ms=round(trace.elapsed_ms(), 3),
         release=release,
+        surface=caller.served.surface,
+        cohort=caller.served.cohort,
+        model=facts.family(caller.model)[:40],
         client=caller.key.client,
         key=caller.key.prefix,
         subject=caller.subject,
@@ -48,6 +60,21 @@ def event(
         trace_id=trace.id,
         **fields,
     )
+
+
+def digest(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:
+    """Return what is the same for the same call within one turn, and tells nothing of it elsewhere; empty without."""
+    if not caller.turn:
+        return ""
+    said = orjson.dumps([caller.key.client_id, caller.session, caller.turn, kind, body], option=_SORTED)
+    # The pepper keeps whoever reads events from guessing args: all else that goes in stands beside the digest.
+    return hashlib.blake2b(said, key=_hashed(settings.GATEWAY_KEY_PEPPER), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _hashed(pepper: str) -> bytes:
+    """Return a key of a length that BLAKE2 takes."""
+    return hashlib.sha256(pepper.encode()).digest()
 
 
 def entity_id(op: CatalogOp, args: dict[str, Any], found: str | None = None) -> str:

@@ -33,7 +33,10 @@ AREAS = {
     "switches": ("registry.switch", "registry.connection"),
     "history": ("analytics.auditentry",),
     "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
-    "activity": ("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
+    "activity": (
+        *("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
+        *("analytics.subject", "analytics.turn", "analytics.toolselection"),
+    ),
     "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),
     "workspace": (
         *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),

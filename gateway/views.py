@@ -33,6 +33,8 @@ from gateway import (
     openapi,
     pages,
     recording,
+    telemetry,
+    told_events,
     told_releases,
 )
 from gateway.batches import service
@@ -41,6 +43,7 @@ from gateway.envelopes import Trace
 from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing, too_large
 from gateway.keys import VerifiedKey
 from gateway.models import Scope
+from gateway.toolset import service as toolset
 from registry import catalogs
 
 log = logging.getLogger(__name__)
@@ -55,8 +58,10 @@ class GatewayView(APIView):
     http_method_names = ["get", "head", "post"]
     scope: Scope | None = None
     records: OperationEvent.Type | None = None
+    is_of_a_turn = False  # served under a toolset, or under what the flags say
     asked: str = ""  # the path as sent, for the event of a call that fails
     taken: Taken | None = None
+    key: VerifiedKey | None = None
     caller: Caller | None = None
     trace: Trace
 
@@ -71,9 +76,11 @@ class GatewayView(APIView):
         self.perform_authentication(request)
         self.check_throttles(request)
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.caller = Caller(key)  # from here on a refusal has an event
+        self.key = key  # from here on a refusal has an event
         self.check_permissions(request)
         self.caller = callers.identify(key, request._request.META)
+        if self.is_of_a_turn:
+            self.caller = callers.under(self.caller, request._request.META, self.trace.at)
 
     def perform_authentication(self, request: Request) -> None:
         request.auth  # noqa: B018 - reading it authenticates
@@ -81,10 +88,10 @@ class GatewayView(APIView):
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
         error = meaning(exc, self)
         envelope = envelopes.failure(None, error, envelopes.meta(self.trace))
-        if self.caller is not None and self.records is not None:
+        if self.key is not None and self.records is not None:
             event = recording.event(
                 self.records,
-                caller=self.caller,
+                caller=self.caller or Caller(self.key),
                 trace=self.trace,
                 name=self.asked,
                 status=error.status,
@@ -117,6 +124,7 @@ class HelpView(GatewayView):
 
     scope = Scope.HELP
     records = OperationEvent.Type.HELP
+    is_of_a_turn = True
 
     @openapi.help_by_post
     def post(self, request: Request) -> HttpResponse:
@@ -141,6 +149,7 @@ class ExecView(GatewayView):
     """exec: run one op. Which scope it needs, the op decides."""
 
     records = OperationEvent.Type.EXEC
+    is_of_a_turn = True
 
     @openapi.exec_by_post
     def post(self, request: Request) -> HttpResponse:
@@ -152,6 +161,7 @@ class BatchView(GatewayView):
     """batch: several calls at once. Their own scopes, the entries decide."""
 
     scope = Scope.BATCH
+    is_of_a_turn = True
 
     @openapi.batch_by_post
     def post(self, request: Request) -> HttpResponse:
@@ -188,7 +198,7 @@ class ReleasesView(GatewayView):
 
     @openapi.releases_list
     def get(self, request: Request) -> HttpResponse:
-        page = pages.asked(_parameters(request._request.META["QUERY_STRING"]))
+        page = pages.asked(_parameters(request._request.META["QUERY_STRING"])).page
         return HttpResponse(orjson.dumps(told_releases.listed(page)), content_type=JSON)
 
 
@@ -200,6 +210,40 @@ class ReleaseView(GatewayView):
     @openapi.release_get
     def get(self, request: Request, version: str) -> HttpResponse:
         return HttpResponse(orjson.dumps(told_releases.one(version, caller_of(self))), content_type=JSON)
+
+
+class EventsView(GatewayView):
+    """What happened: the client's own events."""
+
+    scope = Scope.EVENTS
+
+    @openapi.events_list
+    def get(self, request: Request) -> HttpResponse:
+        parameters = _parameters(request._request.META["QUERY_STRING"])
+        asked = pages.asked(parameters, told_events.QUERY, numbered=True)
+        return HttpResponse(orjson.dumps(told_events.listed(asked, caller_of(self))), content_type=JSON)
+
+
+class ToolsetView(GatewayView):
+    """toolset: what to show the model in this turn."""
+
+    scope = Scope.TOOLSET
+
+    @openapi.toolset_by_post
+    def post(self, request: Request) -> HttpResponse:
+        found = toolset.ask(bodies.read(request._request), caller_of(self), self.trace)
+        return HttpResponse(orjson.dumps(found), content_type=JSON)
+
+
+class TelemetryView(GatewayView):
+    """telemetry: what the chat service tells of a turn."""
+
+    scope = Scope.TOOLSET
+
+    @openapi.telemetry_by_post
+    def post(self, request: Request) -> HttpResponse:
+        telemetry.tell(bodies.read(request._request), caller_of(self), self.trace)
+        return answer({"ok": True, "meta": envelopes.meta(self.trace)}, 200)
 
 
 class PublicView(GatewayView):
@@ -267,11 +311,12 @@ def meaning(exc: Exception, view: GatewayView) -> GatewayError:
     if isinstance(exc, GatewayError):
         return exc
     if isinstance(exc, MethodNotAllowed):
+        allowed = view.allowed_methods
         return Missing(
-            "This address does not take that method.",
+            f"This address does not take that method. Send {' or '.join(allowed)}.",
             status=405,
             reason="method_not_allowed",
-            headers={"Allow": ", ".join(view.allowed_methods)},
+            headers={"Allow": ", ".join(allowed)},
         )
     if isinstance(exc, Throttled):
         wait = max(1, round(getattr(exc, "wait", None) or 1))

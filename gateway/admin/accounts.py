@@ -17,6 +17,7 @@ admin.site.unregister([User, Group])  # importing Django's pages has registered 
 
 @admin.register(User)
 class AccountAdmin(UserAdmin[User], desk.ModelAdmin[User]):
+    empty = "Add whoever works here, and give them a role."
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -32,6 +33,8 @@ class AccountAdmin(UserAdmin[User], desk.ModelAdmin[User]):
 @admin.register(Group)
 class RoleAdmin(GroupAdmin, desk.ModelAdmin[Group]):
     """Groups. Those that this software brings are looked at: the next `migrate` would undo what was done to them."""
+
+    empty = "Run manage.py migrate, which makes the roles."
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """Whether somebody may change a group; ours nobody does."""

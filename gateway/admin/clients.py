@@ -17,12 +17,14 @@ OVERLAP = timedelta(hours=24)
 
 @admin.register(Client)
 class ClientAdmin(desk.ModelAdmin[Client]):
+    empty = "A client is a service that calls for end users. Add it, then make a key for it."
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
+    empty = "Nobody can call yet. Add a key for a client: it is shown once, right after."
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]

@@ -4,12 +4,16 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import reports
-from analytics.reports import Failing
+from analytics import links, reports
+from analytics.models import Cohort
+from analytics.reports import Failing, totals
+from analytics.reports.scope import NONE, Scope
+from analytics.reports.totals import Totals
 from registry import pending, releases
 from registry.admin import showing
 from registry.changes import Kind
@@ -27,11 +31,22 @@ class Named(NamedTuple):
 
 
 class FailingOp(NamedTuple):
-    """An op that fails often, its page, and its failed calls."""
+    """An op that fails often, its page, its calls, and those that failed."""
 
     failing: Failing
     link: str
-    events: str
+    calls: str
+    failed: str
+
+
+class CohortDoing(NamedTuple):
+    """A cohort, its page, what its users get, and what their calls and turns came to."""
+
+    name: str
+    link: str
+    gets: str
+    share: str
+    totals: Totals
 
 
 def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
@@ -43,6 +58,8 @@ def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
         home["live"] = _live()
     if request.user.has_perms(["analytics.view_opdaily", "analytics.view_operationevent"]):
         home["activity"] = _activity()
+    if request.user.has_perms(["analytics.view_cohort", "analytics.view_opdaily", "analytics.view_turn"]):
+        home["rollout"] = _rollout()
     if request.user.has_perm("registry.view_switch"):
         home["switches"] = {"off": list(Switch.objects.off()[:LISTED])}
     return page | {"title": "What needs me today", "home": home}
@@ -52,18 +69,23 @@ def _unpublished() -> dict[str, Any]:
     names = pending.names()
     total = sum(map(len, names.values()))
     first = sorted(names[Kind.OP])[:NAMED]
-    links = _ops(first)
+    pages = _ops(first)
     return {
         "counted": showing.named({kind: len(found) for kind, found in names.items()}),
         "total": total,
-        "first": [Named(op, links.get(op, "")) for op in first],
+        "first": [Named(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
     }
 
 
 def _live() -> dict[str, Any]:
-    """Return what is live, since when and why, and what was live before, where there is such."""
-    now = Activation.objects.filter(is_live=True).select_related("release").defer(*releases.LARGE).first()
+    """Return what is live, since when and why, and what was live before, where there is such.
+
+    Where what is live was so earlier, too (`is_again`), going to the one before is no going back.
+    """
+    earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
+    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*releases.LARGE)
+    now = rows.annotate(is_again=Exists(earlier)).first()
     try:
         before: Release | None = releases.before_live()
     except releases.UnknownRelease:
@@ -78,10 +100,30 @@ def _activity() -> dict[str, Any]:
 
 def _failing(at: datetime) -> Iterable[FailingOp]:
     found = reports.failing(at=at)
-    links = _ops(each.op for each in found)
-    events = reverse("admin:analytics_operationevent_changelist")
+    pages = _ops(each.op for each in found)
     for each in found:
-        yield FailingOp(each, links.get(each.op, ""), f"{events}?op={each.op}&ok__exact=0")
+        calls, failed = (links.week_of(each.op, which) for which in (links.CALLS, links.FAILED))
+        yield FailingOp(each, pages.get(each.op, ""), calls, failed)
+
+
+def _rollout() -> dict[str, Any]:
+    """Return how the cohorts do that are on, beside those that were lately and those whom none of them took."""
+    found = totals.each(Scope(timezone.now(), days=reports.DAYS), "cohort")
+    known = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
+    on = [cohort.name for cohort in known.values() if cohort.is_on and cohort.flag.is_on][:LISTED]
+    names = [*on, *[name for name in found if name not in (*on, NONE)][:LISTED]]
+    cohorts = [_doing(name, known.get(name), name in on, found.get(name, Totals())) for name in names]
+    rest = [CohortDoing("no cohort", "", "the defaults", "the rest", found.get(NONE, Totals()))] if cohorts else []
+    return {"cohorts": cohorts + rest, "days": reports.DAYS}
+
+
+def _doing(name: str, cohort: Cohort | None, is_on: bool, done: Totals) -> CohortDoing:
+    if cohort is None:
+        return CohortDoing(name, "", "removed", "–", done)
+    link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
+    if not is_on:
+        return CohortDoing(name, link, "off", "–", done)
+    return CohortDoing(name, link, cohort.variant[:12], f"{float(cohort.percentage):g}%", done)
 
 
 def _ops(names: Iterable[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob
 
 @admin.register(IdempotencyRecord)
 class IdempotencyRecordAdmin(desk.ReadOnly, desk.ModelAdmin[IdempotencyRecord]):
+    empty = "Send a write with an idempotency_key: what it was answered is kept here until the key expires."
     # Deleting one would let a repeated call write twice.
     list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
     list_select_related = ["client"]
@@ -23,6 +24,7 @@ class BatchEntryInline(desk.ReadOnly, desk.TabularInline[BatchEntry, Batch]):
 
 @admin.register(Batch)
 class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
+    empty = "Send several calls at once to /api/v1/batch: each batch is here until its results are no longer kept."
     list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
     list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]
@@ -34,6 +36,7 @@ class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
 
 @admin.register(BatchEntry)
 class BatchEntryAdmin(desk.ReadOnly, desk.ModelAdmin[BatchEntry]):
+    empty = "Send several calls at once to /api/v1/batch: each call is here until its result is no longer kept."
     list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
     list_filter = ["state", "outcome", "type"]
     search_fields = ["name", "batch__trace_id", "batch__subject"]
@@ -43,5 +46,6 @@ class BatchEntryAdmin(desk.ReadOnly, desk.ModelAdmin[BatchEntry]):
 
 @admin.register(PeriodicJob)
 class PeriodicJobAdmin(desk.ReadOnly, desk.ModelAdmin[PeriodicJob]):
+    empty = "No server has run a job yet. Start one, or run manage.py run_jobs."
     list_display = ["name", "next_run"]
     search_fields = ["name"]

@@ -1,29 +1,162 @@
 """Rollout in the admin: flags, the cohorts that decide them, and who was exposed to what."""
 
+from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
-from django.contrib import admin
-from django.http import HttpRequest
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
+from django.contrib.admin.utils import unquote
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.admin import Audited
-from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag
+from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
+from analytics.reports.scope import NONE
+from analytics.rollout import effects as rollouts
+from analytics.rollout.evaluation import Rollout
+from analytics.rollout.flags import FLAGS, FlagKey
+from analytics.rollout.models import MAX_CHARACTERS
 from core import desk
+from core.forms import LinesField
+from gateway import effects
+from gateway.admin.effecting import Effecting
+from registry.models import Release
 
+OFFERED = 50  # releases to choose from
 SAID_OF_A_COHORT = ("name", "position", "is_on", "variant", "listed", "note")
 
 
-class RuleInline(desk.TabularInline[CohortRule, Cohort]):
+class InLines(desk.Desk[Any]):
+    """A page one of whose columns is a list of texts, which are edited one a line."""
+
+    in_lines: str
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == self.in_lines:
+            kwargs |= {"form_class": LinesField, "longest": MAX_CHARACTERS, "widget": desk.LINES}
+            kwargs["help_text"] = f"{db_field.help_text} One a line.".strip()
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+class RuleInline(InLines, desk.TabularInline[CohortRule, Cohort]):
     model = CohortRule
+    in_lines = "values"
 
 
 @admin.register(Cohort)
-class CohortAdmin(Audited):
+class CohortAdmin(InLines, Effecting, Audited):
+    in_lines = "listed"
+    empty = "Everyone gets each flag's default. Add a cohort to say who gets something else."
     audit_kind = AuditEntry.Kind.COHORT
-    list_display = ["name", "flag", "position", "is_on", "variant", "percentage", "note"]
+    list_display = ["name", "flag", "position", "whom", "share", "serves", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]
     list_select_related = ["flag"]
     search_fields = ["name", "note", "variant"]
     inlines = [RuleInline]
+    actions = ["delete_selected"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Cohort | None = None) -> list[str]:
+        """Hold a cohort to its flag: moved to another, it would change two at once and be told of one."""
+        return ["flag"] if obj else []
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer what the flags can say, the releases among them that may still be served."""
+        if db_field.name == "variant":
+            widget = UnfoldAdminSelectWidget()
+            field = forms.ChoiceField(choices=variants, widget=widget, help_text=db_field.help_text, required=True)
+            field.error_messages["invalid_choice"] = "The flag cannot say %(value)s. Choose one of these."
+            return field
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_form(self, request: HttpRequest, obj: Cohort | None = None, change: bool = False, **kwargs: Any) -> Any:
+        """Offer for a cohort that is held to its flag what that flag can say."""
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        if obj is not None and "variant" in form.base_fields:
+            form.base_fields["variant"].choices = partial(variants, obj.flag_id)
+        return form
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Cohort]:
+        exposures = Assignment.objects.filter(cohort=OuterRef("name")).order_by().values("cohort")
+        count = exposures.annotate(count=Count("subject", distinct=True)).values("count")
+        rows: QuerySet[Cohort] = super().get_queryset(request)
+        return rows.prefetch_related("rules").annotate(exposed=Coalesce(Subquery(count), 0))
+
+    @admin.display(description="whom")
+    def whom(self, cohort: Cohort) -> str:
+        """Say in words whom a cohort takes."""
+        rules = " and ".join(str(rule) for rule in cohort.rules.all())
+        listed = len(cohort.listed)
+        also = f"{listed:,} listed" if listed else ""
+        if not cohort.percentage:
+            return f"only {also}" if listed else "nobody"
+        who = f"where {rules}" if rules else "of the rest"
+        return f"{who}, and {also}" if listed else who
+
+    @admin.display(description="share", ordering="percentage")
+    def share(self, cohort: Cohort) -> str:
+        percentage = f"{cohort.percentage:f}".rstrip("0").rstrip(".") if cohort.percentage else "0"
+        return format_html(
+            '<span class="desk-share"><progress value="{0}" max="100" aria-hidden="true"></progress>{0}%</span>',
+            percentage,
+        )
+
+    @admin.display(description="serves", ordering="variant")
+    def serves(self, cohort: Cohort) -> str:
+        return _short(cohort.variant)
+
+    @admin.display(description="exposed", ordering="exposed")
+    def exposed(self, cohort: Any) -> str:
+        """Lead to who was exposed to it."""
+        where = reverse("admin:analytics_assignment_changelist")
+        return format_html('<a href="{}?cohort={}">{}</a>', where, cohort.name, f"{cohort.exposed:,}")
+
+    def rollout_with(self, request: HttpRequest, row: Cohort | None) -> tuple[FlagKey, Rollout] | None:
+        form = self.bound(request, row)
+        if not form.is_valid():
+            return None
+        cohort = form.instance
+        rules: list[CohortRule] = []
+        for formset, inline in self.get_formsets_with_inlines(request, row):
+            bound = formset(data=request.POST, instance=cohort, queryset=inline.get_queryset(request))
+            if not bound.is_valid():
+                return None
+            kept = [each for each in bound.forms if each.cleaned_data and each not in bound.deleted_forms]
+            rules += [each.instance for each in kept]
+        return FlagKey(cohort.flag_id), rollouts.with_cohort(cohort, rules)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Lead to how a cohort does, and to who was exposed to it."""
+        if cohort := kwargs.get("obj"):
+            query, beside = urlencode({"cohort": cohort.name}), urlencode({"first": NONE, "second": cohort.name})
+            context["related"] = [
+                ("How it does", f"{reverse('admin:report_overview')}?{query}"),
+                ("Beside those in no cohort", f"{reverse('admin:report_comparison')}?{beside}"),
+                ("Exposures", f"{reverse('admin:analytics_assignment_changelist')}?{query}"),
+            ]
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Say on the page that asks whether to delete a cohort what becomes of its users."""
+        cohort = self.get_object(request, unquote(object_id))
+        if request.method == "GET" and cohort is not None and self.has_delete_permission(request, cohort):
+            _tell_without(request, [cohort])
+        return super().delete_view(request, object_id, extra_context)
+
+    @admin.action(permissions=["delete"], description="Delete selected cohorts")
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Cohort]) -> HttpResponse | None:
+        """Say on the page that asks whether to delete several what becomes of their users."""
+        if not request.POST.get("post"):
+            _tell_without(request, list(queryset))
+        return delete_selected(self, request, queryset)
 
     def audited(self, row: Cohort) -> dict[str, Any]:
         said: dict[str, Any] = {name: getattr(row, name) for name in SAID_OF_A_COHORT}
@@ -31,18 +164,81 @@ class CohortAdmin(Audited):
         return said | {"flag": row.flag_id, "percentage": float(row.percentage), "rules": rules}
 
 
+def variants(of: str = "") -> list[tuple[str, Any]]:
+    """Return what each flag, or one, can say as a select has it; releases newest first, and those that are in use."""
+    used = Cohort.objects.filter(flag=FlagKey.RELEASE).values("variant")
+    served = Release.objects.filter(withdrawn_at=None).defer("content", "tokens").order_by("-created_at")
+    others = Release.objects.filter(version__in=used).defer("content", "tokens")
+    found = {release.version: _called(release) for release in (*served[:OFFERED], *others)}
+    groups = []
+    for flag, declared in FLAGS.items():
+        if of not in ("", flag):
+            continue
+        named = [(variant, variant) for variant in declared.variants]
+        groups.append((declared.title, named + (list(found.items()) if flag == FlagKey.RELEASE else [])))
+    return [("", "Choose what its users get"), *groups]
+
+
+def _short(variant: str) -> str:
+    """Return a variant as lists show it: the version of a release is cut, as everywhere."""
+    return variant[:12] if len(variant) == 64 else variant
+
+
+def _called(release: Release) -> str:
+    note = release.activations.order_by("activated_at", "id").values_list("note", flat=True).first() or ""
+    gone = ", withdrawn" if release.withdrawn_at else ""
+    return f"release {release}, {release.created_at:%Y-%m-%d}{gone}: {note[:60]}".rstrip(": ")
+
+
+def _tell_without(request: HttpRequest, cohorts: list[Cohort]) -> None:
+    """Say for each flag what becomes of its users without some cohorts."""
+    after = rollouts.without_cohorts(cohorts)
+    for flag in sorted({FlagKey(cohort.flag_id) for cohort in cohorts}):
+        for line in effects.told(effects.of(flag, after, at=timezone.now())):
+            messages.info(request, line)
+
+
 @admin.register(Flag)
-class FlagAdmin(Audited):
+class FlagAdmin(Effecting, Audited):
     """Flags are declared in the code: nobody makes or deletes one here."""
 
+    empty = "Flags are declared in the code. Run manage.py migrate, which makes a row of each."
     audit_kind = AuditEntry.Kind.FLAG
 
-    list_display = ["__str__", "key", "is_on"]
-    readonly_fields = ["key"]
+    list_display = ["__str__", "asked_as", "default", "decided_by", "is_on"]
+    fields = ["is_on", "asked_as", "default", "decided_by"]
+    readonly_fields = ["asked_as", "default", "decided_by"]
+    ordering = ["key"]
     search_fields = ["key"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Flag]:
+        rows: QuerySet[Flag] = super().get_queryset(request)
+        return rows.annotate(all=Count("cohorts"), on=Count("cohorts", filter=Q(cohorts__is_on=True)))
+
+    @admin.display(description="key", ordering="key")
+    def asked_as(self, row: Flag) -> str:
+        """Return the key by which OpenFeature clients ask for it."""
+        return row.key
+
+    @admin.display(description="default")
+    def default(self, row: Flag) -> str:
+        """Return what everyone gets whom no cohort takes."""
+        return FLAGS[FlagKey(row.key)].default if row.key in set(FlagKey) else "–"
+
+    @admin.display(description="cohorts")
+    def decided_by(self, row: Any) -> str:
+        """Lead to the cohorts that decide it."""
+        where = f"{reverse('admin:analytics_cohort_changelist')}?{urlencode({'flag__key__exact': row.key})}"
+        return format_html('<a href="{}">{}</a>', where, f"{row.on} of {row.all} on") if row.all else "none"
 
     def audited(self, row: Flag) -> dict[str, Any]:
         return {"is_on": row.is_on}
+
+    def rollout_with(self, request: HttpRequest, row: Flag | None) -> tuple[FlagKey, Rollout] | None:
+        form = self.bound(request, row)
+        if not form.is_valid() or form.instance.key not in set(FlagKey):
+            return None
+        return FlagKey(form.instance.key), rollouts.with_flag(form.instance)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -53,8 +249,29 @@ class FlagAdmin(Audited):
 
 @admin.register(Assignment)
 class AssignmentAdmin(desk.ReadOnly, desk.ModelAdmin[Assignment]):
+    empty = "Nobody was exposed to a variant yet. docs/rollout-guide.md says how a chat service asks for one."
     date_hierarchy = "time"
-    list_display = ["subject", "flag", "variant", "cohort", "time"]
+    list_display = ["subject", "flag", "serves", "cohort", "time"]
     list_filter = ["flag", "variant", "cohort"]
     search_fields = ["subject"]
     show_full_result_count = False
+
+    @admin.display(description="variant", ordering="variant")
+    def serves(self, row: Assignment) -> str:
+        """Return the variant; a release as all pages call it."""
+        return _short(row.variant)
+
+
+@admin.register(Subject)
+class SubjectAdmin(desk.ReadOnly, desk.ModelAdmin[Subject]):
+    empty = "Nobody was seen yet. A user is once a chat service asks for a toolset or calls in their name."
+    list_display = ["subject", "seen_at", "client", "environment", "context", "model", "gets"]
+    list_filter = ["client", "environment", "context"]
+    search_fields = ["subject"]
+    show_full_result_count = False
+
+    @admin.display(description="gets")
+    def gets(self, row: Subject) -> str:
+        """Lead to what a user gets."""
+        where = f"{reverse('admin:rollout_who')}?{urlencode({'subject': row.subject})}"
+        return format_html('<a href="{}">Who gets this?</a>', where)

@@ -32,7 +32,7 @@ class TryForm(forms.Form):
     subject = forms.RegexField(
         r"\A[\x21-\x7e]{1,200}\Z",
         required=False,
-        help_text="The end user whom the call is for: what they may not see, it does not answer.",
+        help_text="The end user whom the call is for, as Gateway-Subject names them: it answers what they may see.",
         error_messages={"invalid": "A subject has 1 to 200 visible ASCII characters."},
         widget=UnfoldAdminTextInputWidget,
     )
@@ -52,7 +52,11 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     form = TryForm(
         request.POST or None,
         choices=[(version, _called(version)) for version in under],
-        initial={"args": _args(op, request.GET.get("example", "")), "under": next(iter(under), "")},
+        initial={
+            "args": _args(op, request.GET.get("example", "")),
+            "subject": request.GET.get("subject", ""),
+            "under": next(iter(under), ""),
+        },
     )
     context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(under), "refusal": refusal}
     context |= {"examples": [str(example) for example in op.examples.all()]}
@@ -81,9 +85,8 @@ def _called(version: str) -> str:
 def _args(op: Op, chosen: str) -> str:
     """Return the args of the example that was chosen, by number, else of the first; without any, what is required."""
     examples: list[dict[str, Any]] = list(op.examples.values_list("args", flat=True))
-    number = int(chosen) if chosen.isdecimal() and int(chosen) < len(examples) else 0
     if examples:
-        args = examples[number]
+        args = next((args for number, args in enumerate(examples) if str(number) == chosen), examples[0])
     else:
         args = {} if schemas.problems(op.parameters_schema) else signatures.usage(op.parameters_schema, None)
     return json.dumps(args, cls=PrettyJSON)

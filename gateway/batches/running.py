@@ -21,6 +21,7 @@ from gateway.calls import Superseded
 from gateway.envelopes import Answer, Trace
 from gateway.errors import Conflict, Denied, Failed, GatewayError, Invalid
 from gateway.models import Batch, BatchEntry
+from gateway.serving import Served
 from registry import catalogs, help
 from registry.catalogs import Catalog
 from registry.models import ROOT, Release
@@ -254,4 +255,5 @@ def _caller(batch: Batch) -> Caller:
             "The API key that sent this batch may not be used any more. Nothing was done.", reason="key_revoked"
         )
     told = dict(batch.caller)
-    return Caller(key=key, subject=batch.subject, context=Context(**told.pop("context")), **told)
+    context, served = Context(**told.pop("context")), Served(**told.pop("served", {}))
+    return Caller(key=key, subject=batch.subject, context=context, served=served, **told)

@@ -13,13 +13,12 @@ from django.utils import timezone
 
 from core import faults
 from core.deadlines import Deadline
-from gateway import throttling
+from gateway import serving, throttling
 from gateway.batches import agreement, answers, plans, queue, running, store
 from gateway.callers import Caller
 from gateway.envelopes import Trace
 from gateway.errors import Failed, Missing
 from gateway.models import Batch, BatchEntry
-from registry import catalogs
 
 PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
 STANDSTILL = 1.0  # seconds without a beginning or an end after which all the threads of a batch may be gone
@@ -44,7 +43,7 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     Raises Invalid for a malformed body, Conflict for a key that was used for another one, catalogs.NothingLive.
     """
     plan = plans.read(body, key=caller.idempotency_key)
-    catalog = catalogs.live()
+    catalog = serving.catalog(caller.served)
     trace.release = catalog.version
     seconds = settings.GATEWAY_BATCH_BACKGROUND_SECONDS if in_background else settings.GATEWAY_BATCH_SECONDS
     runs_for = timedelta(seconds=seconds)

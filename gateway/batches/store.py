@@ -134,6 +134,8 @@ def told_by(caller: Caller) -> dict[str, Any]:
         "turn": caller.turn,
         "context": asdict(caller.context),
         "confirmation": caller.confirmation,
+        "model": caller.model,
+        "served": asdict(caller.served),
     }
 
 

@@ -1,0 +1,47 @@
+"""manage.py load_demo: the demo workspace and its cohort, once; with --activity four weeks of calls for reports."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from gateway.demo import activity, rollout
+from workspace import demo
+
+
+class Command(BaseCommand):
+    """Adds what is missing and touches nothing else, so it is safe to run at every start."""
+
+    help = "Loads the demo workspace and a cohort for its user. What is there, or was deleted, is left as it is."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--activity",
+            action="store_true",
+            help="Also write four weeks of events and turns of demo users, and their cohorts, once.",
+        )
+
+    def handle(self, *, activity: bool, **_: Any) -> None:
+        self._load_workspace()
+        if rollout.load(at=timezone.now()):
+            self.stdout.write(f"Added the cohort {rollout.NAME}: {demo.DEMO_SUBJECT} is on the gateway surface.")
+        if activity:
+            self._load_activity()
+
+    def _load_workspace(self) -> None:
+        added = demo.load(at=timezone.now())
+        if not any(added.values()):
+            self.stdout.write("The demo workspace is there already; nothing was changed.")
+            return
+        counts = ", ".join(f"{number} {name if number > 1 else name[:-1]}" for name, number in added.items() if number)
+        self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
+
+    def _load_activity(self) -> None:
+        if made := rollout.load_compared(at=timezone.now()):
+            self.stdout.write(f"Added the cohorts {' and '.join(made)}, which reports hold against each other.")
+        written = activity.load(at=timezone.now())
+        if not written:
+            self.stdout.write("The demo's activity is there already; nothing was changed.")
+            return
+        self.stdout.write(f"Added {written:,} events of {activity.DAYS} days. Reports show them in the admin.")

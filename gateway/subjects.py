@@ -1,0 +1,119 @@
+"""All that the gateway keeps of one subject: told to whoever may ask for it, and forgotten."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model, QuerySet
+
+from analytics import events
+from analytics.models import Assignment, AuditEntry, Cohort, OperationEvent, Subject, ToolSelection, Turn
+from analytics.rollout import exposures, people
+from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord
+
+AT_ONCE = 1_000  # rows
+FORGOTTEN = "[forgotten]"
+
+
+def rows(subject: str) -> dict[str, QuerySet[Any]]:
+    """Return what is kept of a subject, by what it is called in an export."""
+    own: dict[str, type[Model]] = {
+        "events": OperationEvent,
+        "turns": Turn,
+        "tool_selections": ToolSelection,
+        "exposures": Assignment,
+        "last_seen": Subject,
+        "idempotency_records": IdempotencyRecord,
+        "batches": Batch,
+    }
+    found: dict[str, QuerySet[Any]] = {
+        name: model._default_manager.filter(subject=subject) for name, model in own.items()
+    }
+    return found | {"batch_entries": BatchEntry.objects.filter(batch__subject=subject)}
+
+
+def export(subject: str) -> Iterator[dict[str, Any]]:
+    """Yield each row that is kept of a subject as {row: what it is, …its fields}, oldest first of each kind."""
+    events.flush()
+    exposures.follow()
+    people.follow()
+    for name, kept in rows(subject).items():
+        for row in kept.order_by("pk").iterator(AT_ONCE):
+            yield {"row": name, "id": row.pk, **_fields(row)}
+    for cohort in _naming(subject):
+        yield {"row": "cohort", "id": cohort.pk, "name": cohort.name}
+
+
+def forget(subject: str) -> dict[str, int]:
+    """Delete all that is kept of a subject; return how many rows of each kind. Daily figures name nobody and stay."""
+    events.flush()
+    exposures.forget()
+    people.forget()
+    gone = {name: _delete(kept) for name, kept in reversed(rows(subject).items())}
+    with transaction.atomic():
+        gone["cohorts"] = _unlist(subject)
+        gone["audit_entries"] = _blank(subject)
+    return gone
+
+
+def keys_of(subject: str) -> list[ApiKey]:
+    """Return the keys that are bound to a subject: they name it until somebody revokes and deletes them."""
+    return list(ApiKey.objects.filter(subject=subject))
+
+
+def _fields(row: Model) -> dict[str, Any]:
+    return {field.attname: field.value_from_object(row) for field in row._meta.concrete_fields}
+
+
+def _delete(kept: QuerySet[Any]) -> int:
+    """Delete rows some at a time, so that nobody waits long for a lock."""
+    deleted = 0
+    while ids := list(kept.values_list("pk", flat=True)[:AT_ONCE]):
+        kept.model._default_manager.filter(pk__in=ids).delete()
+        deleted += len(ids)
+    return deleted
+
+
+def _naming(subject: str) -> list[Cohort]:
+    """Return the cohorts that name a subject, in their list or in a rule's values."""
+    cohorts = Cohort.objects.prefetch_related("rules")
+    return [
+        cohort
+        for cohort in cohorts
+        if subject in cohort.listed
+        or any(rule.attribute == "subject" and subject in rule.values for rule in cohort.rules.all())
+    ]
+
+
+def _unlist(subject: str) -> int:
+    found = _naming(subject)
+    for cohort in found:
+        Cohort.objects.filter(pk=cohort.pk).update(listed=[each for each in cohort.listed if each != subject])
+        for rule in cohort.rules.all():
+            if rule.attribute == "subject" and subject in rule.values:
+                # A rule without a value would be none; nobody is called this.
+                rule.values = [each for each in rule.values if each != subject] or [FORGOTTEN]
+                rule.save(update_fields=["values"])
+    return len(found)
+
+
+def _blank(subject: str) -> int:
+    """Black a subject out of the history of cohorts: what changed, by whom and when stays."""
+    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT)
+    changed = 0
+    for entry in entries.iterator(AT_ONCE):
+        if (blanked := _without(entry.changes, subject)) != entry.changes:
+            AuditEntry.objects.filter(pk=entry.pk).update(changes=blanked)
+            changed += 1
+    return changed
+
+
+def _without(value: Any, subject: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(each, subject) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_without(each, subject) for each in value]
+    # A rule is told in words: subject is one of ana or ben.
+    if isinstance(value, str) and subject in value.split():
+        return " ".join(FORGOTTEN if word == subject else word for word in value.split(" "))
+    return value
