@@ -5,13 +5,13 @@ from itertools import count
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client as HttpClient
+from django.test import override_settings
 
 from analytics import events
-from analytics.rollout import current, exposures
-from core import follower
+from analytics.rollout import current, exposures, people
 from gateway import keys
 from gateway.models import Client
 from registry import catalogs, switches
@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _reaches_a_database(item: pytest.Item) -> bool:
-    if item.get_closest_marker("browser"):
-        return False  # what a page looks like
+    if item.get_closest_marker("browser") or item.get_closest_marker("any_database"):
+        return False  # what a page looks like, who may open it
     fixtures = {"db", "transactional_db", "store", "set_up_store"} & set(getattr(item, "fixturenames", ()))
     return bool(fixtures) or item.get_closest_marker("django_db") is not None
 
@@ -54,6 +54,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{len(ran)} examples of {len(set(ran))} ops ran against the demo workspace.")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _passwords_hashed_fast() -> Iterator[None]:
+    """The real hash takes as long as twenty pages; it is still known, for what it has hashed."""
+    fast = "django.contrib.auth.hashers.MD5PasswordHasher"
+    with override_settings(PASSWORD_HASHERS=[fast, *settings.PASSWORD_HASHERS]):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing that one test left in memory is there in the next, as in a new process.
@@ -64,19 +72,18 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogs.forget()
     switches.forget()
     current.forget()
-    exposures.forget()
     keys.forget()
     yield
+    # Unwritten: a process that ends would write it where no test database is any more.
     events.discard()
+    exposures.forget()
+    people.forget()
 
 
 @pytest.fixture
 def live_catalog(db: None) -> catalogs.Catalog:
     """The shipped catalog, published and followed, beside the demo workspace."""
-    shipped.publish()
-    call_command("load_demo", verbosity=0)
-    follower.poll()
-    return catalogs.live()
+    return shipped.serve()
 
 
 @pytest.fixture

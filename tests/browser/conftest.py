@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from analytics import rollup
 from analytics.models import Assignment, Cohort, Flag, OperationEvent
 from analytics.rollout.flags import FlagKey
 from gateway import jobs
+from gateway.demo import activity
 from registry import switching
 from tests.browser import people
 from tests.browser.people import Person
@@ -55,15 +57,18 @@ def looked_at(
 ) -> Iterator[LookedAt]:
     """One server for all tests that change nothing."""
     folder = tmp_path_factory.mktemp("looked-at")
-    with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
-        copy = stores.make(folder, set_up_store)
-        with copy.reached():
-            people.make()
-            key = make_key()
-        with serving(environment=environment_of(copy, folder), key=key) as server:
+    with ExitStack() as stack:
+        # While it is set up alone: other tests of this process run in between, with settings of their own.
+        with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
+            copy = stores.make(folder, set_up_store)
+            with copy.reached():
+                people.make()
+                key = make_key()
+            server = stack.enter_context(serving(environment=environment_of(copy, folder), key=key))
             with copy.reached():
                 rows = _rows(server)
-            yield LookedAt(server, rows)
+        yield LookedAt(server, rows)
+    with django_db_blocker.unblock():
         stores.drop(copy)
 
 
@@ -72,6 +77,27 @@ def admin(browser: Browser, looked_at: LookedAt) -> Iterator[Person]:
     """An admin who looks at every page."""
     with people.somebody(browser, looked_at.server.url) as person:
         yield person.log_in("admin")
+
+
+@pytest.fixture
+def served(serve: Callable[..., Server]) -> Server:
+    """A server with somebody of each role."""
+    people.make()
+    return serve()
+
+
+@pytest.fixture
+def come(browser: Browser, served: Server) -> Iterator[Callable[[str], Person]]:
+    """Have somebody sit down and log in."""
+    came: list[Person] = []
+
+    def person(name: str) -> Person:
+        came.append(Person(browser, served.url))
+        return came[-1].log_in(name)
+
+    yield person
+    for each in came:
+        each.context.close()
 
 
 @pytest.fixture(scope="session")
@@ -96,6 +122,7 @@ def _rows(server: Server) -> dict[str, Any]:
     at = timezone.now()
     jobs.run_due(at=at)
     rollup.run(at)
+    activity.load(at=at, days=7, turns_a_day=20)  # for reports to show
     switching.off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})

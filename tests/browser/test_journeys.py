@@ -1,13 +1,12 @@
 """A day at the admin's desk, in a real browser: an editor edits, an admin publishes and takes it back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 from registry import releases
 from registry.models import Op
-from tests.browser import people
 from tests.browser.people import Person
 from tests.services.processes import Server, eventually
 
@@ -17,27 +16,6 @@ OP = "onto.task.update"
 WRITTEN = "Change one task; send only what is new"
 PREVIEW = "#preview"
 TABS = 150  # at most, to any place of a page
-
-
-@pytest.fixture
-def served(serve: Callable[..., Server]) -> Server:
-    """A server with somebody of each role."""
-    people.make()
-    return serve()
-
-
-@pytest.fixture
-def come(browser: Browser, served: Server) -> Iterator[Callable[[str], Person]]:
-    """Have somebody sit down and log in."""
-    came: list[Person] = []
-
-    def person(name: str) -> Person:
-        came.append(Person(browser, served.url))
-        return came[-1].log_in(name)
-
-    yield person
-    for each in came:
-        each.context.close()
 
 
 def page_of_op() -> str:

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.server, pytest.mark.browser]
 # A script, data, part of a page, a file; and who is in has no login.
 NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}
 PAGES = [name for name in matrix.ADMIN_NAMES if "A" in (matrix.may(name)[0] or "") and name not in NO_PAGES]
+MENU = "#nav-sidebar"  # the same on every page: looked at once, it is half of what there is to look at
 ELSEWHERE = ("/admin/", "/admin/login/")  # where Django sends who asks for a row that is not there, or is not logged in
 
 
@@ -28,7 +29,7 @@ def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) ->
     assert answer is not None
     assert answer.status == 200
     assert name == "index" or urlsplit(answer.url).path not in ELSEWHERE  # a history may lead to that of all copy
-    assert nothing_in_the_way(admin) == []
+    assert nothing_in_the_way(admin, but="" if name == "index" else MENU) == []
 
 
 def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
@@ -38,12 +39,12 @@ def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
         assert nothing_in_the_way(person) == []
 
 
-def nothing_in_the_way(person: Person) -> list[str]:
+def nothing_in_the_way(person: Person, but: str = "") -> list[str]:
     """Return what is wrong with the page that somebody has just opened: in both themes, and on a phone."""
     person.dress("light")
-    found = person.faults()
+    found = person.faults(but=but)
     person.dress("dark")
-    found += [f"dark: {fault}" for fault in person.faults("color-contrast")]
+    found += [f"dark: {fault}" for fault in person.faults("color-contrast", but=but)]
     person.page.set_viewport_size(PHONE)
     width = person.page.evaluate("document.documentElement.scrollWidth")
     person.page.set_viewport_size(DESKTOP)
@@ -53,3 +54,28 @@ def nothing_in_the_way(person: Person) -> list[str]:
     person.requests.clear()
     person.complaints.clear()
     return found
+
+
+def test_list_of_ops_fits_a_laptop(admin: Person, looked_at: LookedAt) -> None:
+    admin.page.goto(matrix.address("registry_op_changelist", looked_at.rows))
+
+    summary = admin.page.locator("td.field-summary").first.bounding_box()
+    last = admin.page.locator("td.field-draft").first.bounding_box()
+
+    assert summary is not None
+    assert summary["width"] >= 250
+    assert last is not None
+    assert last["x"] + last["width"] <= DESKTOP["width"]
+    assert admin.page.locator("td.field-calls").first.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
+
+
+@pytest.mark.parametrize("model", ["operationevent", "turn", "toolselection"])
+def test_time_of_what_happened_stands_on_one_line(admin: Person, looked_at: LookedAt, model: str) -> None:
+    admin.page.goto(matrix.address(f"analytics_{model}_changelist", looked_at.rows))
+
+    lines = admin.page.locator("#result_list .field-time").first.evaluate(
+        "cell => { const range = document.createRange(); range.selectNodeContents(cell);"
+        " return new Set(Array.from(range.getClientRects(), each => Math.round(each.bottom))).size }"
+    )
+
+    assert lines == 1

@@ -207,6 +207,7 @@ def test_nothing_is_told_or_changed_across_subjects(make_world: Callable[[], Wor
     run_state_machine_as_test(Machine, settings=machine_settings)
 
 
+@pytest.mark.any_database
 def test_no_id_slot_takes_what_is_foreign_or_deleted(make_world: Callable[[], World]) -> None:
     world = make_world()
     rows = worlds.snapshot()

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics import events, rollup
-from analytics.models import Cohort, Flag
-from analytics.rollout import exposures
+from analytics.models import Cohort, Flag, ToolSelection
+from analytics.rollout import exposures, people
 from analytics.rollout.evaluation import Outcome, Reason
 from analytics.rollout.flags import FlagKey
 from gateway import jobs, keys
@@ -30,7 +30,14 @@ MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 READ_ONLY = {
     "workspace.Edge",
     *("analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup", "analytics.Assignment"),
-    *("analytics.AuditEntry", "gateway.IdempotencyRecord", "gateway.PeriodicJob"),
+    *(
+        "analytics.Turn",
+        "analytics.ToolSelection",
+        "analytics.Subject",
+        "analytics.AuditEntry",
+        "gateway.IdempotencyRecord",
+        "gateway.PeriodicJob",
+    ),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
 }
 OURS = ("analytics", "gateway", "registry", "workspace")
@@ -53,7 +60,9 @@ def act(http: HttpClient, model: type[Model], action: str, *rows: Model) -> str:
 def everything(api: Api) -> None:
     """At least one row of every model of ours."""
     args = {"project_id": DEMO_PROJECT_ID, "title": "<script>alert(1)</script>"}
-    assert api.exec("onto.task.create", args, idempotency_key="once")["ok"]
+    assert api.post(
+        "exec", {"op": "onto.task.create", "args": args, "idempotency_key": "once"}, Gateway_Turn="t1"
+    ).json()["ok"]
     api.post("batch", {"ops": [{"type": "help", "path": "root"}]})
     events.flush()
     jobs.run_due(at=timezone.now())
@@ -61,6 +70,9 @@ def everything(api: Api) -> None:
     outcome = Outcome(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
     exposures.record([outcome], subject="ana", at=timezone.now())
     rollup.run(timezone.now())
+    ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
+    exposures.follow()
+    people.follow()
     switching.off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 

@@ -5,16 +5,18 @@ from typing import Any
 import pytest
 from django.test import Client as HttpClient
 from django.urls import reverse
+from django.utils import timezone
 
-from analytics.models import AuditEntry, Cohort, Flag
+from analytics.models import AuditEntry, Cohort, Flag, OperationEvent
 from analytics.rollout.flags import FlagKey
-from registry.models import Connection
+from registry import switching
+from registry.models import Connection, Op, Release, Switch
 
 pytestmark = pytest.mark.django_db
 
 NO_RULES = {"rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
 COHORT = {"name": "dev-team", "flag": FlagKey.SURFACE, "position": 0, "is_on": "on", "variant": "gateway"}
-COHORT |= {"percentage": "5", "listed": "[]", "note": "", **NO_RULES}
+COHORT |= {"percentage": "5", "listed": "", "note": "", **NO_RULES}
 
 
 def send(http: HttpClient, page: str, *args: Any, **fields: Any) -> None:
@@ -50,7 +52,7 @@ def test_cohorts_are_in_the_history_with_their_rules(admin_client: HttpClient) -
         "rules-0-operator": "in",
         "rules-0-cohort": made.pk,
     }
-    rule |= {"rules-0-values": '["dev"]', "rules-TOTAL_FORMS": "1"}
+    rule |= {"rules-0-values": "dev", "rules-TOTAL_FORMS": "1"}
     send(admin_client, "analytics_cohort_change", made.pk, **{**COHORT, **rule, "percentage": "25"})
 
     assert entries()[1] == (
@@ -65,3 +67,51 @@ def test_flags_are_in_the_history(admin_client: HttpClient) -> None:
     send(admin_client, "analytics_flag_change", flag.pk)
 
     assert entries() == [("flag", "Surface", "changed", {"is_on": [True, False]})]
+
+
+@pytest.mark.parametrize("kind", ["cohort", "flag"])
+def test_history_of_a_row_is_what_was_changed_of_it(admin_client: HttpClient, kind: str) -> None:
+    flag, cohort = Flag.objects.get(key=FlagKey.SURFACE), Cohort(name="dev-team", flag_id=FlagKey.SURFACE)
+    cohort.variant = "gateway"
+    cohort.save()
+    send(admin_client, "analytics_cohort_change", cohort.pk, **COHORT | {"percentage": "25"})
+    send(admin_client, "analytics_flag_change", flag.pk)
+    row = cohort if kind == "cohort" else flag
+
+    answer = admin_client.get(reverse(f"admin:analytics_{kind}_history", args=[row.pk]), follow=True)
+
+    assert [(entry.kind, entry.name) for entry in answer.context["cl"].result_list] == [(kind, str(row))]
+
+
+def test_history_of_a_switch_is_when_it_was_off_and_on(live_catalog: Any, admin_client: HttpClient) -> None:
+    for name, is_off in (("onto.task.get", True), ("onto.task.get", False), ("onto.task.list", True)):
+        switching.turn(kind="op", name=name, is_off=is_off, reason="Mending.", by="ann", at=timezone.now())
+    switch = Switch.objects.get(name="onto.task.get")
+
+    answer = admin_client.get(reverse("admin:registry_switch_history", args=[switch.pk]), follow=True)
+
+    assert [entry.name for entry in answer.context["cl"].result_list] == ["op onto.task.get"] * 2
+
+
+def test_only_what_is_changed_by_hand_leads_to_a_history(live_catalog: Any, admin_client: HttpClient) -> None:
+    event = OperationEvent.objects.create(time=timezone.now(), type="exec", ok=True, status=200, latency_ms=1)
+    rows = [event, Release.objects.get(), Op.objects.first(), Connection.objects.first()]
+
+    leads = {}
+    for row in rows:
+        address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+        leads[row._meta.model_name] = (
+            f"{address.removesuffix('change/')}history/" in admin_client.get(address).content.decode()
+        )
+
+    assert leads == {"operationevent": False, "release": False, "op": True, "connection": True}
+
+
+def test_flags_are_listed_by_key_with_their_defaults(admin_client: HttpClient) -> None:
+    Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway")
+
+    pages = [reverse("admin:analytics_flag_changelist"), reverse("admin:analytics_flag_change", args=[FlagKey.SURFACE])]
+
+    for page in pages:
+        html = admin_client.get(page).content.decode()
+        assert [told in html for told in ("AGENTIC_CHAT_TOOL_GATEWAY", "legacy", "1 of 1 on")] == [True] * 3

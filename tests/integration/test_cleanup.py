@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from analytics.models import OpDaily
+from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
 from config import settings as ours
 from core import follower
 from gateway import cleanup, jobs
@@ -112,6 +112,43 @@ def test_figures_go_once_their_days_are_over(db: None, settings: Any) -> None:
     cleanup.figures(NOON)
 
     assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
+
+
+def test_events_and_turns_go_once_their_days_are_over(db: None, settings: Any) -> None:
+    settings.GATEWAY_EVENT_DAYS = 30
+    for days in (31, 30, 0):
+        at, name = NOON - timedelta(days=days), f"{days}"
+        OperationEvent.objects.create(time=at, type="help", ok=True, status=200, latency_ms=1, op=name, trace_id="tr")
+        Turn.objects.create(client="chat", turn=name, time=at)
+        ToolSelection.objects.create(client="chat", turn=name, time=at)
+
+    assert (cleanup.events(NOON), cleanup.turns(NOON)) == (False, False)
+
+    assert set(OperationEvent.objects.values_list("op", flat=True)) == {"30", "0"}
+    for model in (Turn, ToolSelection):
+        assert set(model.objects.values_list("turn", flat=True)) == {"30", "0"}
+
+
+def test_args_and_results_go_before_their_events(db: None, settings: Any) -> None:
+    settings.GATEWAY_CONTENT_DAYS = 7
+    for days in (8, 6):
+        OperationEvent.objects.create(
+            time=NOON - timedelta(days=days),
+            content={"args": {}},
+            type="exec",
+            ok=True,
+            status=200,
+            latency_ms=1,
+            op=f"{days}",
+            trace_id="tr",
+        )
+
+    assert cleanup.contents(NOON) is False
+    assert dict(OperationEvent.objects.values_list("op", "content")) == {"8": None, "6": {"args": {}}}
+
+    settings.GATEWAY_CONTENT_DAYS = 0
+    cleanup.contents(NOON)
+    assert not OperationEvent.objects.filter(content__isnull=False).exists()
 
 
 def test_sessions_go_once_they_are_past_their_time(db: None) -> None:

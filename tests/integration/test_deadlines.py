@@ -1,6 +1,7 @@
 """Deadlines are ours to keep, whatever a handler's queries would like."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from django.db import connection
@@ -39,8 +40,9 @@ def slow(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
             return outcome
 
         monkeypatch.setitem(HANDLERS, name, Handler(dawdles))
+    ops = catalogs.live().ops
     for op in ("onto.task.create", "onto.task.get"):
-        object.__setattr__(catalogs.live().ops[op], "timeout_ms", 100)
+        monkeypatch.setitem(ops, op, replace(ops[op], timeout_ms=100))
 
 
 @pytest.mark.django_db(transaction=True)

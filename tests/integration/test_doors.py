@@ -313,7 +313,7 @@ UNKNOWN = [
     "/api/v1/exec/",
     "/api/v1/Help",
     "/api/v1/help.json",
-    "/api/v1/toolset",
+    "/api/v1/toolset/",
     "/api/v1/%2e%2e/help",
     "/nothing/at/all",
     "/favicon.ico",
@@ -335,16 +335,20 @@ def test_unknown_host_is_refused_in_json(api: Api) -> None:
     refused(response, 400, "invalid")
 
 
-@pytest.mark.parametrize("header", ["Gateway-Agent", "Gateway-Toolset"])
 @pytest.mark.parametrize("door", DOORS)
-def test_header_that_would_change_the_call_is_refused(api: Api, door: str, header: str) -> None:
-    error = refused(knock(api, door, **{header: "x"}), 400, "unsupported_header")
+def test_header_that_would_change_the_call_is_refused(api: Api, door: str) -> None:
+    error = refused(knock(api, door, **{"Gateway-Agent": "x"}), 400, "unsupported_header")
 
-    assert header in error["message"]
+    assert "Gateway-Agent" in error["message"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_header_that_is_no_toolset_is_refused(api: Api, door: str) -> None:
+    refused(knock(api, door, **{"Gateway-Toolset": "x"}), 400, "unknown_toolset")
 
 
 @pytest.mark.parametrize("header", ["Gateway-Traits", "Gateway-Model", "Gateway-Environment"])
-def test_header_that_changes_nothing_yet_is_passed_over(api: Api, header: str) -> None:
+def test_header_that_tells_of_the_user_changes_no_answer(api: Api, header: str) -> None:
     assert knock(api, "exec", **{header: "x=1"}).status_code == 200
 
 

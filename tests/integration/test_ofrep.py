@@ -7,11 +7,11 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.models import Assignment, Cohort, CohortRule
-from analytics.rollout import current
+from analytics.rollout import current, exposures
 from analytics.rollout.flags import FlagKey
 from gateway import keys
 from gateway.models import Client, Scope
-from registry import releases
+from registry import catalogs, releases
 from registry.models import Op
 
 pytestmark = pytest.mark.django_db
@@ -91,10 +91,12 @@ def test_a_single_evaluation_is_an_exposure_and_a_bulk_one_is_none(client: HttpC
     make_cohort()
     body = {"context": {"targetingKey": "ana"}}
     client.post(PLACE, body, content_type="application/json", **headers)
+    exposures.follow()
     assert not Assignment.objects.exists()
 
     for _ in range(2):
         ask(client, headers)
+    exposures.follow()
 
     assert [(each.flag, each.variant, each.cohort, each.subject) for each in Assignment.objects.all()] == [
         (SURFACE, "gateway", "dev-team", "ana")
@@ -131,6 +133,7 @@ def test_whose_release_was_withdrawn_follows_what_is_live(
     assert ask(client, headers, FlagKey.RELEASE)[1]["value"] == pinned
 
     releases.withdraw(version=pinned, reason="Wrong", by="tests", at=timezone.now())
+    catalogs.follow_withdrawn()
 
     assert ask(client, headers, FlagKey.RELEASE)[1] == {
         "key": "tool_release",

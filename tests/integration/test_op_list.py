@@ -29,7 +29,7 @@ def desk(live_catalog: Any, admin_client: HttpClient) -> HttpClient:
     for op, (calls, failed) in figures.items():
         for days_ago, share in ((0, 0.5), (6, 0.5), (7, 1)):  # the last is out of the week
             day = timezone.now().date() - timedelta(days=days_ago)
-            counts = {"calls": int(calls * share), "invalid": int(failed * share)}
+            counts = {"calls": int(calls * share), "invalid": int(failed * share), "mended": int(failed * share / 2)}
             OpDaily.objects.create(op=op, day=day, is_settled=True, release=live_catalog.version, **counts)
     return admin_client
 
@@ -63,9 +63,10 @@ def test_list_shows_tokens_calls_and_failures(desk: HttpClient, live_catalog: An
     short, full = live_catalog.tokens[UPDATE]
     row = shown[UPDATE]
     assert (row["kind"], row["short"], row["full"]) == ("write", f"{short:,}", f"{full:,}")
-    assert (row["calls"], row["failure_rate"]) == ("800", "14%")
+    assert (row["calls"], row["failure_rate"], row["repair_rate"]) == ("800", "14%", "50%")
     assert (shown[LIST]["calls"], shown[LIST]["failure_rate"]) == ("1,200", "1%")
-    assert (shown["onto.task.create"]["calls"], shown["onto.task.create"]["failure_rate"]) == ("0", "–")
+    never = shown["onto.task.create"]
+    assert (never["calls"], never["failure_rate"], never["repair_rate"]) == ("0", "–", "–")
 
 
 def test_list_shows_who_edited_an_op_last_and_marks_it_until_it_is_live(desk: HttpClient) -> None:
@@ -83,8 +84,8 @@ def test_figures_lead_to_the_rows_behind_them(desk: HttpClient) -> None:
     html = desk.get(page(Op, "changelist"), {"q": UPDATE}).content.decode()
 
     links = [unescape(link) for link in re.findall(r'href="(/admin/analytics/[^"]+op__exact[^"]+)"', html)]
-    assert len(links) == 2
-    assert [desk.get(link).status_code for link in links] == [200, 200]
+    assert len(links) == 3
+    assert [desk.get(link).status_code for link in links] == [200, 200, 200]
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ SENSIBLE = [
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
 def test_every_operation_keeps_its_word(described: OpenApiSchema, api: Api, mode: Any) -> None:
     operations = [each.ok() for each in described.get_all_operations()]
-    assert len(operations) == 8
+    assert len(operations) == 11
 
     for operation in operations:
 

@@ -31,6 +31,8 @@ from tests.integration.test_admin_hostile import stored
 
 __all__ = ["everything"]  # a fixture
 
+pytestmark = pytest.mark.any_database  # permissions are asked of Django
+
 # Letters for roles: A dmin, E ditor, P roduct manager, aU ditor; S is staff without a role, N somebody who is no staff.
 PEOPLE = {"A": Role.ADMIN, "E": Role.EDITOR, "P": Role.PRODUCT_MANAGER, "U": Role.AUDITOR, "S": None, "N": None}
 STAFF = "AEPUS"
@@ -58,6 +60,9 @@ MODELS_OF = {
         "analytics.OpDaily",
         "analytics.Rollup",
         "analytics.Assignment",
+        "analytics.Turn",
+        "analytics.ToolSelection",
+        "analytics.Subject",
     ],
     ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
@@ -111,6 +116,14 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "registry_op_download": ("AE", "AE"),  # writes nothing
     **{f"registry_{name}_preview": ("", "AEPU") for name in ("op", "group", "promptsection")},  # writes nothing
     **{f"registry_{name}_add_preview": ("", "AE") for name in ("op", "group", "promptsection")},
+    **{  # to look at
+        f"report_{name}": ("AEPU", "AEPU")
+        for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "lost")
+    },
+    **{f"analytics_{name}_effect": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
+    "analytics_cohort_add_effect": ("", "AP"),
+    "analytics_flag_add_effect": ("", ""),  # flags are declared in the code
+    "rollout_who": ("AEPU", "AEPU"),  # to look at
     "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
@@ -200,6 +213,8 @@ def address(name: str, rows: dict[str, Any]) -> str:
         "registry_group_preview": [rows["registry.Group"].pk],
         "registry_promptsection_preview": [rows["registry.PromptSection"].pk],
         "op_try": [rows["registry.Op"].pk],
+        "analytics_cohort_effect": [rows["analytics.Cohort"].pk],
+        "analytics_flag_effect": [rows["analytics.Flag"].pk],
         "view_on_site": [1, 1],
         "auth_user_password_change": [rows["auth.User"].pk],
     }

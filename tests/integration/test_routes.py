@@ -18,12 +18,17 @@ from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_SUBJECT
 
+TOOLSET = "<the id of one>"  # put in where a body is sent
+
 # Doors behind a key, and what opens each: a body that works, or None for one that takes none.
 GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/help": {"path": "root"},
     "api/v1/exec": {"op": "util.schema.field_info", "args": {"entity_type": "ontology_task"}},
     "api/v1/batch": {"ops": [{"type": "help", "path": "root"}]},
     "api/v1/batches/<uuid:id>": None,
+    "api/v1/toolset": {"format": "openai"},
+    "api/v1/telemetry": {"toolset": TOOLSET, "turn": "t1"},
+    "api/v1/events": None,
     "api/v1/releases": None,
     "api/v1/releases/<slug:version>": None,
 }
@@ -79,6 +84,9 @@ def address(route: str) -> str:
 
 def open_with_key(api: Api, route: str) -> HttpResponse:
     body = GUARDED[route]
+    if body and body.get("toolset") == TOOLSET:
+        given = api.post("toolset", {"format": "openai"}).json()
+        body = {**body, "toolset": given.get("id", TOOLSET)}
     if body is None:
         return api.http.get(address(route), headers=api.headers)
     return api.http.post(address(route), body, content_type="application/json", headers=api.headers)
@@ -107,6 +115,9 @@ def test_routes_are_these() -> None:
         "api/v1/exec": ["POST"],
         "api/v1/batch": ["POST"],
         "api/v1/batches/<uuid:id>": ["DELETE", "GET"],
+        "api/v1/toolset": ["POST"],
+        "api/v1/telemetry": ["POST"],
+        "api/v1/events": ["GET"],
         "api/v1/releases": ["GET"],
         "api/v1/releases/<slug:version>": ["GET"],
         "ofrep/v1/evaluate/flags": ["POST"],
@@ -175,8 +186,9 @@ def test_guarded_door_refuses_other_methods(api: Api, route: str) -> None:
     for method in set(METHODS) - taken(route):
         response = knock(api.http, route, method, headers=api.headers)
 
-        refused(response, 405, "method_not_allowed")
+        said = refused(response, 405, "method_not_allowed")["message"]
         assert set(response.headers["Allow"].split(", ")) - {"HEAD"} == taken(route)
+        assert all(each in said for each in taken(route))
 
 
 @pytest.mark.parametrize("route", WITH_BODY)

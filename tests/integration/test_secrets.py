@@ -359,7 +359,7 @@ def test_secrets_in_exceptions_outside_exec_come_out_nowhere(
 
 
 def _in_middleware(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr("config.middleware.resolve", fails)
+    monkeypatch.setattr("config.middleware._resolved", fails)
     HttpClient(raise_request_exception=False).post("/api/v1/help", {}, content_type="application/json")
 
 

@@ -7,6 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
+from unfold.widgets import UnfoldBooleanWidget
 
 from registry import switches, switching
 from registry.models import Connection, Group, Op, Switch
@@ -197,6 +198,27 @@ def test_rows_are_switched_where_they_are_listed(
     assert not Switch.objects.get().is_off
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"), [("op", "onto.task.update"), ("group", "onto.task"), ("connection", "workspace")]
+)
+def test_what_is_off_is_marked_where_it_is_listed_and_on_its_page(
+    api: Api, admin_client: HttpClient, kind: str, name: str
+) -> None:
+    op, group = Op.objects.get(op="onto.task.update"), Group.objects.get(path="onto.task")
+
+    def off() -> list[bool]:
+        listed = [admin_client.get(page(model, "changelist"), {"q": "task"}) for model in (Op, Group)]
+        listed.append(admin_client.get(page(Connection, "changelist")))
+        pages = [admin_client.get(page(Op, "change", op.pk)), admin_client.get(page(Group, "change", group.pk))]
+        return [REASON in response.content.decode() for response in (*listed, *pages)]
+
+    assert off() == [False] * 5
+    turn(kind, name)
+    assert off() == [True, kind == "group", kind == "connection", True, kind == "group"]
+    turn(kind, name, is_off=False)
+    assert off() == [False] * 5
+
+
 def test_a_switch_is_made_and_turned_by_hand(api: Api, admin_client: HttpClient) -> None:
     form = {"kind": "op", "name": "onto.task.updat", "is_off": "on", "reason": REASON}
 
@@ -213,6 +235,24 @@ def test_a_switch_is_made_and_turned_by_hand(api: Api, admin_client: HttpClient)
     assert "Switched on: onto.task.update" in act(admin_client, Switch, "turn_on", switch)
     assert "Switched off: onto.task.update" not in act(admin_client, Switch, "turn_off", switch)  # no reason is left
     assert admin_client.post(page(Switch, "delete", switch.pk), {"post": "yes"}).status_code == 403
+
+
+def test_a_switchs_page_says_off_without_a_green_one(
+    api: Api, admin_client: HttpClient, client: HttpClient, django_user_model: type[User]
+) -> None:
+    turn("op", "onto.task.update")
+    address = page(Switch, "change", Switch.objects.get().pk)
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename="view_switch"))
+    client.force_login(reader)
+
+    changed = admin_client.get(address)
+    looked_at = client.get(address).content.decode()
+
+    box = changed.context["adminform"].form["is_off"]
+    assert (box.label, type(box.field.widget)) == ("Switched off", UnfoldBooleanWidget)
+    assert '<span class="desk-tag desk-removed">off</span>' in looked_at
+    assert "Is off" not in looked_at
 
 
 def test_switching_needs_its_permission(api: Api, client: HttpClient, django_user_model: type[User]) -> None:

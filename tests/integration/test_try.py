@@ -219,3 +219,14 @@ def test_only_who_may_change_ops_tries_them(client: HttpClient, django_user_mode
 
 def test_op_that_has_gone_cannot_be_tried(admin_client: HttpClient) -> None:
     assert admin_client.get(reverse("admin:op_try", args=[999_999])).status_code == 404
+
+
+def test_another_example_is_filled_in_for_the_same_subject(admin_client: HttpClient) -> None:
+    tried = attempt(admin_client, "onto.task.update", {}, subject="ana&ben").content.decode()
+    link = re.search(r'href="(\?example=1[^"]*)"', tried)
+    assert link is not None
+
+    filled = admin_client.get(page("onto.task.update") + html.unescape(link[1])).context["form"]
+
+    assert filled["subject"].value() == "ana&ben"
+    assert "append" in filled["args"].value()

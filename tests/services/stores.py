@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from registry import loader, releases
 from tests.services import probe
+from workspace import demo
 
 _numbers = count(1)
 
@@ -51,7 +52,7 @@ class Store:
             loader.load(loader.read())
             loader.load(probe.CONTENT)
             releases.publish(note="For tests", by="tests", at=timezone.now())
-            call_command("load_demo", verbosity=0)
+            demo.load(at=timezone.now())
 
 
 def make(folder: Path, source: Store | None = None) -> Store:

@@ -4,9 +4,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from django.conf import settings
 
@@ -51,8 +53,9 @@ def done(server: Server, id: str, *, within: float) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
 
     def is_done() -> bool:
-        found.append(server.batch_status(id))
-        return found[-1]["status"] == "done"
+        with suppress(httpx2.TransportError):  # of a web process that was killed this moment
+            found.append(server.batch_status(id))
+        return bool(found) and found[-1]["status"] == "done"
 
     eventually(is_done, within=within, what="the batch's end")
     return found[-1]

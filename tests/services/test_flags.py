@@ -6,12 +6,34 @@ from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.flag_evaluation import Reason
 
-from analytics.models import Assignment, Cohort, CohortRule
+from analytics.models import Assignment, Cohort, CohortRule, Subject
 from analytics.rollout.flags import FlagKey
 from tests.services.conftest import make_key
 from tests.services.processes import Server, eventually
 
 pytestmark = pytest.mark.server
+
+
+def test_whoever_is_shown_something_is_written_down_though_the_server_stops_at_once(server: Server) -> None:
+    Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
+    evaluate = f"/ofrep/v1/evaluate/flags/{FlagKey.SURFACE}"
+    with server.client(headers={"Authorization": f"Bearer {make_key(subject='')}"}) as http:
+
+        def shown(subject: str) -> str:
+            return str(http.post(evaluate, json={"context": {"targetingKey": subject}}).json()["value"])
+
+        eventually(lambda: shown("ana") == "gateway", within=5, what="the cohort")
+        eventually(lambda: Assignment.objects.filter(subject="ana").exists(), within=2, what="writing down")
+        subjects = [f"demo-{number}" for number in range(20)]
+        answered = {subject for subject in subjects if shown(subject) == "gateway"}
+        for subject in subjects:
+            assert http.get("/api/v1/help", headers={"Gateway-Subject": subject}).status_code == 200
+        server.process.stop()
+
+    told = Assignment.objects.filter(variant="gateway", cohort="all", subject__in=subjects)
+    assert set(told.values_list("subject", flat=True)) == answered
+    assert len(answered) >= 10  # of the two processes one may not have followed the cohort yet
+    assert Subject.objects.filter(subject__in=subjects).count() == len(subjects)
 
 
 def test_an_openfeature_client_follows_a_cohort(server: Server) -> None:
@@ -35,4 +57,5 @@ def test_an_openfeature_client_follows_a_cohort(server: Server) -> None:
     assert (after.value, after.variant, after.reason) == ("gateway", "gateway", Reason.TARGETING_MATCH)
     assert after.flag_metadata == {"cohort": "dev-team"}
     assert (unknown.value, unknown.error_code) == ("fallback", "FLAG_NOT_FOUND")
-    assert Assignment.objects.filter(subject="ana", variant="gateway", cohort="dev-team").count() == 1
+    exposed = Assignment.objects.filter(subject="ana", variant="gateway", cohort="dev-team")
+    eventually(lambda: exposed.count() == 1, within=2, what="writing the exposure down")

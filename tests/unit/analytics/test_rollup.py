@@ -12,7 +12,7 @@ from django.db.models import Sum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics import rollup
+from analytics import calls, daily, rollup
 from analytics.models import OpDaily, OperationEvent, Rollup
 from gateway.errors import Code
 from gateway.management.commands.docs import _errors
@@ -39,7 +39,7 @@ def total(name: str = "calls", **which: Any) -> int:
 def of(op: str = "onto.task.update") -> dict[str, Any]:
     """What one op's rows of today say together, zeros left out."""
     rows = OpDaily.objects.filter(day=TODAY, op=op)
-    sums = rows.aggregate(**{name: Sum(name) for name in rollup._SUMS})
+    sums = rows.aggregate(**{name: Sum(name) for name in daily.SUMS})
     return {name: value for name, value in sums.items() if value}
 
 
@@ -58,7 +58,7 @@ def test_calls_are_counted_by_how_they_ended(happen: Happen) -> None:
 
 
 def test_every_code_has_a_figure() -> None:
-    conditions = {name: str(condition) for name, condition in rollup.COUNTS.items()}
+    conditions = {name: str(condition) for name, condition in daily.COUNTS.items()}
     counted = {code: [name for name, text in conditions.items() if f"'{code}'" in text] for code in Code.values}
 
     assert all(len(names) == 1 for names in counted.values()), counted
@@ -67,13 +67,14 @@ def test_every_code_has_a_figure() -> None:
 def test_every_figure_has_a_column() -> None:
     known = {field.name for field in OpDaily._meta.fields}
 
-    assert set(rollup.COUNTS) == known - {"id", "day", "op", "release", "is_settled", "latency_ms", "field_errors"}
+    assert set(daily.SUMS) == known - {"id", *daily.KEY, "is_settled", "field_errors"}
+    assert set(daily.COUNTS) == set(daily.SUMS) - {"latency_ms", "mended"}
 
 
 def test_calls_that_tell_nothing_of_their_op_are_not_counted(happen: Happen) -> None:
     happen(NOON - MINUTE, replayed=True)
     happen(NOON - MINUTE, dry_run=True, **FAILED)
-    for reason in rollup.PUT_OFF:
+    for reason in calls.PUT_OFF:
         happen(NOON - MINUTE, code="CONFLICT", reason=reason)
 
     count()
@@ -84,7 +85,7 @@ def test_calls_that_tell_nothing_of_their_op_are_not_counted(happen: Happen) -> 
 def test_reasons_that_are_left_out_are_reasons_that_calls_are_answered_with() -> None:
     reference = _errors(ROOT)
 
-    assert all(f"| `{reason}` |" in reference for reason in rollup.PUT_OFF)
+    assert all(f"| `{reason}` |" in reference for reason in calls.PUT_OFF)
 
 
 def test_help_is_counted_by_what_was_read(happen: Happen) -> None:
@@ -108,7 +109,14 @@ def test_searches_and_unknown_names_are_counted_under_no_op(happen: Happen) -> N
 
     count()
 
-    assert of("") == {"searches": 2, "misses": 1, "calls": 2, "not_found": 2, "latency_ms": 4.0}
+    assert of("") == {
+        "searches": 2,
+        "misses": 1,
+        "calls": 2,
+        "not_found": 2,
+        "latency_ms": 4.0,
+        "unknown_names": 2,
+    }
     assert OpDaily.objects.count() == 1
 
 
@@ -119,6 +127,21 @@ def test_releases_are_counted_apart(happen: Happen) -> None:
     count()
 
     assert dict(OpDaily.objects.values_list("release", "calls")) == {"r1": 2, "r2": 1}
+
+
+@pytest.mark.parametrize("name", ["surface", "cohort", "model"])
+def test_what_is_served_and_to_whom_is_counted_apart(happen: Happen, name: str) -> None:
+    for value in ("a", "b", "b"):
+        happen(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
+        happen(NOON - 2 * rollup.LATE, **{name: value})
+
+    count()
+
+    told = OpDaily.objects.order_by(name, "is_settled").values_list(name, "is_settled", "calls", "field_errors")
+    assert list(told) == [
+        *(("a", False, 1, [["/a", "type", 1]]), ("a", True, 1, [])),
+        *(("b", False, 2, [["/b", "type", 2]]), ("b", True, 2, [])),
+    ]
 
 
 def test_days_are_those_of_utc(happen: Happen) -> None:
@@ -132,6 +155,45 @@ def test_days_are_those_of_utc(happen: Happen) -> None:
             date(2026, 3, 9): 1,
             date(2026, 3, 10): 2,
         }
+
+
+# --- what was mended --------------------------------------------------------------------------------------------------
+
+TURN = {"client": "chat", "session": "s1", "turn": "t1"}
+
+
+def test_mended_call_counts_on_its_day_under_its_release_whenever_it_was_mended(happen: Happen) -> None:
+    midnight = datetime(2026, 3, 10, tzinfo=UTC)
+    happen(midnight - MINUTE, release="r1", **TURN, **FAILED)
+    happen(midnight + MINUTE, release="r2", **TURN)
+
+    for at in (midnight + 2 * MINUTE, midnight + rollup.LATE, midnight + timedelta(hours=2)):  # not, half, all settled
+        count(at)
+        mended = OpDaily.objects.filter(mended__gt=0)
+        assert list(mended.values_list("day", "release", "mended")) == [(date(2026, 3, 9), "r1", 1)]
+        assert total("invalid", day=date(2026, 3, 9)) == 1
+    assert OpDaily.objects.get(mended=1).is_settled
+
+
+def test_call_that_is_mended_after_it_was_settled_counts_once(happen: Happen) -> None:
+    happen(NOON - timedelta(hours=1), **TURN, **FAILED)
+    count()
+    assert of()["invalid"] == 1
+    happen(NOON, **TURN)
+
+    for minutes in range(40):
+        count(NOON + minutes * MINUTE)
+        assert (total("invalid"), total("mended"), total()) == (1, 1, 2)
+
+
+def test_name_that_nothing_has_is_mended_under_no_op(happen: Happen) -> None:
+    happen(NOON - 2 * MINUTE, op="onto.new", tool_name="", code="NOT_FOUND", reason="unknown_op", **TURN)
+    happen(NOON - MINUTE, op="onto.new", **TURN)  # published meanwhile
+
+    count()
+
+    assert of("")["mended"] == 1
+    assert of("onto.new") == {"calls": 1, "latency_ms": 2.0}
 
 
 # --- which arguments failed -------------------------------------------------------------------------------------------
@@ -160,13 +222,13 @@ def test_field_errors_add_up_as_minutes_settle(happen: Happen) -> None:
 
 def test_field_errors_of_a_row_are_the_commonest_few(happen: Happen) -> None:
     happen(NOON - MINUTE, field_errors=[["/often", "type"]], times=2, **FAILED)
-    for number in range(rollup.ERRORS_KEPT + 5):
+    for number in range(daily.ERRORS_KEPT + 5):
         happen(NOON - MINUTE, field_errors=[[f"/made-up-{number}", "unknown"]], **FAILED)
 
     count()
 
     errors = OpDaily.objects.get().field_errors
-    assert len(errors) == rollup.ERRORS_KEPT
+    assert len(errors) == daily.ERRORS_KEPT
     assert errors[0] == ["/often", "type", 2]
 
 
@@ -227,7 +289,7 @@ def test_run_without_an_event_has_nothing_to_show(db: None) -> None:
     assert Rollup.objects.get().settled_until == NOON - rollup.LATE
 
 
-def test_backlog_is_settled_an_hour_at_a_time_past_hours_without_events(happen: Happen) -> None:
+def test_backlog_is_settled_in_steps_past_hours_without_events(happen: Happen) -> None:
     for day in (1, 5, 9):
         happen(NOON - timedelta(days=day))
         happen(NOON - timedelta(days=day, hours=1))
@@ -307,12 +369,36 @@ def test_events_count_once_when_processes_count_at_the_same_time(apart: None, ha
     assert total() == 5
 
 
+def test_days_are_counted_anew_from_their_events(happen: Happen) -> None:
+    for day in range(5):
+        happen(NOON - timedelta(days=day), **TURN | {"turn": f"t{day}"}, **FAILED)
+        happen(NOON - timedelta(days=day) + MINUTE, **TURN | {"turn": f"t{day}"})
+    count(NOON + timedelta(hours=1))
+    OperationEvent.objects.filter(time__lt=NOON - timedelta(days=3)).delete()  # past their time: their figures stay
+    happen(NOON - timedelta(days=2), times=3)  # written when that day was settled
+
+    rollup.recount(TODAY - timedelta(days=2), NOON + timedelta(hours=1))
+
+    assert {day: total(day=TODAY - timedelta(days=day)) for day in range(5)} == {0: 2, 1: 2, 2: 5, 3: 2, 4: 2}
+    assert total("mended") == 5
+
+
+def test_catching_up_counts_the_same_as_many_runs(happen: Happen) -> None:
+    for hour in range(60):
+        happen(NOON - timedelta(hours=hour), times=hour % 3)
+
+    rollup.catch_up(NOON)
+
+    assert total() == sum(hour % 3 for hour in range(60))
+    assert Rollup.objects.get().settled_until == NOON - rollup.LATE
+
+
 def test_run_that_was_overtaken_writes_nothing(happen: Happen, monkeypatch: pytest.MonkeyPatch) -> None:
     happen(NOON - timedelta(hours=1))
     looked = rollup._to_settle
 
-    def overtaken(since: datetime, at: datetime) -> Any:
-        found = looked(since, at)
+    def overtaken(*args: Any) -> Any:
+        found = looked(*args)
         monkeypatch.undo()
         count(NOON)  # another process, meanwhile
         return found

@@ -29,6 +29,18 @@ def test_every_model_of_the_admin_is_led_to_once() -> None:
     assert len({entry.title for entry in entries()}) == len(models)
 
 
+def test_an_entry_and_its_list_have_one_word() -> None:
+    told = {
+        entry.model: (entry.title.lower(), str(apps.get_model(entry.model)._meta.verbose_name_plural).lower())
+        for entry in entries()
+    }
+
+    two = {model for model, (title, rows) in told.items() if title not in rows and rows not in title}
+
+    # A question that has activations for its answer; and Django's groups, which here are roles: groups hold ops.
+    assert two == {"registry.Activation", "auth.Group"}
+
+
 @pytest.mark.django_db
 def test_each_person_is_led_to_what_they_may_see(django_user_model: Any) -> None:
     nobody = django_user_model.objects.create_user("nobody", is_staff=True)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from core.forms import PlainTextField, SentenceField, StrictJSONField
+from core.forms import LinesField, PlainTextField, SentenceField, StrictJSONField
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,43 @@ def test_text_has_lines_and_no_carriage_returns() -> None:
 
 def test_a_sentence_has_no_lines() -> None:
     assert SentenceField().clean("Send only  fields \r\n that change.\n") == "Send only  fields that change."
+
+
+def test_list_is_edited_line_by_line() -> None:
+    field = LinesField(longest=10)
+
+    assert field.clean("ana\r\n\r\n  ben c \nana\r\n") == ["ana", "ben c"]
+    assert field.prepare_value(["ana", "ben c"]) == "ana\nben c"
+    assert field.prepare_value(" ana\n\n") == " ana\n\n"
+    assert not field.has_changed(["ana", "ben c"], "ana\r\nben c\r\n")
+
+
+@pytest.mark.parametrize("text", ["", " \r\n\n", None])
+def test_list_of_no_lines_is_empty(text: str | None) -> None:
+    assert LinesField(longest=10, required=False).clean(text) == []
+    with pytest.raises(ValidationError, match="required"):
+        LinesField(longest=10).clean(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ana\n\n" + "b" * 11, ["Line 3: give at most 10 characters, these are 11."]),
+        ("a\x00b", ["Line 1: leave out the character that cannot be seen (U+0000)."]),
+        ("ok\na\u200bb\nc\u2028d", [f"Line {n}: leave out the character that cannot be seen (U+{c})." for n, c in
+            ((2, "200B"), (3, "2028"))]),
+    ],
+    ids=["too long", "NUL", "invisible"],
+)  # fmt: skip
+def test_lines_that_cannot_be_kept_are_named(text: str, told: list[str]) -> None:
+    with pytest.raises(ValidationError) as refused:
+        LinesField(longest=10).clean(text)
+
+    assert refused.value.messages == told
+
+
+def test_many_lines_that_cannot_be_kept_are_not_all_told() -> None:
+    with pytest.raises(ValidationError) as refused:
+        LinesField(longest=1).clean("ab\n" * 1_000)
+
+    assert len(refused.value.messages) == 5

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.conf import settings
 from pytest_django import DjangoAssertNumQueries
 
 from core import follower
@@ -14,7 +15,7 @@ from registry import catalogs, connections, help, releases
 from registry.catalogs import Visibility
 from registry.help import HelpQuery
 from registry.models import Activation, Connection, Op, Release
-from tests.unit.registry.entries import catalog, op
+from tests.unit.registry.entries import catalog, content, op
 from tests.unit.registry.rows import make_op
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -95,7 +96,7 @@ def test_follow_lets_go_where_nothing_is_live_any_more() -> None:
 def test_get_keeps_the_last_few_versions(
     django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    versions = [publish(f"Summary {number}").version for number in range(catalogs.KEPT + 1)]
+    versions = [publish(f"Summary {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 1)]
     loaded = {version: catalogs.get(version) for version in versions}
 
     with django_assert_num_queries(0):
@@ -223,6 +224,50 @@ def test_find_matches_names_exactly(name: str, path: str | None) -> None:
     assert (found.op if found else None) == path
 
 
+GIVEN = [op("onto.task.get", aliases=["one"]), op("onto.task.add", upstream_name="add"), op("util.info")]
+OTHERS = [
+    pytest.param(op("onto.task.find"), id="new"),
+    pytest.param(op("onto.task.get", summary="Another", tool_name="get_task", aliases=["a_task"]), id="in place"),
+    pytest.param(op("onto.task.get", status="retired", successor="util.info"), id="retired"),
+    pytest.param(op("onto.task.get", aliases=["util.info", "util_info"]), id="names of another"),
+    pytest.param(op("onto.task.get", upstream_name="add"), id="upstream's name of another"),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_with_op_is_the_catalog_that_a_release_with_it_would_be(other: dict[str, Any]) -> None:
+    rest = [each for each in GIVEN if each["op"] != other["op"]]
+
+    found = catalog(*GIVEN).with_op(catalogs.op_of(other), version="draft")
+
+    released = catalog(*rest, other)
+    assert found.ops == released.ops
+    assert found.names == released.names
+    assert found.groups == released.groups
+    assert found.view(Visibility()) == released.view(Visibility())
+    assert found.version == "draft"
+
+
+def test_with_op_leaves_the_catalog_it_was_made_of_alone() -> None:
+    live = catalog(*GIVEN)
+    before = dict(live.ops), dict(live.names), live.view(Visibility())
+    help.answer(live, HelpQuery(path="onto.task.get"))
+
+    found = live.with_op(catalogs.op_of(op("onto.task.get", summary="Another")), version="draft")
+
+    assert (live.ops, live.names, live.view(Visibility())) == before
+    assert live.version == "v" * 64
+    assert b"Another" in help.answer(found, HelpQuery(path="onto.task.get")).body
+    assert b"Another" not in help.answer(live, HelpQuery(path="onto.task.get")).body
+
+
+def test_with_op_keeps_the_prompts() -> None:
+    section = {"prompt": "guide", "name": "one", "title": "One", "text": "Text", "position": 0, "status": "active"}
+    live = catalogs.build("v" * 64, content(*GIVEN) | {"sections": [section]})
+
+    assert live.with_op(catalogs.op_of(op("util.new")), version="draft").prompts == live.prompts != {}
+
+
 def test_an_op_tells_what_it_is() -> None:
     found = catalog(*OPS).ops["onto.task.add"]
 
@@ -240,3 +285,15 @@ def test_connections_are_followed_by_name(django_assert_num_queries: DjangoAsser
     with django_assert_num_queries(0):
         assert connections.kind("workspace") == "embedded"
         assert connections.kind("nowhere") is None
+
+
+@pytest.mark.django_db
+def test_what_is_live_stays_in_memory_however_many_others_are_asked_for() -> None:
+    versions = [publish(f"Number {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 2)]
+    catalogs.follow()
+
+    for version in versions[:-1]:
+        catalogs.get(version)
+
+    assert catalogs.get(versions[-1]) is catalogs.live()
+    assert sum(map(catalogs.is_held, versions)) == settings.GATEWAY_RELEASES_KEPT

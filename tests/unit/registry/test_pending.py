@@ -68,6 +68,15 @@ def test_every_kind_of_change_is_pending(published: None) -> None:
     assert found[Kind.SECTION] == {"guide/ids", "guide/names"}
 
 
+def test_more_than_are_read_at_once(published: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending, "AT_ONCE", 2)
+    for op in Op.objects.all():
+        op.summary = "Other"
+        op.save()
+
+    assert pending.names()[Kind.OP] == whole()[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c"}
+
+
 def test_what_was_taken_back_is_not_pending(published: None) -> None:
     op = Op.objects.get(op="onto.task.a")
     with watching.recorded([op], by="ann", at=timezone.now()):

@@ -6,6 +6,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
+from tests.unit.core.http.conftest import Resolver
 from tests.unit.core.http.servers import Server, answer, redirect
 
 Call = Callable[..., Response]
@@ -28,10 +29,11 @@ def test_a_redirect_to_a_metadata_address_is_refused(serve: Serve, call: Call, l
     assert [_path(request) for request in server.requests] == ["/1", "/2"]
 
 
-@pytest.mark.parametrize("host", ["[::1]", "localhost6.test", "[::ffff:127.0.0.1]", "0"])
+@pytest.mark.parametrize("host", ["[::1]", "ip6.test", "[::ffff:127.0.0.1]", "0"])
 def test_a_redirect_to_loopback_never_reaches_the_canary(
-    serve: Serve, call: Call, canary: Server, loopback_allowed: None, host: str
+    serve: Serve, call: Call, resolver: Resolver, canary: Server, loopback_allowed: None, host: str
 ) -> None:
+    resolver.names["ip6.test"] = [["::1"]]
     server = serve(lambda _: redirect(canary.url(host=host)))  # 127.0.0.1 is allowed here, these are not
 
     with pytest.raises(AddressRefused):

@@ -99,11 +99,16 @@ def test_hostile_html_is_read_in_time(html: str) -> None:
 
 
 def test_what_is_slow_to_judge_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    # To tell its main part takes an idle machine 6 s and may take half of these, to read it whole well under 1 s.
-    monkeypatch.setattr(reading, "SECONDS", 8)
-    text = read("<html><title>Many</title><body><article>" + "<p>a b c</p>" * 40_000)
+    page = "<html><title>Many</title><body><article>" + "<p>a b c</p>" * 60_000
+    monkeypatch.setattr(reading, "SECONDS", 100)
+    began = time.monotonic()
+    judged = read(page, milliseconds=100_000)
+    # Its main part takes nearly all of this machine's time and may take half of it; to read it whole takes little.
+    monkeypatch.setattr(reading, "SECONDS", time.monotonic() - began)
+    text = read(page)
 
-    assert (text.title, text.is_main_part, text.length) == ("Many", False, 239_999)
+    assert (judged.title, judged.is_main_part) == ("Many", True)
+    assert (text.title, text.is_main_part, text.length) == ("Many", False, 359_999)
 
 
 def test_what_is_slow_to_parse_is_given_up_on_time(monkeypatch: pytest.MonkeyPatch) -> None:

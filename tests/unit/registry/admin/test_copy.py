@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.messages import get_messages
 from django.test import Client
+from django.urls import reverse
 
 from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
-from tests.unit.registry.admin.pages import url
+from tests.unit.registry.admin.pages import form_of, save, url
 from tests.unit.registry.rows import make_op
 
 MODELS = [Group, Op, PromptSection, Connection, Release, Activation]
@@ -50,3 +52,16 @@ def test_shipped_rows_are_kept_and_own_rows_can_go(admin_client: Client) -> None
 
 def test_every_model_of_copy_has_its_admin() -> None:
     assert set(MODELS) <= set(admin.site._registry)
+
+
+def test_what_is_saved_is_told_to_be_the_draft(admin_client: Client) -> None:
+    section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
+    sent = form_of(admin_client.get(url(PromptSection, "change", section.pk)))
+
+    changed = save(admin_client, section, sent | {"text": "y"})
+    added = admin_client.post(url(PromptSection, "add"), sent | {"name": "b", "position": "2"})
+
+    for answer in (changed, added):
+        told = "".join(str(message) for message in get_messages(answer.wsgi_request))
+        assert "Models read what is saved here once" in told
+        assert reverse("admin:registry_release_review") in told

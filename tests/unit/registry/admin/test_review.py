@@ -1,5 +1,7 @@
 """The review: what models will read otherwise, by whom, what checks say; and publishing exactly that."""
 
+import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.models import OpDaily
 from registry import releases, watching
 from registry.admin import showing
 from registry.models import Activation, Group, Op, PromptSection, Release
@@ -62,6 +65,31 @@ def test_review_shows_word_by_word_what_is_read_otherwise_and_who_made_it_so(
     assert "<del>30000</del><ins>9000</ins>" in page
     assert url(Op, "change", op.pk) in page
     assert "Nothing blocks" in page
+
+
+def test_review_tells_what_the_change_costs_a_day(admin_client: Client, published: Release, settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
+    op = Op.objects.get()
+    assert "; " not in cost(look(admin_client))
+    change(op, summary="Add one task to a project of the user")
+    make_op("onto.task.get")  # which nobody can have read
+
+    unread = cost(look(admin_client))
+    for path, reads in ((op.op, 1_000), ("onto.task.list", 50)):
+        OpDaily.objects.create(day=timezone.now().date(), op=path, short_reads=reads, is_settled=True)
+    read = cost(look(admin_client))
+    change(op, status=Op.Status.RETIRED)
+    retired = cost(look(admin_client))
+
+    assert unread.endswith(" full; nobody read them in the last 7 days.")
+    assert read.endswith(" full; about +5,000 a day, +$0.01.")
+    assert retired.endswith(" full.")
+
+
+def cost(response: HttpResponse) -> str:
+    """Return the sentence about tokens."""
+    found = re.search(r"Tokens of their help: .*?\.(?= )", text(response))
+    return found[0] if found else ""
 
 
 def test_review_of_what_is_live_says_what_to_do_next(admin_client: Client, published: Release) -> None:
@@ -200,6 +228,7 @@ def test_a_draft_that_was_withdrawn_cannot_be_published(admin_client: Client, pu
     publish(admin_client)
 
     assert "The draft is what was withdrawn by ann: Wrong" in page
+    assert "Change what was wrong with it, or restore" in page
     assert 'name="note"' not in page
     assert releases.live() != published
 
@@ -266,7 +295,7 @@ def test_who_may_see_copy_reviews_and_only_who_may_publish_publishes(
     editor.user_permissions.set(Permission.objects.filter(codename__in=names, content_type__app_label="registry"))
 
     page = look(client)
-    assert "Publishing needs somebody who may add releases." in text(page)
+    assert "Somebody with the role Admin publishes it: ask one." in text(page)
     assert 'name="note"' not in text(page)
     seen = page.context["review"].seen
     assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from gateway import tools
 from registry import checks
+from registry.checks import blocking
 from tests.unit.registry.entries import content, op, schema
 
 A = schema(("a",), a={"type": "integer"})
@@ -176,3 +178,30 @@ def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
 
 def test_an_op_that_another_stands_in_for_is_no_problem() -> None:
     assert said(content(GET, op("a.list"))) == []
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "named"),
+    [
+        ("gateway", "Call update_onto_task at once.", ["update_onto_task"]),
+        ("gateway", "Call tool_exec with onto.task.update.", []),
+        ("gateway", "Send help a query, then fetch with crm.find. Never getUser.", ["getUser"]),
+        ("legacy", "Read tool_help. Then onto.task.update.", ["onto.task.update", "tool_help"]),
+        ("legacy", "Call update_onto_task.", []),
+        ("overview", "Read tool_help, update_onto_task, onto.task.update.", []),
+    ],
+)
+def test_a_surfaces_prompt_names_only_what_is_on_it(surface: str, text: str, named: list[str]) -> None:
+    section = {"prompt": f"{surface}_surface", "name": "working", "title": "How to act", "text": text}
+    named_as = {"onto.task.update": "update_onto_task", "crm.fetch": "fetch", "crm.user.get": "getUser"}
+    # A tool may be named by its path, which a model sends on the gateway surface.
+    ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
+
+    found = list(blocking.off_surface(section, ops))
+
+    assert [finding.message.split(" handed ")[1].split(" on ")[0] for finding in found] == named
+    assert all(finding.blocks and finding.field == "text" for finding in found)
+
+
+def test_the_gateways_tools_are_those_that_are_handed_out() -> None:
+    assert {tool["name"] for tool in tools.DEFINITIONS} == blocking.GATEWAY_TOOLS

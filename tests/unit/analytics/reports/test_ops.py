@@ -100,6 +100,7 @@ def test_reads_a_day_are_of_the_time_since_the_first_that_was_counted(db: None) 
     counted(short_reads=30, full_reads=15, arg_reads=3, list_reads=6)
 
     assert reports.reads_a_day(UPDATE, at=NOON) == Reads(short=20, full=10, arg=2, listed=4)  # in a day and a half
+    assert reports.each_reads_a_day(at=NOON) == {GET: Reads(0, 0, 0, 0), UPDATE: reports.reads_a_day(UPDATE, at=NOON)}
 
 
 def test_reads_of_the_first_hours_are_not_blown_up_to_a_day(db: None) -> None:

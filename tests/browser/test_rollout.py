@@ -1,0 +1,157 @@
+"""A day of a product manager, in a real browser: 5% of the users, then 25, a look at what happened, and a stop."""
+
+import re
+from collections.abc import Callable
+
+import httpx2
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from analytics import rollup
+from analytics.models import Assignment, AuditEntry, Cohort, Subject
+from analytics.rollout import shares
+from gateway.demo import activity
+from tests.browser.people import Person
+from tests.services.conftest import make_key
+from tests.services.processes import Server, eventually
+from workspace.demo import DEMO_SUBJECT
+
+pytestmark = [pytest.mark.server, pytest.mark.browser]
+
+NAME = "try-gateway"
+USERS = [*(f"user-{number}" for number in range(200)), DEMO_SUBJECT]  # the demo's was seen by the start of the server
+WITHIN_5 = [user for user in USERS if shares.is_within(NAME, user, 500)]
+WITHIN_25 = [user for user in USERS if shares.is_within(NAME, user, 2_500)]
+
+Ask = Callable[[str], dict[str, object]]
+
+
+@pytest.fixture
+def ask(served: Server) -> Ask:
+    """Ask, as a chat service does at the start of a turn, what to show a user's model."""
+    headers = {"Authorization": f"Bearer {make_key(subject='')}"}
+    seen = [Subject(subject=user, seen_at=timezone.now()) for user in USERS]
+    Subject.objects.bulk_create(seen, ignore_conflicts=True)
+
+    def toolset(user: str) -> dict[str, object]:
+        with httpx2.Client(base_url=served.url, headers=headers, trust_env=False) as http:
+            answer = http.post(
+                "/api/v1/toolset", json={"format": "openai"}, headers={"Gateway-Subject": user, "Gateway-Turn": "t1"}
+            )
+            found: dict[str, object] = answer.json()
+            token = {"Gateway-Toolset": str(found["id"]), "Gateway-Subject": user, "Gateway-Turn": "t1"}
+            http.post("/api/v1/exec", json={"op": "onto.project.list"}, headers=token)
+        return found
+
+    return toolset
+
+
+def on_gateway(ask: Ask, users: list[str]) -> set[str]:
+    return {user for user in users if ask(user)["surface"] == "gateway"}
+
+
+def moves(count: int, before: str, after: str) -> re.Pattern[str]:
+    """What is said of a move of so many."""
+    return re.compile(rf"\b{count} of last week's {len(USERS)} users move from {before} to {after}\.")
+
+
+def save(page: Page) -> None:
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/admin/analytics/cohort/")
+
+
+def test_a_cohort_is_made_widened_looked_at_and_stopped(
+    come: Callable[[str], Person], ask: Ask, picture: Callable[[Person, str], None]
+) -> None:
+    inside, later = WITHIN_5[0], next(user for user in WITHIN_25 if user not in WITHIN_5)
+    outside = next(user for user in USERS if user not in WITHIN_25)
+    manager = come("product manager")
+    page = manager.page
+
+    page.goto("/admin/analytics/cohort/add/")
+    effect = page.locator("#effect")
+    page.get_by_label("Name", exact=False).first.fill(NAME)
+    page.locator("#id_flag").select_option(label="Release")
+    page.locator("#id_variant").select_option("live")
+    page.locator("#id_flag").select_option(label="Surface")  # which cannot say that
+    expect(page.locator("#id_variant")).to_have_value("")
+    assert page.locator("#id_variant optgroup:enabled").count() == 1
+    page.locator("#id_variant").select_option("gateway")
+    page.locator("#id_percentage").fill("5")
+    expect(effect).to_contain_text(moves(len(WITHIN_5), "legacy", "gateway"))
+    expect(effect).to_contain_text(
+        re.compile(r"Where no context is known the model gains \d+ write ops and \d+ read ops")
+    )
+    assert not Cohort.objects.exists()
+    picture(manager, "cohort")
+    save(page)
+    eventually(lambda: ask(inside)["surface"] == "gateway", within=2, what="following in every worker")
+    assert on_gateway(ask, [inside, later, outside] * 3) == {inside}
+
+    page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
+    slider = page.get_by_label("Percentage, by hand")
+    slider.focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#id_percentage")).to_have_value("25")
+    expect(effect).to_contain_text(moves(len(WITHIN_25) - len(WITHIN_5), "legacy", "gateway"))
+    save(page)
+    eventually(lambda: ask(later)["surface"] == "gateway", within=2, what="following in every worker")
+    assert on_gateway(ask, [inside, later, outside] * 3) == {inside, later}
+    picture(manager, "cohorts")
+
+    page.goto(f"/admin/rollout/who/?subject={outside}")
+    expect(page.locator("#content")).to_contain_text("it takes those below 25%")
+    page.get_by_label("Subject", exact=False).fill(inside)
+    page.get_by_role("button", name="Who gets this?").click()
+    expect(page.locator("#content")).to_contain_text("below its 25%")
+    picture(manager, "who")
+
+    rollup.run(timezone.now())
+    page.goto("/admin/reports/side-by-side/")
+    expect(page.locator("#content")).to_contain_text(NAME)
+
+    page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
+    page.locator("#id_is_on").uncheck(force=True)
+    expect(effect).to_contain_text(moves(len(WITHIN_25), "gateway", "legacy"))
+    save(page)
+    eventually(lambda: ask(inside)["surface"] == "legacy", within=2, what="following in every worker")
+    assert on_gateway(ask, [inside, later, outside] * 3) == set()
+
+    assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
+    assert list(AuditEntry.objects.filter(kind="cohort").values_list("action", "by")) == [
+        ("changed", "product manager"),
+        ("changed", "product manager"),
+        ("added", "product manager"),
+    ]
+    assert manager.complaints == []
+
+
+def test_reports_tell_what_happened_and_lead_to_the_rows(
+    come: Callable[[str], Person], picture: Callable[[Person, str], None]
+) -> None:
+    activity.load(at=timezone.now(), turns_a_day=60)
+    manager = come("product manager")
+    page = manager.page
+
+    page.goto("/admin/")
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator("#content svg").first).to_be_visible()
+    picture(manager, "overview")
+    page.get_by_role("link", name="Side by side").first.click()
+    page.locator("#side-first").select_option("copy-a")
+    page.locator("#side-second").select_option("copy-b")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator("#content")).to_contain_text("copy-b")
+    picture(manager, "comparison")
+
+    page.goto("/admin/reports/ops/")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").first.click()
+    assert download.value.suggested_filename.endswith(".csv")
+    assert "onto.task" in download.value.path().read_text()
+    page.locator("#content table a[href*='/admin/analytics/operationevent/']").first.click()
+    page.wait_for_url("**/admin/analytics/operationevent/**")
+    expect(page.locator("#result_list")).to_be_visible()
+    assert manager.complaints == []

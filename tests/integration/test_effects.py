@@ -1,0 +1,227 @@
+"""What a change of the rollout would do, told before it is made; and who gets what, and why."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
+from analytics.rollout import current, people, shares
+from analytics.rollout.flags import FlagKey
+from registry import catalogs, releases
+from registry.models import Op
+from tests.conftest import Api
+
+pytestmark = pytest.mark.django_db
+
+USERS = [f"user-{number}" for number in range(100)]
+FORM: dict[str, Any] = {
+    "name": "some",
+    "flag": FlagKey.SURFACE,
+    "position": 0,
+    "is_on": "on",
+    "variant": "gateway",
+    "percentage": "25",
+    "listed": "",
+    "note": "",
+    "rules-TOTAL_FORMS": 0,
+    "rules-INITIAL_FORMS": 0,
+}
+
+
+@pytest.fixture(autouse=True)
+def _seen(api: Api, settings: Any) -> None:
+    settings.AGENTIC_CHAT_TOOL_GATEWAY = True
+    now = timezone.now()
+    rows = [Subject(subject=user, seen_at=now, environment="dev" if user < "user-2" else "") for user in USERS]
+    Subject.objects.bulk_create(rows)
+
+
+def within(percentage: float) -> int:
+    return sum(shares.is_within("some", user, int(percentage * 100)) for user in USERS)
+
+
+def made(**fields: Any) -> Cohort:
+    cohort = Cohort.objects.create(
+        **{"name": "some", "flag_id": FlagKey.SURFACE, "variant": "gateway", "percentage": 25} | fields
+    )
+    current.follow()
+    return cohort
+
+
+def effect(http: HttpClient, row: Any = None, **fields: Any) -> str:
+    """What the page says that saving the form would do."""
+    model = "flag" if isinstance(row, Flag) else "cohort"
+    where = (
+        reverse(f"admin:analytics_{model}_effect", args=[row.pk])
+        if row
+        else reverse("admin:analytics_cohort_add_effect")
+    )
+    answer = http.post(where, fields if isinstance(row, Flag) else FORM | fields)
+    assert answer.status_code == 200
+    return unescape(re.sub(r"<[^>]+>|\s+", " ", answer.content.decode()))
+
+
+def test_a_new_cohort_moves_its_share_and_says_what_they_gain(admin_client: HttpClient) -> None:
+    told = effect(admin_client)
+
+    assert f"{within(25)} of last week's 100 users move from legacy to gateway." in told
+    assert re.search(r"Where no context is known the model gains \d+ write ops and \d+ read ops", told)
+    assert not Cohort.objects.exists()
+
+
+def test_rules_of_the_form_count_before_they_are_saved(admin_client: HttpClient) -> None:
+    rule = {"rules-0-attribute": "environment", "rules-0-operator": "in", "rules-0-values": "dev", "rules-0-trait": ""}
+
+    told = effect(admin_client, percentage="100", **{"rules-TOTAL_FORMS": 1}, **rule)
+
+    dev = Subject.objects.filter(environment="dev").count()
+    assert f"{dev} of last week's 100 users move" in told
+
+
+def test_a_slip_that_moves_everyone_says_so(admin_client: HttpClient) -> None:
+    assert "That is 100% of all who were seen." in effect(admin_client, percentage="100")
+
+
+def test_a_smaller_share_or_off_moves_them_back(admin_client: HttpClient) -> None:
+    cohort = made()
+
+    assert f"{within(25) - within(5)} of last week's 100 users move from gateway to legacy." in effect(
+        admin_client, cohort, percentage="5"
+    )
+    off = {name: value for name, value in FORM.items() if name != "is_on"}
+    answer = admin_client.post(reverse("admin:analytics_cohort_effect", args=[cohort.pk]), off).content.decode()
+    assert f"{within(25)} of last week&#x27;s 100 users move from gateway to legacy" in answer
+    assert "None of last week's 100 users gets anything else." in effect(admin_client, cohort)
+
+
+def test_deleting_a_cohort_says_what_becomes_of_its_users(admin_client: HttpClient) -> None:
+    cohort = made()
+
+    page = unescape(admin_client.get(reverse("admin:analytics_cohort_delete", args=[cohort.pk])).content.decode())
+
+    assert f"{within(25)} of last week's 100 users move from gateway to legacy." in page
+
+
+def test_deleting_several_cohorts_says_what_becomes_of_their_users(admin_client: HttpClient) -> None:
+    surface, copy = made(), made(name="copy", flag_id=FlagKey.RELEASE, variant=releases.live().version, percentage=100)
+    selected = {"action": "delete_selected", "_selected_action": [surface.pk, copy.pk]}
+
+    page = unescape(admin_client.post(reverse("admin:analytics_cohort_changelist"), selected).content.decode())
+
+    assert f"{within(25)} of last week's 100 users move from gateway to legacy." in page
+    assert f"100 of last week's 100 users move from {copy.variant[:12]} to live." in page
+    admin_client.post(reverse("admin:analytics_cohort_changelist"), selected | {"post": "yes"})
+    assert not Cohort.objects.exists()
+
+
+def test_a_cohort_stays_with_its_flag(admin_client: HttpClient) -> None:
+    cohort = made()
+
+    admin_client.post(
+        reverse("admin:analytics_cohort_change", args=[cohort.pk]), FORM | {"flag": FlagKey.RELEASE, "note": "Kept"}
+    )
+
+    cohort.refresh_from_db()
+    assert (cohort.flag_id, cohort.note) == (FlagKey.SURFACE, "Kept")
+
+
+def test_off_the_master_switch_nobody_moves_and_that_is_said(admin_client: HttpClient, settings: Any) -> None:
+    settings.AGENTIC_CHAT_TOOL_GATEWAY = False
+
+    assert "until it is on, everyone stays on legacy" in effect(admin_client)
+    assert "master switch" not in effect(admin_client, flag=FlagKey.RELEASE, variant="live")
+
+
+def test_a_flag_that_is_turned_off_says_what_becomes_of_everyone(admin_client: HttpClient) -> None:
+    made()
+
+    told = effect(admin_client, Flag.objects.get(key=FlagKey.SURFACE))
+
+    assert f"{within(25)} of last week's 100 users move from gateway to legacy." in told
+
+
+def test_another_release_says_how_many_ops_read_differently(admin_client: HttpClient) -> None:
+    before = releases.live().version
+    Op.objects.filter(op__in=["onto.task.get", "onto.task.list"]).update(summary="Read it")
+    Op.objects.filter(op="onto.task.delete").update(status="retired")
+    releases.publish(note="Next", by="tests", at=timezone.now(), accepted="Tested")
+    catalogs.follow()
+
+    told = effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
+
+    assert f"100 of last week's 100 users move from live to {before[:12]}." in told
+    assert "3 ops read differently." in told
+
+
+def test_a_form_with_errors_asks_to_mend_it_and_nobody_seen_is_told(admin_client: HttpClient) -> None:
+    assert "Mend what the form says" in effect(admin_client, percentage="101")
+    assert "Mend what the form says" in effect(admin_client, variant="live")
+
+    Subject.objects.all().delete()
+    assert "No user was seen in the last 7 days" in effect(admin_client)
+
+
+def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClient) -> None:
+    inside = next(user for user in USERS if shares.is_within("some", user, 2_500))
+    outside = next(user for user in USERS if not shares.is_within("some", user, 2_500))
+    made(position=1)
+    dev = made(name="dev-team", percentage=100, listed=["vip"])
+    CohortRule.objects.create(cohort=dev, attribute="environment", values=["dev"])
+    current.follow()
+
+    def told(**query: str) -> str:
+        page = admin_client.get(reverse("admin:rollout_who"), query).content.decode()
+        return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+
+    assert "does not: environment is one of dev does not hold." in told(subject=inside, environment="production")
+    assert "they are within the percentage of the cohort some" in told(subject=inside, environment="production")
+    assert "no cohort takes them, so they get the default" in told(subject=outside, environment="x")
+    assert "it takes those below 25%" in told(subject=outside, environment="x")
+    assert "they stand in its list" in told(subject="vip")
+    assert "takes all for whom they do" in told(subject="new", environment="dev")
+    assert not Assignment.objects.exists()
+
+
+def test_of_more_users_than_are_looked_at_that_is_said(
+    admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(people, "MOST", 50)
+
+    assert "50 of the latest 50 users move from legacy to gateway." in effect(admin_client, percentage="100")
+
+
+def test_who_gets_this_tells_of_users_seen_whoever_may_see_those(client: HttpClient, django_user_model: Any) -> None:
+    Subject.objects.filter(subject="user-1").update(traits={"plan": "pro"})
+    somebody = django_user_model.objects.create_user("somebody", is_staff=True)
+    may = ["view_cohort", "view_flag", "view_assignment"]
+    somebody.user_permissions.set(Permission.objects.filter(codename__in=may))
+    client.force_login(somebody)
+
+    page = client.get(reverse("admin:rollout_who"), {"subject": "user-1"})
+
+    assert page.status_code == 200
+    assert "filled in as this user was last seen" not in page.content.decode()
+
+
+def test_who_gets_this_is_filled_in_as_a_user_was_seen(admin_client: HttpClient) -> None:
+    Subject.objects.filter(subject="user-1").update(environment="dev", traits={"plan": "pro", "beta": True})
+
+    page = admin_client.get(reverse("admin:rollout_who"), {"subject": "user-1"}).content.decode()
+
+    assert "filled in as this user was last seen" in page
+    assert "beta=true\nplan=pro" in page
+
+
+def test_every_change_is_in_the_history(admin_client: HttpClient) -> None:
+    admin_client.post(reverse("admin:analytics_cohort_add"), FORM)
+    cohort = Cohort.objects.get()
+    admin_client.post(reverse("admin:analytics_cohort_change", args=[cohort.pk]), FORM | {"percentage": "50"})
+
+    changed, added = AuditEntry.objects.filter(kind="cohort")
+    assert (added.action, changed.action, changed.changes["percentage"]) == ("added", "changed", [25.0, 50.0])

@@ -1,0 +1,68 @@
+"""What is said of two sides, in words."""
+
+import pytest
+
+from analytics.reports import FAILURES, comparing
+from analytics.reports import funnel as funnels
+from analytics.reports.intervals import Interval
+from analytics.reports.totals import Totals
+from config import sidebar
+from gateway.admin.reports import by_op, comparison, funnel, showing
+
+
+def said(first: Totals, second: Totals) -> str:
+    return comparison._said(comparing.compared(first, second, days=7)[0])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ((100, 1_000), (50, 1_000), "Better: 2.7 to 7.3 points lower."),
+        ((50, 1_000), (100, 1_000), "Worse: 2.7 to 7.3 points higher."),
+        ((50, 1_000), (52, 1_000), "No difference to be seen: it lies between −1.8 and +2.2 points."),
+        ((6, 60), (5, 60), "No difference to be seen: it lies between −13 and +9 points."),
+        ((5, 25), (5, 1_000), "Not enough data yet: 25 of 50 calls; about 7 more days."),
+        ((0, 0), (5, 1_000), "Not enough data yet: 0 of 50 calls."),
+    ],
+)
+def test_difference_is_told_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
+    sides = [Totals(failed=failed, calls=calls) for failed, calls in (first, second)]
+
+    assert said(*sides) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "told"),
+    [
+        (0.0123, Interval(0.01, 0.02), "+1.2"),
+        (-0.0123, Interval(-0.02, -0.01), "−1.2"),
+        (-0.12, Interval(-0.2, -0.01), "−12"),
+        (0.0001, Interval(-0.02, 0.02), "0.0"),
+        (-0.004, Interval(-0.2, 0.2), "0"),
+    ],
+)
+def test_points_are_as_exact_as_their_interval(value: float, interval: Interval, told: str) -> None:
+    assert comparison._signed(value, interval) == told
+
+
+# --- what other lists say, too ----------------------------------------------------------------------------------------
+
+
+def test_every_failure_has_words() -> None:
+    assert set(by_op.KINDS) == set(FAILURES)
+
+
+def test_every_step_has_a_list() -> None:
+    assert len(funnel.LISTS) == len(funnels.STEPS) + 1
+
+
+def test_every_report_is_in_the_sidebar_for_whom_it_lets_in() -> None:
+    pages = {
+        entry.name: entry
+        for section in sidebar.SECTIONS
+        for entry in section.entries
+        if isinstance(entry, sidebar.Page) and entry.name.startswith("report_")
+    }
+
+    assert {name: entry.title for name, entry in pages.items()} == showing.TITLES
+    assert {tuple(entry.permissions) for entry in pages.values()} == {tuple(showing.PERMISSIONS)}

@@ -1,0 +1,57 @@
+"""Tables of reports: sorted, told with units, and never a cell without its column."""
+
+import pytest
+
+from gateway.admin.reports import tables
+from gateway.admin.reports.tables import Cell, Column, Table
+
+
+@pytest.mark.parametrize(
+    ("told", "value", "text"),
+    [
+        (tables.count, 1_234_567, "1,234,567"),
+        (tables.rate, 0, "0%"),
+        (tables.rate, 0.0004, "<0.1%"),
+        (tables.rate, 0.0123, "1.2%"),
+        (tables.rate, 0.0999, "10.0%"),
+        (tables.rate, 0.5, "50%"),
+        (tables.mean, 3.14, "3.1"),
+        (tables.mean, 31.4, "31"),
+        (tables.milliseconds, 9.87, "9.9 ms"),
+        (tables.milliseconds, 1_234.5, "1,234 ms"),
+    ],
+)
+def test_value_is_told_without_false_precision(told: tables.Told, value: float, text: str) -> None:
+    assert told(value) == text
+
+
+def test_rows_are_sorted_and_those_without_a_value_come_last() -> None:
+    rows = [[Cell(value)] for value in (2, None, 3, 1, None)]
+
+    assert [row[0].value for row in tables.ordered(rows, 0, True)] == [1, 2, 3, None, None]
+    assert [row[0].value for row in tables.ordered(rows, 0, False)] == [3, 2, 1, None, None]
+
+
+def test_heads_lead_to_the_other_order_of_the_column_that_is_sorted() -> None:
+    table = Table(
+        *("ops", "Ops", [Column("Op"), Column("Calls", tables.count)], []),
+        sorts=lambda number, rising: f"{'' if rising else '-'}{number}",
+        sorted_by=(1, False),
+    )
+
+    assert [(head["link"], head["sorted"]) for head in table.heads()] == [("0", ""), ("1", "descending")]
+
+
+def test_what_is_not_there_is_a_dash() -> None:
+    table = Table("ops", "Ops", [Column("Op"), Column("Rate", tables.rate)], [[Cell("a", "/a/"), Cell(None)]])
+
+    assert [(cell["text"], cell["link"], cell["is_number"]) for cell in table.body()[0]] == [
+        ("a", "/a/", False),
+        ("–", "", True),
+    ]
+
+
+def test_file_holds_values_as_they_are() -> None:
+    table = Table("ops", "Ops", [Column("Op"), Column("Rate", tables.rate)], [[Cell("=a"), Cell(0.12345)]])
+
+    assert table.csv().content == b"Op,Rate\r\n'=a,0.12345\r\n"
