@@ -41,6 +41,9 @@ GOALS = {
     "publish.10k.s": Goal("<", 10),
     "load.10k.s": Goal("<", 3),
     "search.10k.p95_ms": Goal("<", 20),
+    "reports.1m.p95_ms": Goal("<", 500),
+    "desk.ops.s": Goal("<", 1),
+    "desk.review.s": Goal("<", 1),
 }
 
 

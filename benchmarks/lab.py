@@ -96,11 +96,26 @@ class Lab:
     def changed(self, prepared: Prepared, server: Server, seconds: float) -> dict[str, Any]:
         """Have releases change under a server for some seconds and return what was seen (see benchmarks.mixing)."""
         host, port = server.address
-        command = [sys.executable, "manage.py", "change_releases", f"http://{host}:{port}", str(seconds)]
+        return self._told(prepared, "change_releases", f"http://{host}:{port}", str(seconds))
+
+    def reported(self, prepared: Prepared, events: int) -> dict[str, Any]:
+        """Fill a database with events and return what reports take over them (see benchmarks.reports)."""
+        return self._told(prepared, "measure_reports", str(events))
+
+    def _told(self, prepared: Prepared, command: str, *arguments: str) -> dict[str, Any]:
+        """Run a command on a database and return the JSON that it prints."""
         variables = environment(prepared.url) | {"BENCHMARK_KEY": prepared.key}
-        done = subprocess.run(command, cwd=servers.ROOT, env=os.environ | variables, stdout=subprocess.PIPE, check=True)
+        whole = [sys.executable, "manage.py", command, *arguments]
+        done = subprocess.run(whole, cwd=servers.ROOT, env=os.environ | variables, stdout=subprocess.PIPE, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
         return found
+
+    def edited(self, prepared: Prepared, ops: int) -> dict[str, str]:
+        """Edit some ops of the draft and return what the browser of an admin sends."""
+        command = [sys.executable, "manage.py", "edit_draft", str(ops)]
+        variables = os.environ | environment(prepared.url)
+        done = subprocess.run(command, cwd=servers.ROOT, env=variables, stdout=subprocess.PIPE, check=True)
+        return {"Cookie": done.stdout.decode().strip()}
 
     def _filled(self, url: str, ops: int) -> Prepared:
         if url not in self._prepared:

@@ -26,6 +26,7 @@ RATE_SECONDS = 0.6  # short rounds, and many: what else runs on the machine then
 RATE_ROUNDS = 21
 SMALL, USUAL, LARGE = 100, 1_000, 10_000  # ops in a catalog
 NAMES = {SMALL: "100", USUAL: "1k", LARGE: "10k"}  # of the sizes, in the names of figures
+MANY, EDITED = 6_000, 50  # ops in the catalog of an admin, and of these edited since it was published
 SAMPLE = 100  # ops, spread over a catalog, that a round walks through
 READS_THAT_WAIT = 32  # in a parallel batch
 BATCH_THREADS = 8  # of a worker, the default of GATEWAY_BATCH_THREADS
@@ -196,6 +197,34 @@ def changing_releases(lab: Lab) -> list[Figure]:
     return [Figure(f"releases.{name}", len(seen[name]), "answers", told) for name in ("mixed", "failed")]
 
 
+def reports_of_a_million(lab: Lab) -> list[Figure]:
+    """The slowest report of the admin over four weeks of a million events."""
+    prepared = lab.postgres(USUAL)
+    if prepared is None:
+        return []
+    found = lab.reported(prepared, 1_000_000)
+    seconds = f"written in {found['filled_s']:.0f} s, counted in {found['counted_s']:.0f} s"
+    print(f"Reports, p95 in ms: {found['pages']}; {seconds}", file=sys.stderr)
+    slowest = max(found["pages"], key=found["pages"].get)
+    against = f"{slowest}, the slowest of {len(found['pages'])}; {found['events']:,} events of 28 days, PostgreSQL"
+    return [Figure("reports.1m.p95_ms", round(found["pages"][slowest], 1), "ms", against)]
+
+
+def desk(lab: Lab) -> list[Figure]:
+    """The largest pages of the admin with thousands of ops, some of which were edited: the list of ops, the review."""
+    prepared = lab.sqlite(MANY)
+    headers = lab.edited(prepared, EDITED)
+    against = f"over HTTP, concurrency 1; {MANY:,} ops, {EDITED} of them edited, SQLite"
+    found = []
+    with lab.gateway(prepared) as gateway:
+        for name, path in (("ops", "op"), ("review", "release/review")):
+            sent = load.request("GET", f"/admin/registry/{path}/", headers)
+            load.drive(gateway.address, [sent] * 8, connections=8)  # what a process keeps is then there
+            rounds = [load.drive(gateway.address, [sent]).latencies[0] / 1_000 for _ in range(ROUNDS)]
+            found.append(figures.median(f"desk.{name}.s", rounds, "s", against))
+    return found
+
+
 MEASURES = (
     Measure(("help.cached.ratio", "help.requests_per_s"), cached_help),
     Measure(("exec.read.ratio", "exec.requests_per_s"), exec_read),
@@ -209,6 +238,8 @@ MEASURES = (
     Measure(("batch.parallel.redis.ratio",), batch_in_parallel_over_redis),
     Measure(("batch.one.ms",), batch_of_one),
     Measure(("releases.mixed", "releases.failed"), changing_releases),
+    Measure(("reports.1m.p95_ms",), reports_of_a_million),
+    Measure(("desk.ops.s", "desk.review.s"), desk),
     Measure(tuple(figure.format(name) for name in NAMES.values() for figure in OF_SIZE), sizes),
 )
 

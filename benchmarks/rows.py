@@ -3,6 +3,11 @@
 from collections import defaultdict
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Value
+from django.db.models.functions import Concat
+from django.test import Client as HttpClient
 from django.utils import timezone
 
 from benchmarks import synthetic
@@ -47,6 +52,22 @@ def make_tasks() -> list[str]:
     project = Project.objects.create(name="Benchmark", type_key="project.technical.benchmark", created_by=BY)
     tasks = [Task(project=project, title=f"Task {number}", created_by=BY) for number in range(TASKS)]
     return [str(task.pk) for task in Task.objects.bulk_create(tasks)]
+
+
+def edit(number: int) -> None:
+    """Say something else in the summaries of some ops of the draft, spread over all of them."""
+    names = list(Op.objects.order_by("op").values_list("op", flat=True))
+    chosen = names[:: max(1, len(names) // number)][:number]
+    said = Concat("summary", Value(", as agreed"))
+    Op.objects.filter(op__in=chosen).update(summary=said, updated_at=timezone.now())
+
+
+def make_session() -> str:
+    """Return the cookie of an admin who has logged in."""
+    person = User.objects.create_superuser(BY)
+    client = HttpClient()
+    client.force_login(person)
+    return client.cookies[settings.SESSION_COOKIE_NAME].OutputString(attrs=[])
 
 
 def _op(entry: dict[str, Any], connection: Connection) -> Op:

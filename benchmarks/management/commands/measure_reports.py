@@ -1,0 +1,17 @@
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from benchmarks import reports
+
+
+class Command(BaseCommand):
+    help = "Fill a database with synthetic events and print, as JSON, what each report takes over them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("events", type=int)
+
+    def handle(self, *args: Any, events: int, **options: Any) -> None:
+        self.stdout.write(json.dumps(reports.measure(events)))
