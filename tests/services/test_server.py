@@ -84,6 +84,7 @@ def test_server_follows_a_switch_in_every_worker_within_two_seconds_and_replays_
                     assert again["meta"]["replayed"]
 
 
+@pytest.mark.chance
 def test_server_never_mixes_releases_while_they_change_for_a_minute(server: Server) -> None:
     seen = mixing.run(server.url, server.headers, seconds=60 if connection.vendor == "sqlite" else 15)
 
