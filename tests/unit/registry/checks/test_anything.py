@@ -1,6 +1,5 @@
 """Whatever can be published can be checked, in time."""
 
-import time
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry import checks, schemas
+from tests.effort import within
 from tests.unit.registry.checks.readings import context
 from tests.unit.registry.entries import op, schema
 from tests.unit.registry.test_schemas import SCHEMAS
@@ -46,8 +46,10 @@ def test_any_op_that_can_be_published_can_be_checked(
         "e.g. " * 20_000,
         "\u202e" * 50_000,
         "not only " * 10_000,
+        ". ".join(f"name_{number}" for number in range(5_000)),
+        ". ".join(f"a.name_{number}" for number in range(5_000)),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 def test_no_text_keeps_a_check_busy(text: str) -> None:
     named = {f"argument_{number}": {"type": "number", "description": text[:200]} for number in range(200)}
@@ -56,8 +58,7 @@ def test_no_text_keeps_a_check_busy(text: str) -> None:
         "a.b", summary=text, description=text, policy={"do": [text], "dont": [text]}, parameters_schema=schema(**named)
     )
     prepared = context(op("a.c"), entry, imported=("a.b",))
-    began = time.process_time()
+    snapshot = {"groups": [], "ops": list(prepared.ops.values())}
 
-    checks.warnings({"groups": [], "ops": list(prepared.ops.values())}, {}, imported=("a.b",))
-
-    assert time.process_time() - began < 3  # seconds; 0.3 where nothing else runs
+    # 0.3 where nothing else runs; what is quadratic takes minutes.
+    within(3, lambda: checks.warnings(snapshot, {}, imported=("a.b",)))
