@@ -3,6 +3,7 @@
 One series a chart, told by its title and by a label at its end: nothing depends on telling colours apart.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from math import floor, log10
 
@@ -114,8 +115,8 @@ def _summary(title: str, points: Sequence[Point], told: Told) -> str:
 
 
 def _ceiling(value: float) -> float:
-    """Return the next of 1, 2 and 5 times a power of ten."""
-    if value <= 0:
+    """Return the next of 1, 2 and 5 times a power of ten; 1 where there is nothing to be seen."""
+    if value < sys.float_info.min:  # also what is too small to divide by
         return 1
     power = 10.0 ** floor(log10(value))
     return power * next((step for step in (1, 2, 5) if value <= power * step), 10)

@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core import charts
@@ -24,6 +24,7 @@ def drawn(*values: float | None) -> ElementTree.Element:
 
 
 @given(values=st.lists(VALUES, max_size=100))
+@example(values=[5e-324])
 def test_line_is_drawn_within_its_place(values: list[float | None]) -> None:
     found = drawn(*values)
 
