@@ -43,21 +43,30 @@ class OperationEventAdmin(LogAdmin):
                     ("op", "tool_name"),
                     ("group", "kind", "format"),
                     ("entity", "action", "entity_id"),
-                    ("dry_run", "digest"),
+                    ("tried", "digest"),
                     "args",
                 ]
             },
         ),
         (
             "What was answered",
-            {"fields": [("ok", "status"), ("code", "reason"), "wrong", ("replayed", "mends"), "result"]},
+            {"fields": [("ok", "status"), ("code", "reason"), "wrong", ("again", "mends"), "result"]},
         ),
         ("Who asked", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
         ("Rollout", {"fields": ["release", ("surface", "cohort", "model")]}),
         ("Figures", {"fields": [("latency_ms", "result_count")]}),
     ]
-    readonly_fields = ["args", "wrong", "result"]
+    readonly_fields = ["tried", "args", "wrong", "again", "result"]
     compressed_fields = False  # labels above what they name: several stand on a line
+
+    # In words: what is neither good nor bad wants no green or red sign.
+    @admin.display(description="dry run")
+    def tried(self, event: OperationEvent) -> str:
+        return "yes" if event.dry_run else "no"
+
+    @admin.display(description="replayed")
+    def again(self, event: OperationEvent) -> str:
+        return "yes" if event.replayed else "no"
 
     @admin.display(description="args")
     def args(self, event: OperationEvent) -> str:

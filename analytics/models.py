@@ -62,7 +62,9 @@ class OperationEvent(models.Model):
     reason = models.CharField(max_length=60, blank=True)
     field_errors = models.JSONField(default=list, blank=True, help_text="[[pointer, code], …]; never the values.")
     replayed = models.BooleanField(default=False)
-    result_count = models.PositiveIntegerField(null=True, blank=True, help_text="Items of a search or group.")
+    result_count = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Items that a search, a group or the list of a read had."
+    )
     latency_ms = models.FloatField(help_text="Milliseconds.")
     content = models.JSONField(
         null=True,

@@ -113,6 +113,7 @@ def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
         dry_run=call.dry_run,
         entity_id=recording.entity_id(call.op, call.args, told) if call.op else "",
         digest=recording.digest(call.caller, call.path, call.args),
+        result_count=recording.item_count(call.op, answer.envelope.get("result")) if call.op else None,
         content=None if more.get("replayed") else contents.kept(call.op, call.args, answer),
         **more,
     )

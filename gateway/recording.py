@@ -14,6 +14,7 @@ from analytics.rollout import facts
 from gateway.callers import Caller, is_uuid
 from gateway.envelopes import Trace
 from registry.catalogs import CatalogOp
+from registry.models import Op
 
 FIELD_ERRORS_KEPT = 20
 
@@ -75,6 +76,14 @@ def digest(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:
 def _hashed(pepper: str) -> bytes:
     """Return a key of a length that BLAKE2 takes."""
     return hashlib.sha256(pepper.encode()).digest()
+
+
+def item_count(op: CatalogOp, result: Any) -> int | None:
+    """Return how many items a read found: of its list where its result is one or holds a single one, else None."""
+    if op.kind != Op.Kind.READ:
+        return None
+    lists = [each for each in (result.values() if isinstance(result, dict) else [result]) if isinstance(each, list)]
+    return len(lists[0]) if len(lists) == 1 else None
 
 
 def entity_id(op: CatalogOp, args: dict[str, Any], found: str | None = None) -> str:

@@ -170,6 +170,24 @@ def test_event_of_a_search_counts_what_it_found(api: Api, told: Told) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "args", "count"),
+    [
+        ("onto.task.list", {"limit": 2}, 2),
+        ("onto.task.search", {"query": "zzzzzz"}, 0),
+        ("onto.task.get", {"task_id": DEMO_TASK_ID}, None),
+        ("onto.task.get", {"task_id": "the first"}, None),
+        ("onto.project.create", {"name": "A project"}, None),
+    ],
+)
+def test_event_of_a_call_counts_the_items_it_read(
+    api: Api, told: Told, op: str, args: dict[str, Any], count: int | None
+) -> None:
+    api.exec(op, args)
+
+    assert one(told).result_count == count
+
+
+@pytest.mark.parametrize(
     ("door", "body", "type", "op", "reason"),
     [
         ("help", {"path": "onto.nothing"}, "help", "onto.nothing", "unknown_path"),
