@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.test import override_settings
@@ -73,6 +74,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     switches.forget()
     current.forget()
     keys.forget()
+    ContentType.objects.clear_cache()
     yield
     # Unwritten: a process that ends would write it where no test database is any more.
     events.discard()

@@ -1,6 +1,9 @@
 """Batches as tests send them, and what becomes of them."""
 
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -38,18 +41,41 @@ def reasons(answer: dict[str, Any]) -> list[str]:
     return ["" if each["ok"] else each["error"]["details"]["reason"] for each in answer["results"]]
 
 
-def slow(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> list[float]:
-    """Have an op take so long; return when each call began."""
-    began: list[float] = []
+def slow(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:
+    """Have an op take so long."""
+    _before(monkeypatch, name, lambda: time.sleep(seconds))
+
+
+def together(monkeypatch: pytest.MonkeyPatch, name: str, calls: int) -> None:
+    """Have each call of an op wait for so many others at once, and fail where they do not come."""
+    meeting = threading.Barrier(calls, timeout=10)
+    _before(monkeypatch, name, meeting.wait)
+
+
+@contextmanager
+def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[threading.Event]:
+    """Hold an op's calls for as long as the block lasts; yield what tells that one has begun."""
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        began.set()
+        go_on.wait(20)
+
+    _before(monkeypatch, name, wait)
+    try:
+        yield began
+    finally:
+        go_on.set()
+
+
+def _before(monkeypatch: pytest.MonkeyPatch, name: str, do: Callable[[], object]) -> None:
     whole = HANDLERS[name]
 
-    def waits(request: Request) -> Outcome:
-        began.append(time.monotonic())
-        time.sleep(seconds)
+    def apply(request: Request) -> Outcome:
+        do()
         return whole.apply(request)
 
-    monkeypatch.setitem(HANDLERS, name, replace(whole, apply=waits))
-    return began
+    monkeypatch.setitem(HANDLERS, name, replace(whole, apply=apply))
 
 
 def in_the_background(api: Api, *ops: dict[str, Any], **body: Any) -> str:

@@ -3,7 +3,6 @@
 import ast
 import json
 import random
-import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from gateway.validation import field_errors
 from registry import schemas
 from tests.conftest import Api
+from tests.effort import within
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
@@ -120,12 +120,12 @@ REFUSED = {
 
 @pytest.mark.parametrize("bomb", REFUSED)
 def test_schema_that_could_harm_is_refused_in_time(bomb: str) -> None:
-    began = time.perf_counter()
-    problems = schemas.problems(REFUSED[bomb])
+    problems: list[str] = []
+
+    within(0.25 * PATIENCE, lambda: problems.extend(schemas.problems(REFUSED[bomb])))
 
     assert problems
     assert all(len(problem) < 500 for problem in problems)
-    assert time.perf_counter() - began < 0.25 * PATIENCE
 
 
 TEXT = "a" * 990_000
@@ -173,14 +173,8 @@ def test_schema_that_is_taken_holds_the_worst_instance_in_time(schema: str) -> N
     assert len(json.dumps(instance)) <= LARGEST + 200_000
     validator = schemas.Validator(made)
 
-    took = []
-    for _ in range(3):
-        began = time.perf_counter()
-        errors = field_errors(validator, made, instance)
-        took.append(time.perf_counter() - began)
-
-    assert len(errors) <= 50
-    assert statistics.median(took) < 0.25 * PATIENCE
+    assert len(field_errors(validator, made, instance)) <= 50
+    within(0.25 * PATIENCE, lambda: field_errors(validator, made, instance))
 
 
 # --- bodies that are big, and legal -----------------------------------------------------------------------------------

@@ -191,17 +191,20 @@ def test_a_drip_is_cut_at_the_deadline(serve: Serve, call: Call, loopback_allowe
     with pytest.raises(TimedOut):
         call(servers[0].url(), milliseconds=300)
 
-    assert 0.25 < time.monotonic() - began < 2
+    assert time.monotonic() - began > 0.25  # a drip never ends by itself
 
 
-def test_a_server_that_says_nothing_is_cut_at_the_deadline(serve: Serve, call: Call, loopback_allowed: None) -> None:
+def test_a_server_that_says_nothing_is_cut_at_the_deadline(
+    serve: Serve, call: Call, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "READ_SECONDS", 60.0)
     server = serve(lambda _: iter(()))
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
         call(server.url(), milliseconds=200)
 
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30
 
 
 def test_a_body_that_nobody_reads_is_cut_at_the_deadline(call: Call, loopback_allowed: None) -> None:
@@ -326,11 +329,14 @@ def test_a_server_that_speaks_no_tls_is_not_trusted(serve: Serve, call: Call, lo
         call(server.url(scheme="https"), milliseconds=500)
 
 
-def test_a_server_that_never_shakes_hands_is_cut_at_the_deadline(call: Call, loopback_allowed: None) -> None:
+def test_a_server_that_never_shakes_hands_is_cut_at_the_deadline(
+    call: Call, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 60.0)
     client.transport()
     began = time.monotonic()
 
     with socket.create_server(("127.0.0.1", 0)) as deaf, pytest.raises(TimedOut):
         call(f"https://127.0.0.1:{deaf.getsockname()[1]}/", milliseconds=200)
 
-    assert time.monotonic() - began < 1.5  # the step alone would have had two seconds
+    assert time.monotonic() - began < 30

@@ -1,6 +1,5 @@
 """All checks together: of one op as it is typed, of the draft, of what is shipped."""
 
-import time
 from collections import Counter
 from typing import Any
 
@@ -11,6 +10,7 @@ from registry import checks, loader, sizes
 from registry.catalogs import build
 from registry.checks import FAMILIES, RULES, Finding, Severity, accepted, reference
 from registry.models import Op, PolicyRule
+from tests.effort import within
 from tests.unit.registry.checks.readings import context
 from tests.unit.registry.entries import content, op, schema
 from tests.unit.registry.rows import make_op
@@ -126,24 +126,23 @@ def test_new_findings_are_those_that_were_not_there_however_places_shift() -> No
 def test_six_thousand_ops_are_checked_in_time() -> None:
     ops = synthetic.ops(6_000)
     snapshot = {"groups": [{"path": path, "summary": said} for path, said in synthetic.groups(ops).items()], "ops": ops}
-    began = time.process_time()
+    found: list[Finding] = []
 
-    found = checks.warnings(snapshot, {})
+    within(15, lambda: found.extend(checks.warnings(snapshot, {})))
 
     assert Counter(rules(found)) == {}
-    assert time.process_time() - began < 15  # seconds; 3.5 where little else runs
 
 
 def test_one_op_among_six_thousand_is_checked_as_fast_as_one_types() -> None:
     ops = synthetic.ops(6_000)
     prepared = context(*ops)
     checks.check_entry(ops[0], prepared)
-    began = time.process_time()
 
-    for entry in ops[100:120]:
-        checks.check_entry(entry, prepared)
+    def check() -> None:
+        for entry in ops[100:120]:
+            checks.check_entry(entry, prepared)
 
-    assert (time.process_time() - began) / 20 < 0.05  # seconds; 0.005 where little else runs
+    within(1, check)  # 0.1 for all twenty where little else runs
 
 
 def test_counts_of_a_release_serve_the_checks() -> None:

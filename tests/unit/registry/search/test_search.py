@@ -1,7 +1,5 @@
 """Finding ops by words: what comes first, what is never shown, and what any text may do."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from registry import search
 from registry.catalogs import EVERYTHING, Catalog, Visibility
 from registry.search import fields
+from tests.effort import within
 from tests.unit.registry.entries import catalog, op, schema
 
 OPS = [
@@ -137,11 +136,11 @@ def test_no_request_takes_long() -> None:
     hostile = ["a" * 100_000, "wrkr " * 20_000, "a, b c. " * 20_000, "Ab" * 50_000, "'" * 100_000, "日" * 100_000]
     search.warm(found)
 
-    start = time.perf_counter()
-    for text in hostile:
-        search.find(found, found.view(EVERYTHING), text, limit=8)
+    def ask() -> None:
+        for text in hostile:
+            search.find(found, found.view(EVERYTHING), text, limit=8)
 
-    assert time.perf_counter() - start < 2  # seconds, of which a busy machine may take most
+    within(2, ask)
 
 
 def test_a_catalog_without_ops_finds_nothing() -> None:

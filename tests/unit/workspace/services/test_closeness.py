@@ -1,7 +1,6 @@
-import time
-
 import pytest
 
+from tests.effort import within
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.kinds import KINDS, TASK
 from workspace.models import Task
@@ -72,7 +71,7 @@ def test_only_the_newest_titles_are_held_against_the_query(db: None, monkeypatch
     assert ([hit.title for hit in hits], total) == (["homepage 3", "homepage 2"], 2)
 
 
-def test_the_longest_titles_and_query_take_less_than_a_quarter_of_a_second(db: None) -> None:
+def test_the_longest_titles_and_query_are_compared_in_time(db: None) -> None:
     project = ProjectFactory()
     text = "ab cd ef gh kl mn op qr st uv " * 10
     TaskFactory._meta.model.objects.bulk_create(
@@ -80,10 +79,7 @@ def test_the_longest_titles_and_query_take_less_than_a_quarter_of_a_second(db: N
     )
     words = [f"{number:02}wxyzwxyz" for number in range(16)]
 
-    taken = []
-    for _ in range(5):  # the best of five, in time of this process: others on the machine do not count
-        started = time.process_time()
+    def find() -> None:
         assert closeness.find(KINDS.values(), subject="owner", project_id=None, words=words, limit=50) == ([], 0)
-        taken.append(time.process_time() - started)
 
-    assert min(taken) < 0.25
+    within(1, find)  # 0.1 where little else runs
