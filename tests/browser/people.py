@@ -1,11 +1,11 @@
 """People at a browser: what they see, what their browser asks for, and what it complains about."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import environ
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
 from django.conf import settings
@@ -62,21 +62,26 @@ class Person:
         self.page.wait_for_url(f"{self.url}/admin/")
         return self
 
-    def dress(self, theme: Literal["light", "dark"]) -> None:
-        """Change the theme of the page, as its menu does, with all its colours at once."""
+    def change_theme(self) -> str:
+        """Change the theme from light to dark or back, as the page's menu does, and return the new one."""
+        is_dark = self.page.evaluate("document.documentElement.classList.contains('dark')")
+        theme = "light" if is_dark else "dark"
         self.page.evaluate("theme => Alpine.$data(document.documentElement).switchTheme(theme)", theme)
         self.page.wait_for_selector(f"html.{theme}")
-        self.page.evaluate("document.getAnimations().forEach(each => each instanceof CSSTransition && each.finish())")
+        return theme
 
-    def faults(self, *rules: str, but: str = "") -> list[str]:
+    def faults(self, *rules: str, but: Sequence[str] = ()) -> list[str]:
         """Return what axe-core calls a serious or critical fault of the page as it is, by all of its rules or some.
 
-        What a selector finds is left out with `but`.
+        What the selectors in `but` find is left out.
         """
         options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
-        self.page.evaluate(AXE_SCRIPT)
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE_SCRIPT)
+        # All colours at once: while they change they may be too alike.
+        self.page.evaluate("document.getAnimations().forEach(each => each instanceof CSSTransition && each.finish())")
         found = self.page.evaluate(
-            "([context, options]) => axe.run(context, options)", [{"exclude": but or []}, options]
+            "([context, options]) => axe.run(context, options)", [{"exclude": list(but)}, options]
         )
         return [
             f"{each['id']}: {each['help']}, at {', '.join(str(node['target'][0]) for node in each['nodes'][:3])}"
