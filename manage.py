@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Runs Django's and the project's commands: python manage.py help."""
+"""Run Django's and the project's management commands: python manage.py help."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name. Ctrl-C ends it without a traceback, whatever it is doing."""
+    """Run the command given on the command line. Ctrl-C exits without a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         from django.core.management import execute_from_command_line

@@ -1,4 +1,4 @@
-"""What happened, in the admin: operation events, and the history of copy."""
+"""Admin lists of events, daily figures, turns and the audit log, and mixins that record changes in it."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -20,7 +20,7 @@ from core.deskfilters import indented
 
 
 class LogAdmin(desk.ReadOnly, desk.ModelAdmin[Any]):
-    """Rows that are written once."""
+    """Read-only list of log rows."""
 
     date_hierarchy = "time"
     show_full_result_count = False
@@ -28,15 +28,15 @@ class LogAdmin(desk.ReadOnly, desk.ModelAdmin[Any]):
 
 
 class OperationEventAdmin(LogAdmin):
-    """The list of events. As those of turns and of what was told of them, it is registered where their pages lead."""
+    """Operation events. This, turns and tool selections are registered in `gateway`, whose pages they link to."""
 
-    empty = "Nothing was called yet. Make a client and a key for it; each of its calls is here within a second."
+    empty = "Create a client and an API key for it. Its calls appear here within a second."
     list_display = ["time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"]
     list_filter = ["type", "ok", "code", "kind", "dry_run"]
     search_fields = ["op", "trace_id", "session", "subject"]
     fieldsets = [
         (
-            "What was asked",
+            "Request",
             {
                 "fields": [
                     ("time", "type", "source"),
@@ -49,17 +49,17 @@ class OperationEventAdmin(LogAdmin):
             },
         ),
         (
-            "What was answered",
+            "Response",
             {"fields": [("ok", "status"), ("code", "reason"), "wrong", ("again", "mends"), "result"]},
         ),
-        ("Who asked", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
+        ("Caller", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
         ("Rollout", {"fields": ["release", ("surface", "cohort", "model")]}),
         ("Figures", {"fields": [("latency_ms", "result_count")]}),
     ]
     readonly_fields = ["tried", "args", "wrong", "again", "result"]
-    compressed_fields = False  # labels above what they name: several stand on a line
+    compressed_fields = False  # labels above the fields, since several share a line
 
-    # In words: what is neither good nor bad wants no green or red sign.
+    # Words instead of Django's green and red icons, since neither value is good or bad.
     @admin.display(description="dry run")
     def tried(self, event: OperationEvent) -> str:
         return "yes" if event.dry_run else "no"
@@ -74,7 +74,7 @@ class OperationEventAdmin(LogAdmin):
 
     @admin.display(description="field errors")
     def wrong(self, event: OperationEvent) -> str:
-        """Say what was wrong with which argument; the values are never kept."""
+        """Show the pointer and the code of each field error. Values are never stored."""
         said = ((pointer or "the args", code) for pointer, code in event.field_errors)
         return format_html_join("", "<div><code>{}</code> {}</div>", said)
 
@@ -84,11 +84,11 @@ class OperationEventAdmin(LogAdmin):
 
 
 def _kept(event: OperationEvent, part: str) -> str:
-    """Return what an event keeps of its content, or why it keeps nothing."""
+    """Return an event's stored args or result as HTML, or why they are not stored."""
     if event.content is None:
-        return "Not kept: GATEWAY_CONTENT_DAYS says for how long it is."
+        return "Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."
     if "too_large" in event.content:
-        return f"Not kept: args and result have {event.content['too_large']:,} bytes."
+        return f"Not stored: args and result have {event.content['too_large']:,} bytes."
     if part not in event.content:
         return "–"
     return format_html('<pre class="desk-json">{}</pre>', indented(event.content[part]))
@@ -96,7 +96,7 @@ def _kept(event: OperationEvent, part: str) -> str:
 
 @admin.register(OpDaily)
 class OpDailyAdmin(LogAdmin):
-    empty = "No calls were counted yet. They are counted every minute; those of just now are among the events."
+    empty = "Calls are counted every minute. The latest ones are in the list of events."
     date_hierarchy = "day"
     list_display = ["day", "op", "calls", "invalid", "denied", "not_found", "conflict", "internal", "is_settled"]
     list_filter = ["day", "release"]
@@ -104,7 +104,7 @@ class OpDailyAdmin(LogAdmin):
 
 
 class TurnAdmin(LogAdmin):
-    empty = "No turn was counted yet. Turns are counted from the events of calls that name their turn."
+    empty = "Turns are counted from calls that send a Gateway-Turn header."
     list_display = [
         "time",
         "turn",
@@ -123,7 +123,7 @@ class TurnAdmin(LogAdmin):
 
 
 class NotEmptyFilter(admin.SimpleListFilter):
-    """Rows whose list of names is not empty."""
+    """Filter for rows with a non-empty JSON list in `column`."""
 
     column: str
 
@@ -143,7 +143,7 @@ class EscalatingFilter(NotEmptyFilter):
 
 
 class ToolSelectionAdmin(LogAdmin):
-    empty = "No service told of a turn yet. It does so with POST telemetry, once the turn is over."
+    empty = "Chat services report a turn with POST telemetry when it ends."
     list_display = ["time", "turn", "handed", "called", "missed", "escalated", "tokens", "outcome", "model"]
     list_display_links = ["turn"]
     list_filter = [MissingFilter, EscalatingFilter, "outcome", "surface", "cohort", "model", "release"]
@@ -160,16 +160,16 @@ class ToolSelectionAdmin(LogAdmin):
 
 @admin.register(Rollup)
 class RollupAdmin(LogAdmin):
-    empty = "Events were never counted. A server counts them every minute, and manage.py run_jobs at once."
+    empty = "Servers count events every minute. To count them now, run manage.py run_jobs."
     date_hierarchy = "counted_at"
     list_display = ["name", "settled_until", "counted_at"]
     search_fields = ["name"]
 
 
 class AuditEntryAdmin(LogAdmin):
-    """The history. Whoever owns what it tells of registers it, with what can be done about an entry."""
+    """The audit log. Registered by the apps that own the rows, which add actions for an entry."""
 
-    empty = "Nothing was changed yet. Edit an op: who changed what, and what it said before, is here from then on."
+    empty = "Edit an op. Who changed what, and the text before, appear here."
     list_display = ["time", "by", "kind", "name", "action", "fields_changed", "note"]
     list_display_links = ["name"]
     list_filter = ["kind", "action", "by"]
@@ -181,19 +181,19 @@ class AuditEntryAdmin(LogAdmin):
 
 
 class Historied(desk.ModelAdmin[Any]):
-    """A page whose row's history is what was changed of it: Django's own log has no values."""
+    """Admin page whose history is the audit log, which has old and new values; Django's log has none."""
 
     def told_as(self, row: Any) -> tuple[str, str]:
-        """Return the kind and the name under which the history tells of a row."""
+        """Return the kind and name of a row in the audit log."""
         raise NotImplementedError
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Lead to the changes of a row."""
+        """Redirect to the audit log of a row."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
-            raise Http404("There is no such row.")
+            raise Http404("This row does not exist.")
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
         kind, name = self.told_as(row)
@@ -202,7 +202,7 @@ class Historied(desk.ModelAdmin[Any]):
 
 
 class Audited(Historied):
-    """A page of rows that are no copy: who changed what of them stands in the history."""
+    """Admin page that records changes in the audit log. For rows other than copy, which records its own."""
 
     audit_kind: AuditEntry.Kind
 
@@ -210,7 +210,7 @@ class Audited(Historied):
         return self.audit_kind, str(row)
 
     def audited(self, row: Any) -> dict[str, Any]:
-        """Return what the history tells of a row, as JSON values."""
+        """Return the audited fields of a row as JSON values."""
         raise NotImplementedError
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

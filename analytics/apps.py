@@ -14,7 +14,7 @@ class AnalyticsConfig(AppConfig):
 
 
 def _declare_flags(using: str, **_: Any) -> None:
-    """Make the rows of flags that are new in the code."""
+    """Create the rows of flags that were added to the code."""
     from analytics.models import Flag
     from analytics.rollout.flags import FlagKey
 

@@ -1,4 +1,4 @@
-"""The history of rows that are no copy: what somebody changed of a connection, a flag or a cohort."""
+"""Audit log of changes to rows other than copy, such as connections, flags and cohorts."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,10 @@ Said = Mapping[str, Any]  # a row's fields as JSON values
 def record(
     kind: AuditEntry.Kind, name: str, before: Said | None, after: Said | None, *, by: str, at: datetime, note: str = ""
 ) -> AuditEntry | None:
-    """Write down what became of a row; None before or after: it was not there. Nothing where nothing changed."""
+    """Record a change of a row. `before` is None for an added row, `after` for a removed one.
+
+    Return None, and record nothing, if nothing changed.
+    """
     fields = [*dict.fromkeys([*(before or ()), *(after or ())])]
     changes = {
         field: [(before or {}).get(field), (after or {}).get(field)]

@@ -1,4 +1,7 @@
-"""Which events tell of an op: in a query as conditions, of one event as functions that agree with them."""
+"""Which events count as calls, help reads, searches or unknown names.
+
+Defined twice: as query conditions, and as functions of one event that must agree with them.
+"""
 
 from typing import Protocol
 
@@ -6,10 +9,10 @@ from django.db.models import Q
 
 from analytics.models import OperationEvent
 
-# Calls that were answered without trying: what they tell is about another call, a person or an admin.
+# Reasons of calls that were deferred, not run: they wait for another call, a user's confirmation or an admin.
 PUT_OFF = ("confirmation_required", "in_progress", "switched_off")
 
-# A name that nothing has, called or read. Which arguments an op has is another question.
+# Reasons for a call or a help read of an unknown op or path. Unknown arguments of an op are something else.
 UNKNOWN_OP, UNKNOWN_PATH = "unknown_op", "unknown_path"
 
 _TRIED = Q(source=OperationEvent.Source.ADMIN)
@@ -20,7 +23,7 @@ UNKNOWN_NAME = (CALL & Q(reason=UNKNOWN_OP)) | Q(type=OperationEvent.Type.HELP, 
 
 
 class Event(Protocol):
-    """What tells whether an event is a call."""
+    """The fields that decide whether an event is a call."""
 
     @property
     def type(self) -> str: ...
@@ -35,7 +38,7 @@ class Event(Protocol):
 
 
 def is_call(event: Event) -> bool:
-    """Whether an op was called: neither rehearsed, repeated, put off nor tried by hand."""
+    """Return whether an event is a call of an op. Excludes dry runs, replays, deferred calls and tries in the admin."""
     return (
         event.type == OperationEvent.Type.EXEC
         and not (event.dry_run or event.replayed)
@@ -45,7 +48,7 @@ def is_call(event: Event) -> bool:
 
 
 def is_unknown_name(event: Event) -> bool:
-    """Whether a name was called or read that nothing has."""
+    """Return whether an event is a call or a help read of an unknown name."""
     if event.type == OperationEvent.Type.HELP:
         return event.reason == UNKNOWN_PATH
     return is_call(event) and event.reason == UNKNOWN_OP

@@ -1,4 +1,4 @@
-"""Daily figures (OpDaily): what the events of some time count to, and writing that down once."""
+"""Daily figures (OpDaily): aggregate them from events, and write them."""
 
 import re
 from collections import Counter, defaultdict
@@ -13,9 +13,9 @@ from analytics.calls import CALL, HELP, SEARCH, UNKNOWN_NAME
 from analytics.models import OpDaily, OperationEvent
 from analytics.turns.counting import Mended
 
-ERRORS_KEPT = 20  # field errors of a row: strangers choose the names in them
+ERRORS_KEPT = 20  # field errors per row; limited, since callers choose the names in them
 
-# What each figure counts.
+# The condition of the events that each figure counts.
 COUNTS = {
     "calls": CALL,
     "invalid": CALL & Q(code="VALIDATION_ERROR"),
@@ -33,10 +33,10 @@ COUNTS = {
 }
 SUMS = (*COUNTS, "mended", "latency_ms")
 
-KEY = ("day", "op", "release", "surface", "cohort", "model")  # of a row, beside whether it is settled
+KEY = ("day", "op", "release", "surface", "cohort", "model")  # identifies a row, together with is_settled
 _UNDER = KEY[2:]
 
-# What the caller wrote where nothing has that name is no op: there would be as many as callers can think of.
+# Unknown names count under "": there would be a row for every name that callers make up.
 _NAMED = Case(When(~Q(tool_name="") | HELP, then=F("op")), default=Value(""))
 _INDEX = re.compile(r"/\d+(?=/|$)")
 
@@ -44,7 +44,7 @@ Key = tuple[Any, ...]
 
 
 def counted(day: date, since: datetime, until: datetime, *, is_settled: bool) -> list[OpDaily]:
-    """Return what the events of a day count to, from one time on and before another; unsaved, nothing mended."""
+    """Return unsaved figures of a day, from its events with since <= time < until. They do not count repairs yet."""
     events = OperationEvent.objects.filter(time__gte=since, time__lt=until)
     named: QuerySet[Any, Any] = events.order_by().annotate(named=_NAMED)
     errors = _field_errors(named)
@@ -67,7 +67,7 @@ def counted(day: date, since: datetime, until: datetime, *, is_settled: bool) ->
 
 
 def with_mended(rows: Iterable[OpDaily], mended: Iterable[Mended], *, is_settled: bool) -> list[OpDaily]:
-    """Return rows with what was mended, each with the failed call's day and op: where no row has that, in a new one."""
+    """Return the rows with repairs added, each to the failed call's row. Missing rows are created, unsaved."""
     by_key = {key_of(row): row for row in rows}
     for failed, _ in mended:
         said = [getattr(failed, name) for name in _UNDER]
@@ -78,7 +78,7 @@ def with_mended(rows: Iterable[OpDaily], mended: Iterable[Mended], *, is_settled
 
 
 def add(rows: Iterable[OpDaily]) -> None:
-    """Add what was counted to the settled rows, making those that are not there."""
+    """Add figures to the settled rows in the database, creating those that are missing."""
     by_key = {key_of(row): row for row in rows}
     days = {row.day for row in by_key.values()}
     for known in OpDaily.objects.filter(day__in=days, is_settled=True):
@@ -90,7 +90,7 @@ def add(rows: Iterable[OpDaily]) -> None:
 
 
 def replace(rows: list[OpDaily]) -> None:
-    """Have these unsettled rows and no others; one that was there keeps its address."""
+    """Replace all unsettled rows with these. Rows with the same key keep their primary key, and so their URL."""
     keys = {key_of(row) for row in rows}
     known = OpDaily.objects.filter(is_settled=False).values_list("pk", *KEY)
     OpDaily.objects.filter(pk__in=[pk for pk, *key in known if tuple(key) not in keys]).delete()
@@ -98,17 +98,17 @@ def replace(rows: list[OpDaily]) -> None:
 
 
 def key_of(row: OpDaily) -> Key:
-    """Return what a row is of: its day, its op, and under what."""
+    """Return the key of a row: the values of KEY_FIELDS."""
     return tuple(getattr(row, name) for name in KEY)
 
 
 def _field_errors(named: QuerySet[Any, Any]) -> defaultdict[Key, Counter[tuple[str, str]]]:
-    """Return how often each argument of an op failed, and how: {(op, release, …): {(pointer, code): times}}."""
+    """Return field error counts: {(op, release, surface, cohort, model): {(pointer, code): times}}."""
     found: defaultdict[Key, Counter[tuple[str, str]]] = defaultdict(Counter)
     failed = named.filter(CALL, ok=False).exclude(field_errors=[])
     alike = failed.values("named", *_UNDER, "field_errors").annotate(times=Count("id"))
     for *key, errors, times in alike.values_list("named", *_UNDER, "field_errors", "times"):
-        # An error that a call has in several places is one that its caller made once.
+        # The same error in several items of a list counts once per call.
         for error in {(_INDEX.sub("/*", pointer), code) for pointer, code in errors}:
             found[tuple(key)][error] += times
     return found

@@ -1,7 +1,7 @@
-"""Recording operation events: a write's with the write, all others behind the answer.
+"""Record operation events: those of writes in the write's transaction, all others after the response.
 
-`record` inserts in the caller's transaction. `later` puts the row into a buffer that a thread writes in bulk every
-100 ms, and that is flushed when the process ends. What a full buffer or a lost database drops is counted and logged.
+`record_event` inserts in the caller's transaction. `enqueue_event` adds to a buffer, which a thread writes in bulk
+every 100 ms and when the process ends. Events lost to a full buffer or a failed database are counted and logged.
 """
 
 import logging
@@ -21,10 +21,10 @@ from core import faults
 
 log = logging.getLogger(__name__)
 
-INTERVAL = 0.1  # seconds at most between an answer and its event's row
-BUFFER = 20_000  # rows; at 2,000 calls a second what ten seconds without a database leave behind
-BATCH = 500  # rows written at once
-LONGEST = 200  # characters of a name
+INTERVAL = 0.1  # seconds between two writes of the buffer
+BUFFER = 20_000  # events; ten seconds without a database at 2,000 calls a second
+BATCH = 500  # events per write
+LONGEST = 200  # characters of op, subject, session and turn; longer ones are cut
 
 _FIELDS = [field for field in OperationEvent._meta.concrete_fields if not field.primary_key]
 _UNSAID: dict[str, Any] = {
@@ -39,30 +39,30 @@ _COPY = f"COPY {_TABLE} FROM STDIN"
 
 
 def record(event: dict[str, Any]) -> None:
-    """Insert one event (fields of OperationEvent by name) in the transaction that is open."""
-    # By hand, since a write's event is on the way of its answer: the ORM takes three times as long to make the row.
+    """Insert one event ({field of OperationEvent: value}) in the open transaction."""
+    # Raw SQL, since a write's response waits for this: the ORM takes three times as long.
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, *_rows([event]))
 
 
 def write(events: list[dict[str, Any]]) -> None:
-    """Write many events in the calling thread, all or nothing, as fast as the database takes them."""
+    """Write many events in the calling thread, all or none, with the database's fastest bulk insert."""
     with connection.cursor() as cursor:
         _insert(cursor, events)
 
 
 def later(event: dict[str, Any]) -> None:
-    """Have one event written within 100 ms. Never waits and never raises: an answer does not depend on its event."""
+    """Queue one event, to be written within 100 ms. Never blocks or raises, so that no call depends on its event."""
     _buffer.put(event)
 
 
 def flush() -> None:
-    """Write what is buffered now, in the calling thread."""
+    """Write all queued events now, in the calling thread."""
     _buffer.flush()
 
 
 def discard() -> None:
-    """Forget what is buffered, unwritten: for tests, whose database is gone when the buffer would be written."""
+    """Drop all queued events. For tests, whose database is gone when the buffer would be written."""
     _buffer.discard()
 
 
@@ -72,12 +72,12 @@ def lost() -> int:
 
 
 def buffered() -> int:
-    """Return how many events wait in this process to be written."""
+    """Return how many events are queued in this process."""
     return len(_buffer)
 
 
 class _Buffer:
-    """Events on their way to the database."""
+    """Queue of events, and the thread that writes them."""
 
     def __init__(self) -> None:
         self.lost = 0
@@ -94,7 +94,7 @@ class _Buffer:
             self.lost += 1
             return
         self._rows.append(event)
-        if self._thread is None or not self._thread.is_alive():  # also after a fork, which copies no threads
+        if self._thread is None or not self._thread.is_alive():  # or after a fork, which does not copy threads
             self._start()
 
     def flush(self) -> None:
@@ -105,7 +105,7 @@ class _Buffer:
                     write(batch)
                 except (DatabaseError, InterfaceError) as error:
                     self.lost += len(batch)
-                    log.error("%d events lost, %d in all\n%s", len(batch), self.lost, faults.told(error))
+                    log.error("events.lost count=%d total=%d\n%s", len(batch), self.lost, faults.told(error))
 
     def discard(self) -> None:
         with self._writing:
@@ -117,7 +117,7 @@ class _Buffer:
                 return
             self._thread = threading.Thread(target=self._run, name="events", daemon=True)
             self._thread.start()
-            # The server's workers are multiprocessing children, which run finalizers on SIGTERM but not atexit.
+            # Server workers are multiprocessing children, which run finalizers on SIGTERM, but not atexit.
             Finalize(self, self.flush, exitpriority=10)
 
     def _run(self) -> None:
@@ -125,16 +125,16 @@ class _Buffer:
         while not pause.wait(INTERVAL):
             if self._rows:
                 self.flush()
-                close_old_connections()  # until the next flush a pooled connection is the callers'
+                close_old_connections()  # give the pooled connection back until the next flush
 
 
 _buffer = _Buffer()
 
 
 def _insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:
-    """Insert a batch, all or nothing, in the way that costs each database the least: every call pays for its event.
+    """Insert a batch, all or none, in the cheapest way for the database, since every call causes an event.
 
-    One INSERT of many rows costs SQLite twice and PostgreSQL five times as much, for parsing it.
+    A single INSERT of many rows costs twice as much on SQLite and five times as much on PostgreSQL, for parsing it.
     """
     if connection.vendor == "postgresql":
         # Django wraps the errors of execute, but not those of copy.
@@ -154,7 +154,7 @@ def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
                 **_UNSAID,
                 **event,
                 "time": adapted(event["time"]),
-                "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take it as text
+                "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take text
                 "content": orjson.dumps(content).decode() if (content := event.get("content")) is not None else None,
             }
         )
@@ -163,7 +163,7 @@ def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def new(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:
-    """Return an event's fields, cut to what its columns hold."""
+    """Return an event's fields, with names cut to the length of their columns."""
     fields["time"], fields["type"] = time, str(type)
     for name in ("op", "subject", "session", "turn"):
         if len(fields.get(name) or "") > LONGEST:

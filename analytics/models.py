@@ -1,4 +1,7 @@
-"""What happened. Ops, releases and subjects are named by string: the log blocks no delete."""
+"""Models of events, daily figures and the audit log.
+
+They refer to ops, releases and subjects by name, not by foreign key, so that logs never block a delete.
+"""
 
 from django.db import models
 from django.db.models import F, Q
@@ -22,7 +25,7 @@ __all__ = [
 
 
 class OperationEvent(models.Model):
-    """One help, search or exec, as it was answered."""
+    """One help, search or exec call, and how it was answered."""
 
     class Type(models.TextChoices):
         HELP = "help", "help"
@@ -32,7 +35,7 @@ class OperationEvent(models.Model):
     class Source(models.TextChoices):
         API = "api", "API"
         BATCH = "batch", "batch"
-        ADMIN = "admin", "admin"  # tried by hand, and never kept: no figure counts it
+        ADMIN = "admin", "admin"  # tried in the admin; its writes are undone and no figure counts it
 
     class Format(models.TextChoices):
         SHORT = "short", "short"
@@ -42,8 +45,8 @@ class OperationEvent(models.Model):
     time = models.DateTimeField()
     type = models.CharField(max_length=10, choices=Type)
     source = models.CharField(max_length=10, choices=Source, default=Source.API)
-    # what was asked for
-    op = models.CharField(max_length=200, blank=True, help_text="The canonical op or path; as sent where unknown.")
+    # the request
+    op = models.CharField(max_length=200, blank=True, help_text="The canonical op or path; as sent if unknown.")
     tool_name = models.CharField(max_length=128, blank=True)
     group = models.CharField(max_length=60, blank=True)
     entity = models.CharField(max_length=60, blank=True)
@@ -51,65 +54,65 @@ class OperationEvent(models.Model):
     entity_id = models.CharField(max_length=64, blank=True)
     kind = models.CharField(max_length=10, blank=True)
     dry_run = models.BooleanField(default=False)
-    # A default in the database: what ran before this column was there still inserts rows.
+    # With a database default, so that processes of the version before this column can still insert rows.
     format = models.CharField(
-        max_length=10, choices=Format, blank=True, default="", db_default="", help_text="What was read of an op's help."
+        max_length=10, choices=Format, blank=True, default="", db_default="", help_text="The help format that was read."
     )
-    # how it ended
+    # the response
     ok = models.BooleanField()
-    status = models.PositiveSmallIntegerField(help_text="HTTP status.")
+    status = models.PositiveSmallIntegerField(help_text="HTTP status code.")
     code = models.CharField(max_length=20, blank=True)
     reason = models.CharField(max_length=60, blank=True)
-    field_errors = models.JSONField(default=list, blank=True, help_text="[[pointer, code], …]; never the values.")
+    field_errors = models.JSONField(default=list, blank=True, help_text="[[pointer, code], …], never the values.")
     replayed = models.BooleanField(default=False)
     result_count = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Items that a search, a group or the list of a read had."
+        null=True, blank=True, help_text="Items in the result of a search, a group or a list op."
     )
-    latency_ms = models.FloatField(help_text="Milliseconds.")
+    latency_ms = models.FloatField(help_text="In milliseconds.")
     content = models.JSONField(
         null=True,
         blank=True,
-        help_text="{args, result}, where GATEWAY_CONTENT_DAYS keeps them; secrets of the schema blacked out.",
+        help_text="{args, result}, if GATEWAY_CONTENT_DAYS is set. Secrets marked in the schema are redacted.",
     )
     mends = models.BigIntegerField(
-        null=True, blank=True, help_text="The id of the failed call before it in the turn that this one mends."
+        "repairs", null=True, blank=True, help_text="Id of the earlier failed call in the turn that this call repaired."
     )
-    # under what
+    # what served it
     release = models.CharField(max_length=64, blank=True)
     surface = models.CharField(max_length=20, blank=True)
     cohort = models.CharField(
-        max_length=130, blank=True, help_text="The cohorts that decided, in the order of their flags."
+        max_length=130, blank=True, help_text="Cohorts that decided, in the order of their flags."
     )
     model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
-    # for whom
+    # the caller
     client = models.CharField(max_length=100, blank=True)
     key = models.CharField(max_length=20, blank=True, help_text="The key's prefix.")
     subject = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=200, blank=True)
     turn = models.CharField(max_length=200, blank=True)
     digest = models.CharField(
-        max_length=16, blank=True, default="", db_default="", help_text="The same for the same call within one turn."
+        max_length=16, blank=True, default="", db_default="", help_text="Identical for identical calls within a turn."
     )
     trace_id = models.CharField(max_length=40)
 
     class Meta:
         ordering = ["-time", "-id"]
         indexes = [
-            models.Index(fields=["-time", "-id"], name="event_newest"),  # every list, newest first
+            models.Index(fields=["-time", "-id"], name="event_newest"),  # lists, newest first
             models.Index(fields=["op", "-time"], name="event_by_op"),  # one op's calls
             models.Index(
                 fields=["session", "turn"], name="event_by_turn", condition=~Q(session="")
             ),  # one conversation
-            # What is blanked once its time is over: hardly anything, mostly.
+            # Contents to delete after GATEWAY_CONTENT_DAYS; usually very few rows.
             models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
-            models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's facts
-            # Names that models thought of, which no daily figure keeps.
+            models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events
+            # Unknown names, which daily figures do not store.
             models.Index(
                 fields=["time"], name="event_of_no_name", condition=Q(reason__in=["unknown_op", "unknown_path"])
             ),
         ]
         constraints = [
-            # A failure without a code cannot be counted, a success with one was none.
+            # A failure needs a code to be counted, and a success has none.
             models.CheckConstraint(
                 condition=Q(ok=True, code="") | (Q(ok=False) & ~Q(code="")), name="event_code_when_failed"
             ),
@@ -120,47 +123,45 @@ class OperationEvent(models.Model):
 
 
 class OpDaily(models.Model):
-    """What happened to one op, or group, on one day under one release, surface, cohort and family of models.
+    """Figures of one op or group on one day, under one release, surface, cohort and model family.
 
-    Counted from its events by `analytics.rollup`.
-
-    A day's figures are the sum of its rows: what is settled, and what may still change.
+    `analytics.rollup` aggregates them from events. A day's figures are the sum of its settled and unsettled rows.
     """
 
     day = models.DateField(help_text="In UTC.")
     op = models.CharField(
-        max_length=200, blank=True, help_text="The op or group; empty for searches, and for names that nothing has."
+        max_length=200, blank=True, help_text="The op or group; empty for searches and unknown names."
     )
     release = models.CharField(max_length=64, blank=True)
     surface = models.CharField(max_length=20, blank=True, default="", db_default="")
     cohort = models.CharField(max_length=130, blank=True, default="", db_default="")
-    model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The models' family.")
-    is_settled = models.BooleanField(help_text="Off: of the last minutes, counted anew each time.")
-    # calls, and how those that failed did
-    calls = models.PositiveIntegerField(default=0, help_text="Neither rehearsed, repeated nor put off.")
+    model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
+    is_settled = models.BooleanField(help_text="Off for the last minutes, which are recounted each time.")
+    # calls, and failed calls by code
+    calls = models.PositiveIntegerField(default=0, help_text="Excludes dry runs, replays and deferred calls.")
     invalid = models.PositiveIntegerField(default=0, help_text="VALIDATION_ERROR.")
     denied = models.PositiveIntegerField(default=0, help_text="PERMISSION_DENIED.")
     not_found = models.PositiveIntegerField(default=0, help_text="NOT_FOUND.")
     conflict = models.PositiveIntegerField(default=0, help_text="CONFLICT.")
     internal = models.PositiveIntegerField(default=0, help_text="INTERNAL.")
     mended = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Failed calls that a later one in their turn mended."
+        "repaired", default=0, db_default=0, help_text="Failed calls that a later call in the turn repaired."
     )
     unknown_names = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Calls and reads of a name that nothing has."
+        default=0, db_default=0, help_text="Calls and help reads of unknown names."
     )
-    latency_ms = models.FloatField(default=0, help_text="Milliseconds of all calls together.")
+    latency_ms = models.FloatField(default=0, help_text="Sum over all calls, in milliseconds.")
     field_errors = models.JSONField(
-        default=list, blank=True, help_text="[[pointer, code, times], …], the commonest first; * for an index."
+        default=list, blank=True, help_text="[[pointer, code, times], …], most frequent first; * stands for an index."
     )
     # help
     short_reads = models.PositiveIntegerField(default=0)
     full_reads = models.PositiveIntegerField(default=0)
     arg_reads = models.PositiveIntegerField(default=0, verbose_name="reads of one argument")
-    list_reads = models.PositiveIntegerField(default=0, help_text="Of a group.")
+    list_reads = models.PositiveIntegerField(default=0, help_text="Help reads of a group.")
     # search
     searches = models.PositiveIntegerField(default=0)
-    misses = models.PositiveIntegerField(default=0, help_text="Searches that found nothing.")
+    misses = models.PositiveIntegerField(default=0, help_text="Searches without a result.")
 
     class Meta:
         verbose_name = verbose_name_plural = "daily figures"
@@ -169,11 +170,11 @@ class OpDaily(models.Model):
             models.Index(fields=["op", "day"], name="op_daily_of_one"),  # one op's last days
         ]
         constraints = [
-            # Counted twice would be shown twice. Also serves all ops' last days.
+            # Prevents double counting. Its index also serves the last days of all ops.
             models.UniqueConstraint(
                 fields=["day", "op", "release", "surface", "cohort", "model", "is_settled"], name="op_daily_once"
             ),
-            # A rate above one is none.
+            # Rates must not exceed 1.
             models.CheckConstraint(
                 condition=Q(
                     calls__gte=F("invalid") + F("denied") + F("not_found") + F("conflict") + F("internal"),
@@ -188,11 +189,11 @@ class OpDaily(models.Model):
 
 
 class Rollup(models.Model):
-    """How far events are counted in figures. Whoever moves it on has counted, so that nothing is counted twice."""
+    """The mark up to which events are settled. The run that moves it also writes, so no event is counted twice."""
 
     name = models.CharField(max_length=40, unique=True)
-    settled_until = models.DateTimeField(help_text="What happened before is counted for good.")
-    counted_at = models.DateTimeField(help_text="When the rest was last counted.")
+    settled_until = models.DateTimeField(help_text="Earlier events are settled.")
+    counted_at = models.DateTimeField(help_text="When later events were last counted.")
 
     class Meta:
         ordering = ["name"]
@@ -202,7 +203,7 @@ class Rollup(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One change that an admin, a command or an import made: who, when, and what it was before. Never changed again."""
+    """One change made by an admin, a command or an import: who, when, before and after. Never updated."""
 
     class Kind(models.TextChoices):
         OP = "op", "op"
@@ -222,10 +223,10 @@ class AuditEntry(models.Model):
     time = models.DateTimeField()
     by = models.CharField(max_length=150)
     kind = models.CharField(max_length=10, choices=Kind)
-    name = models.CharField(max_length=200, help_text="Its path or name, as it was called afterwards.")
+    name = models.CharField(max_length=200, help_text="The path or name after the change.")
     action = models.CharField(max_length=10, choices=Action)
     changes = models.JSONField(
-        default=dict, help_text="{field: [before, after]}, null where it said nothing; of what was removed, all of it."
+        default=dict, help_text="{field: [before, after]}, null if empty. For a removed row, all fields."
     )
     note = models.CharField(max_length=500, blank=True)
 
@@ -237,7 +238,7 @@ class AuditEntry(models.Model):
             models.Index(fields=["kind", "name", "-id"], name="audit_of_one"),  # one op's history
         ]
         constraints = [
-            # A change that nobody made and one that changed nothing are none.
+            # Every change has an author and a known action.
             models.CheckConstraint(condition=~Q(by=""), name="audit_by_somebody"),
             models.CheckConstraint(condition=Q(action__in=["added", "changed", "removed"]), name="audit_action_known"),
         ]

@@ -1,11 +1,11 @@
-"""Counting operation events into daily figures (OpDaily) and turns (Turn), a periodic job.
+"""Periodic job that aggregates operation events into daily figures (OpDaily) and turns (Turn).
 
-What happened more than 15 minutes ago is settled: it is added once, and the mark of how far that got (Rollup) moves in
-the same transaction. The minutes since are counted anew each time. So a run costs what these minutes hold, however
-long the day, and pages never read events.
+Events older than 15 minutes are settled: they are added once, and the same transaction moves the mark (Rollup) up to
+which events are settled. Later events are recounted in each run. So the cost of a run does not grow with the day, and
+admin pages never have to read events.
 
-A failed call that a later one mends counts when that later one does, on the day and under the op, release and cohort
-of the failed call: so a row that is settled never has to change, and what is settled stays mended.
+A repair is counted together with the call that repairs, but on the day and under the op, release and cohort of the
+failed call. So settled rows never change, and a settled repair stays one.
 """
 
 from collections.abc import Iterator
@@ -19,18 +19,18 @@ from analytics.models import OpDaily, OperationEvent, Rollup
 from analytics.turns import counting
 
 NAME = "op_daily"
-# An event has the time at which its call came, and is written when that has ended: after two minutes at most. One that
-# comes later than this, by a clock that is wrong, stands in the log and not in the figures.
+# An event has the time of its call's arrival, and is written when the call ends, after two minutes at most. An event
+# that arrives later than this, because of a wrong clock, is in the log but not in the figures.
 LATE = timedelta(minutes=15)
-STEP = timedelta(minutes=15)  # of what is settled at once: at a million events a day some tenths of a second
+STEP = timedelta(minutes=15)  # settled per run; takes some tenths of a second at a million events a day
 DAY = timedelta(days=1)
 
 
 def run(at: datetime, *, step: timedelta = STEP) -> bool:
-    """Count what happened since the last run. Returns whether there is more that can be settled.
+    """Count the events since the last run. Return whether more can be settled.
 
-    Of several processes that count at the same time, one writes what it found. Past hours are settled one `step` after
-    the other, which a day holds without a rest.
+    If several processes count at the same time, only one of them writes. Each run settles at most one `step`, which
+    must divide a day evenly.
     """
     mark = _mark(at)
     since, until = _to_settle(mark.settled_until, at, step)
@@ -51,15 +51,15 @@ def run(at: datetime, *, step: timedelta = STEP) -> bool:
 
 
 def catch_up(at: datetime) -> None:
-    """Count all that there is, a day at a time: for commands, which may take their time."""
+    """Count all events, one day at a time. For commands, which may run for long."""
     while run(at, step=DAY):
         pass
 
 
 def recount(first: date, at: datetime) -> None:
-    """Count the days from one on anew, from their events: all of them must still be there.
+    """Recount all days from `first` on. All of their events must still exist.
 
-    A run that is under way meanwhile finds its mark moved, and writes nothing.
+    A run in progress finds that the mark has moved, and writes nothing.
     """
     settled_until = min(_mark(at).settled_until, _midnight(first))
     with transaction.atomic():
@@ -69,7 +69,7 @@ def recount(first: date, at: datetime) -> None:
 
 
 def _mark(at: datetime) -> Rollup:
-    """Return how far figures got; where they are to begin, at the first event."""
+    """Return the mark, created at the time of the first event if there is none."""
     if mark := Rollup.objects.filter(name=NAME).first():
         return mark
     since = _first_event(Q()) or at - LATE
@@ -78,7 +78,7 @@ def _mark(at: datetime) -> Rollup:
 
 
 def _to_settle(since: datetime, at: datetime, step: timedelta) -> tuple[datetime, datetime]:
-    """Return from when on and until when events are settled next, both of one day."""
+    """Return the start and end of the next events to settle, both on the same UTC day."""
     limit = max(since, at - LATE)
     first = _first_event(Q(time__gte=since, time__lt=limit))
     if first is None:

@@ -1,4 +1,4 @@
-"""Figures: what was measured, against what, and whether the goal is met."""
+"""Benchmark figures: measured values, what they are compared with, and whether they meet their goals."""
 
 import json
 import operator
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a figure is to be: not below, not above, or below a value."""
+    """The target of a figure: at least, at most, or below a value."""
 
     sign: str
     value: float
@@ -24,7 +24,7 @@ class Goal:
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
 
-# Ratios and milliseconds of one run on one machine.
+# Goals of figures within one run on one machine.
 GOALS = {
     "help.cached.ratio": Goal("≥", 0.9),
     "exec.read.ratio": Goal("≥", 0.45),
@@ -49,7 +49,7 @@ GOALS = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value; `against` says what it was held against, how often, and how far the rounds lay apart."""
+    """One measured value. `against` says what it is compared with, the number of rounds and their spread."""
 
     name: str
     value: float
@@ -62,27 +62,27 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        """A figure without a goal has met it."""
+        """Whether the value meets the goal; True without a goal."""
         return self.goal is None or self.goal.is_met_by(self.value)
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as it stands in var/bench.json; the goal's sign is not told there, `met` is."""
+        """Return the figure as written to var/bench.json: its fields, the goal's value (not its sign) and `met`."""
         return asdict(self) | {"goal": self.goal.value if self.goal else None, "met": self.met}
 
 
 def median(name: str, rounds: Sequence[float], unit: str, against: str) -> Figure:
-    """Return the median of the rounds, saying how many there were and the least and the most of them."""
+    """Return the median of the rounds as a figure; `against` gets their number, minimum and maximum."""
     spread = f"{len(rounds)} rounds, {min(rounds):.3g} to {max(rounds):.3g}"
     return Figure(name, round(statistics.median(rounds), 3), unit, f"{against}; {spread}")
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Return a percentile, 1 to 99, of two values or more."""
+    """Return a percentile (1 to 99) of at least two values."""
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """Return the figures as lines for a terminal."""
+    """Return the figures as a plain-text table."""
     rows = [("figure", "value", "unit", "goal", "", "against")]
     for figure in figures:
         told = "" if figure.goal is None else "met" if figure.met else "MISSED"

@@ -1,6 +1,6 @@
-"""A load generator that leaves the machine to the server: one process, raw sockets, requests built beforehand.
+"""A light load generator that leaves the CPU to the server: one process, raw sockets, prebuilt requests.
 
-It speaks just enough HTTP/1.1 for servers of ours: keep-alive, and answers that name their Content-Length.
+It speaks just enough HTTP/1.1 for our own servers: keep-alive, and responses with a Content-Length.
 """
 
 import re
@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 RECEIVE_BYTES = 65_536
-SILENCE_SECONDS = 30.0  # a server that says nothing for so long has failed
+SILENCE_SECONDS = 30.0  # a server that is silent for this long has failed
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 
@@ -20,12 +20,12 @@ Address = tuple[str, int]
 
 
 class BadAnswer(Exception):
-    """The server answered something else than 200 with a Content-Length, or not at all."""
+    """The server did not answer, or not with status 200 and a Content-Length."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """What a run found: how long it took, and of each request, in the order of their ends, milliseconds and head."""
+    """The results of a run: its seconds, and the milliseconds and response head of each request as they finished."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Measured:
 
 
 def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
-    """Return the bytes of one request."""
+    """Return the bytes of an HTTP request."""
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
@@ -46,9 +46,9 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 
 def answer_length(received: bytearray) -> int:
-    """Return how many bytes the first answer has, head and body; 0 while its head is not complete.
+    """Return the length of the first response in bytes, head and body; 0 until its head is complete.
 
-    Raises BadAnswer where its status is not 200 or its length is not told.
+    Raises BadAnswer if the status is not 200 or there is no Content-Length.
     """
     end = received.find(b"\r\n\r\n") + 4
     if end < 4:
@@ -60,7 +60,7 @@ def answer_length(received: bytearray) -> int:
 
 
 def once(address: Address, sent: bytes) -> bytes:
-    """Send one request on a connection of its own and return the body of its answer. Raises BadAnswer."""
+    """Send one request on its own connection and return the response body. Raises BadAnswer."""
     with socket.create_connection(address, timeout=SILENCE_SECONDS) as connection:
         connection.sendall(sent)
         received = bytearray()
@@ -77,9 +77,9 @@ def drive(
     seconds: float = float("inf"),
     with_heads: bool = False,
 ) -> Measured:
-    """Send requests, one at a time on each connection, until they or the seconds run out. Raises BadAnswer.
+    """Send requests until they or the seconds run out, one at a time on each connection. Raises BadAnswer.
 
-    The connections share one stream of requests; answers that come after the last second are not counted.
+    The connections share one stream of requests. Responses after the time limit are not counted.
     """
     source = iter(requests)
     with ExitStack() as open_sockets, selectors.DefaultSelector() as selector:
@@ -92,7 +92,7 @@ def drive(
 
 @dataclass(slots=True)
 class _Line:
-    """One connection, on which one request is under way."""
+    """One connection with at most one open request."""
 
     socket: socket.socket
     received: bytearray = field(default_factory=bytearray)
@@ -103,7 +103,7 @@ class _Line:
         self.socket.sendall(sent)
 
     def head(self) -> bytes | None:
-        """Read what has come; return the head of the answer once it is whole."""
+        """Read the received bytes; return the response head once the response is complete."""
         self.received += _some(self.socket)
         length = answer_length(self.received)
         if not length or len(self.received) < length:
@@ -121,7 +121,7 @@ def _pump(selector: selectors.BaseSelector, source: Iterator[bytes], seconds: fl
     while busy:
         ready = selector.select(SILENCE_SECONDS)
         if not ready:
-            raise BadAnswer(f"No answer came within {SILENCE_SECONDS:.0f} seconds.")
+            raise BadAnswer(f"No response within {SILENCE_SECONDS:.0f} seconds.")
         for key, _ in ready:
             line: _Line = key.data
             if (head := line.head()) is None:

@@ -1,7 +1,7 @@
-"""What is measured and how. Ratios are of interleaved rounds, A B A B …, within one run, so that whatever else the
-machine is doing meets both sides; each figure is the median of its rounds.
+"""The benchmarks. Ratios compare interleaved rounds (A B A B …) within one run, so that other load on the machine
+affects both sides equally. Each figure is the median of its rounds.
 
-Every server runs as `make run` runs the gateway: Granian, WSGI, 2 workers of 4 blocking threads, loopback.
+Every server runs as in `make run`: Granian, WSGI, 2 workers with 4 blocking threads each, on loopback.
 """
 
 import math
@@ -22,54 +22,54 @@ from benchmarks.load import Address, once
 
 CONNECTIONS = 16
 ROUNDS = 9
-RATE_SECONDS = 0.6  # short rounds, and many: what else runs on the machine then meets both sides alike
+RATE_SECONDS = 0.6  # many short rounds, so that other load affects both sides equally
 RATE_ROUNDS = 21
 SMALL, USUAL, LARGE = 100, 1_000, 10_000  # ops in a catalog
-NAMES = {SMALL: "100", USUAL: "1k", LARGE: "10k"}  # of the sizes, in the names of figures
-MANY, EDITED = 6_000, 50  # ops in the catalog of an admin, and of these edited since it was published
-SAMPLE = 100  # ops, spread over a catalog, that a round walks through
-READS_THAT_WAIT = 32  # in a parallel batch
-BATCH_THREADS = 8  # of a worker, the default of GATEWAY_BATCH_THREADS
-PAIRS = 300  # keyed and unkeyed writes a round
+NAMES = {SMALL: "100", USUAL: "1k", LARGE: "10k"}  # names of the sizes in figure names
+MANY, EDITED = 6_000, 50  # ops in the catalog for the admin pages, and how many of them have unpublished edits
+SAMPLE = 100  # ops, spread over a catalog, that a round calls
+READS_THAT_WAIT = 32  # slow reads in a parallel batch
+BATCH_THREADS = 8  # per worker; the default of GATEWAY_BATCH_THREADS
+PAIRS = 300  # writes with and without an idempotency key per round
 OF_SIZE = (
     *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
     "memory.{}.mb",
 )
 
-BARE_GET = "bare DRF GET of the same bytes, CommonMiddleware alone, concurrency 16"
-BARE_POST = "bare DRF POST, CommonMiddleware alone, concurrency 16"
+BARE_GET = "bare DRF GET of the same bytes, only CommonMiddleware, concurrency 16"
+BARE_POST = "bare DRF POST, only CommonMiddleware, concurrency 16"
 
 _TIMING = re.compile(rb"server-timing: total;dur=([\d.]+), handler;dur=([\d.]+)", re.IGNORECASE)
 
 
 def cached_help(lab: Lab) -> list[Figure]:
-    """Cached help of one op, with its key, every middleware and its event, against a bare DRF GET."""
+    """Measure cached help of one op, with API key, all middleware and call event, against a bare DRF GET."""
     prepared = lab.sqlite(USUAL)
     sent = prepared.help(path=synthetic.ops(4)[3]["op"])
     with lab.gateway(prepared) as gateway:
         answer = once(gateway.address, sent)
         with lab.bare(answer) as bare:
             if once(bare.address, sent) != answer:
-                raise load.BadAnswer("The bare server answers other bytes than the gateway.")
+                raise load.BadAnswer("The bare server and the gateway return different bytes.")
             rates = _rates(gateway.address, bare.address, [sent], RATE_ROUNDS)
     return _of_rates("help.cached.ratio", "help.requests_per_s", rates, BARE_GET)
 
 
 def exec_read(lab: Lab) -> list[Figure]:
-    """A read of one row, with its key, validation and event, against a bare DRF POST; on SQLite as shipped."""
+    """Measure a read of one row on SQLite, with API key, validation and call event, against a bare DRF POST."""
     prepared = lab.sqlite(USUAL)
     return _exec_read(lab, prepared, _reads(prepared), "exec.read.ratio", "exec.requests_per_s", "")
 
 
 def exec_read_by_orm(lab: Lab) -> list[Figure]:
-    """The same row read through the ORM, as most handlers would."""
+    """Measure the same read through the ORM, as in most handlers."""
     prepared = lab.sqlite(USUAL)
     sent = _reads(prepared, synthetic.READ_BY_ORM["op"])
-    return _exec_read(lab, prepared, sent, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler by the ORM)")
+    return _exec_read(lab, prepared, sent, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler uses the ORM)")
 
 
 def exec_read_on_postgres(lab: Lab) -> list[Figure]:
-    """The same on PostgreSQL."""
+    """Measure the same read on PostgreSQL."""
     prepared = lab.postgres(USUAL)
     if prepared is None:
         return []
@@ -78,18 +78,18 @@ def exec_read_on_postgres(lab: Lab) -> list[Figure]:
 
 
 def overhead(lab: Lab) -> list[Figure]:
-    """What the gateway adds to a handler, as the process itself tells in Server-Timing."""
+    """Measure what the gateway adds to a handler's time, from the Server-Timing header."""
     prepared = lab.sqlite(USUAL)
     sent = _reads(prepared)
     with lab.gateway(prepared) as gateway:
         _warm(gateway.address, sent)
         rounds = [_overhead(gateway.address, sent) for _ in range(ROUNDS)]
-    against = "total less handler of Server-Timing, p50, concurrency 1"
+    against = "Server-Timing total minus handler, p50, concurrency 1"
     return [figures.median("exec.overhead.ms", rounds, "ms", against)]
 
 
 def scale(lab: Lab) -> list[Figure]:
-    """p50 over HTTP at concurrency 1 with 10,000 ops over that with 100, ops spread over the whole catalog."""
+    """Compare p50 with 10,000 ops and with 100 ops: HTTP, concurrency 1, ops spread over the whole catalog."""
     large, small = lab.sqlite(LARGE), lab.sqlite(SMALL)
     with lab.gateway(large) as many, lab.gateway(small) as few:
         found = []
@@ -98,20 +98,20 @@ def scale(lab: Lab) -> list[Figure]:
             for address, sent in sides:
                 _warm(address, sent)
             pairs = [[_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
-            against = f"p50 over HTTP with {LARGE:,} ops over that with {SMALL}, concurrency 1"
+            against = f"p50 over HTTP with {LARGE:,} ops divided by p50 with {SMALL}, concurrency 1"
             found.append(figures.median(name, [much / little for much, little in pairs], "ratio", against))
     return found
 
 
 def sizes(lab: Lab) -> list[Figure]:
-    """Catalogs of each size: publishing, loading, what a call and a search take, and the memory of a worker then."""
+    """Measure catalogs of each size: publishing, loading, calls, searches and the memory of a worker."""
     return [figure for number in NAMES for figure in _of_size(lab, lab.sqlite(number), number)]
 
 
 def worker_memory(lab: Lab) -> list[Figure]:
-    """The largest worker once help (short and full) of every op was served and every read was run."""
+    """Measure the largest worker after it served help (short and full) of every op and ran every read."""
     if not memory.is_told():
-        print("memory.worker.mb is left out: this system has no /proc.", file=sys.stderr)
+        print("Skipping memory.worker.mb: this system has no /proc.", file=sys.stderr)
         return []
     prepared = lab.sqlite(USUAL)
     names = [op["op"] for op in synthetic.ops(USUAL)]
@@ -121,39 +121,39 @@ def worker_memory(lab: Lab) -> list[Figure]:
         *_reads(prepared),
     ]
     with lab.gateway(prepared) as gateway:
-        for _ in range(3):  # a connection stays with one worker: whichever it is has then seen all
+        for _ in range(3):  # a connection stays with one worker, so that worker has then served everything
             load.drive(gateway.address, sent)
         load.drive(gateway.address, islice(cycle(_reads(prepared)), 5_000), connections=CONNECTIONS)
         value = memory.largest_child_mb(gateway.pid)
-    against = f"RSS of the largest of 2 workers, {USUAL:,} ops, after help of every op and {len(sent):,} other calls"
+    against = f"RSS of the largest of 2 workers, {USUAL:,} ops, after {len(sent):,} calls, among them help of every op"
     return [Figure("memory.worker.mb", round(value, 1), "MB", against)]
 
 
 def idempotency(lab: Lab) -> list[Figure]:
-    """What a key costs a small write on PostgreSQL: calls with and without one take turns."""
+    """Measure what an idempotency key adds to a small write on PostgreSQL, alternating with and without."""
     prepared = lab.postgres(USUAL)
     if prepared is None:
         return []
     with lab.gateway(prepared) as gateway:
         load.drive(gateway.address, chain.from_iterable(_pairs(prepared, "warm")), connections=CONNECTIONS)
         rounds = [_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
-    against = f"p50 with a key less p50 without, PostgreSQL, concurrency 1, {PAIRS} pairs a round"
+    against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {PAIRS} pairs per round"
     return [figures.median("idempotency.ms", rounds, "ms", against)]
 
 
 def batch_in_parallel(lab: Lab) -> list[Figure]:
-    """A parallel batch of reads that wait, in the worker of a web process, over the ideal."""
+    """Measure a parallel batch of slow reads in a web process, relative to the ideal time."""
     prepared = lab.sqlite(SMALL)
     with upstream.serving() as port, lab.gateway(prepared, **{upstream.PORT: str(port)}) as gateway:
         return [_parallel("batch.parallel.ratio", gateway.address, prepared, "SQLite, in the web process")]
 
 
 def batch_in_parallel_over_redis(lab: Lab) -> list[Figure]:
-    """The same in a Celery worker over Redis, on PostgreSQL."""
+    """Measure the same batch in a Celery worker over Redis, on PostgreSQL."""
     prepared = lab.postgres(USUAL)
     with servers.redis() as url, upstream.serving() as port:
         if prepared is None or url is None:
-            print("batch.parallel.redis.ratio is left out: it needs PostgreSQL and redis-server.", file=sys.stderr)
+            print("Skipping batch.parallel.redis.ratio: it needs PostgreSQL and redis-server.", file=sys.stderr)
             return []
         variables = {upstream.PORT: str(port), "CELERY_BROKER_URL": url}
         with lab.gateway(prepared, **variables) as gateway, lab.worker(prepared, **variables):
@@ -162,7 +162,7 @@ def batch_in_parallel_over_redis(lab: Lab) -> list[Figure]:
 
 
 def batch_of_one(lab: Lab) -> list[Figure]:
-    """What a batch adds to a call that is alone in it."""
+    """Measure what a batch of one adds to a plain exec call."""
     prepared = lab.sqlite(USUAL)
     op, args = str(synthetic.READ["op"]), {"task_id": prepared.tasks[0]}
     alone, batched = prepared.exec(op, args), prepared.batch(op, args, 1, mode="sequential")
@@ -173,32 +173,32 @@ def batch_of_one(lab: Lab) -> list[Figure]:
             found = load.drive(gateway.address, [batched, alone] * 30).latencies
             rounds.append(middle(found[0::2]) - middle(found[1::2]))
     return [
-        figures.median("batch.one.ms", rounds, "ms", "p50 of a batch of one less p50 of exec, SQLite, concurrency 1")
+        figures.median("batch.one.ms", rounds, "ms", "p50 of a batch of one minus p50 of exec, SQLite, concurrency 1")
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measurement and the figures that come of it."""
+    """One benchmark and the names of its figures."""
 
     names: tuple[str, ...]
     run: Callable[[Lab], list[Figure]]
 
 
 def changing_releases(lab: Lab) -> list[Figure]:
-    """Help of ops, groups and searches while each second one release is published and one rolled back to."""
+    """Check help and search responses while, each second, one release is published and one rolled back."""
     seconds = float(os.environ.get("BENCH_RELEASES_SECONDS", "60"))
     prepared = lab.spare(SMALL)
     with lab.gateway(prepared) as gateway:
         seen = lab.changed(prepared, gateway, seconds)
     for wrong in (*seen["mixed"], *seen["failed"]):
         print(wrong, file=sys.stderr)
-    told = f"of {seen['answers']:,} answers in {seconds:.0f} s, {seen['changes']} changes of release"
+    told = f"of {seen['answers']:,} answers in {seconds:.0f} s with {seen['changes']} release changes"
     return [Figure(f"releases.{name}", len(seen[name]), "answers", told) for name in ("mixed", "failed")]
 
 
 def reports_of_a_million(lab: Lab) -> list[Figure]:
-    """The slowest report of the admin over four weeks of a million events."""
+    """Measure the slowest admin report over a million events in 28 days."""
     prepared = lab.postgres(USUAL)
     if prepared is None:
         return []
@@ -211,7 +211,7 @@ def reports_of_a_million(lab: Lab) -> list[Figure]:
 
 
 def desk(lab: Lab) -> list[Figure]:
-    """The largest pages of the admin with thousands of ops, some of which were edited: the list of ops, the review."""
+    """Measure the largest admin pages, the op list and the review, with thousands of ops, some of them edited."""
     prepared = lab.sqlite(MANY)
     headers = lab.edited(prepared, EDITED)
     against = f"over HTTP, concurrency 1; {MANY:,} ops, {EDITED} of them edited, SQLite"
@@ -219,7 +219,7 @@ def desk(lab: Lab) -> list[Figure]:
     with lab.gateway(prepared) as gateway:
         for name, path in (("ops", "op"), ("review", "release/review")):
             sent = load.request("GET", f"/admin/registry/{path}/", headers)
-            load.drive(gateway.address, [sent] * 8, connections=8)  # what a process keeps is then there
+            load.drive(gateway.address, [sent] * 8, connections=8)  # warm the caches of every process
             rounds = [load.drive(gateway.address, [sent]).latencies[0] / 1_000 for _ in range(ROUNDS)]
             found.append(figures.median(f"desk.{name}.s", rounds, "s", against))
     return found
@@ -251,7 +251,7 @@ def _exec_read(lab: Lab, prepared: Prepared, sent: list[bytes], ratio: str, rate
 
 
 def _rates(ours: Address, bare: Address, sent: Sequence[bytes], rounds: int) -> list[tuple[float, float]]:
-    """Return requests a second of both, round by round."""
+    """Return the requests per second of both servers for each round."""
     for address in (ours, bare):
         _warm(address, sent)
     return [(_rate(ours, sent), _rate(bare, sent)) for _ in range(rounds)]
@@ -270,7 +270,7 @@ def _rate(address: Address, sent: Sequence[bytes]) -> float:
 
 
 def _warm(address: Address, sent: Sequence[bytes]) -> None:
-    """Have both workers answer everything, so that what is kept is there."""
+    """Send everything to both workers, so that their caches are warm."""
     load.drive(address, chain.from_iterable([sent] * 8), connections=CONNECTIONS)
     load.drive(address, cycle(sent), connections=CONNECTIONS, seconds=1)
 
@@ -287,8 +287,8 @@ def _overhead(address: Address, sent: Sequence[bytes]) -> float:
 
 def _of_size(lab: Lab, prepared: Prepared, number: int) -> Iterator[Figure]:
     name, told = NAMES[number], f"{number:,} ops, SQLite"
-    yield Figure(f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks, token counts, once; {told}")
-    yield Figure(f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog, search index, once; {told}")
+    yield Figure(f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks and token counts, one run; {told}")
+    yield Figure(f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {told}")
     with lab.gateway(prepared) as gateway:
         for call, asked in (("help", _helps), ("exec", _execs)):
             sent = asked(prepared, number)
@@ -346,5 +346,5 @@ def _execs(prepared: Prepared, number: int, sample: int = SAMPLE) -> list[bytes]
 
 
 def _spread(number: int, sample: int) -> list[dict[str, Any]]:
-    """Return so many ops, evenly spread over a catalog."""
+    """Return `sample` ops, evenly spread over a catalog of `number` ops."""
     return synthetic.ops(number)[:: number // sample]

@@ -1,4 +1,4 @@
-"""How much memory a server's workers hold, read from /proc (Linux)."""
+"""The memory that a server's workers use, read from /proc (Linux)."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ PROC = Path("/proc")
 
 
 def is_told() -> bool:
-    """Whether this system tells."""
+    """Whether this system has /proc."""
     return (PROC / "self" / "status").exists()
 
 
@@ -29,7 +29,7 @@ def _resident_bytes(process: Path) -> int:
 
 
 def _field(status: Path, name: str) -> str:
-    """Return a field of a status file; "0" where there is none or the process is gone by now."""
+    """Return a field of a status file, or "0" if it is missing or the process has ended."""
     try:
         lines = status.read_text().splitlines()
     except OSError:

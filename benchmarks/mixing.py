@@ -1,6 +1,6 @@
-"""Help while releases change: no answer is made of two of them, and none fails.
+"""Help requests while releases change: no response may mix two releases, and none may fail.
 
-Every summary of a release says which edition it is, so that an answer shows by itself of which releases it was made.
+Every summary in a release contains its edition number, so that a response shows which releases it was built from.
 """
 
 import json
@@ -22,8 +22,8 @@ from registry import releases
 from registry.models import ROOT, Group, Op, parent_of
 
 READERS = 4
-KEPT_FOR = 50  # requests on one connection, which stays with one worker
-EVERY = 0.5  # seconds: in each second one edition is published and one rolled back to
+KEPT_FOR = 50  # requests per connection; a connection stays with one worker
+EVERY = 0.5  # seconds between changes: each second, one edition is published and one rolled back
 BY = "benchmarks"
 
 _EDITION = re.compile(r"Edition (\d+)\b")
@@ -31,7 +31,7 @@ _EDITION = re.compile(r"Edition (\d+)\b")
 
 @dataclass(slots=True)
 class Seen:
-    """What was answered while releases changed. `mixed` and `failed` hold what should not have been."""
+    """The responses while releases changed. `mixed` and `failed` describe the wrong ones."""
 
     answers: int = 0
     changes: int = 0
@@ -40,16 +40,16 @@ class Seen:
     failed: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return {answers, changes, editions: how many, mixed, failed}, of the last two the first ten."""
+        """Return {answers, changes, editions, mixed, failed}: three counts and the first ten of each error."""
         shown = {"mixed": self.mixed[:10], "failed": self.failed[:10]}
         return {"answers": self.answers, "changes": self.changes, "editions": len(self.editions), **shown}
 
 
 class _Editions:
-    """Which release is which edition, known before anybody is served it."""
+    """Publishes numbered editions. Records each release's number before the release goes live."""
 
     def __init__(self) -> None:
-        # What help answers for a path is its own summary or a text around it: only ours may stand there.
+        # Help also returns these texts; they would hide or fake edition numbers.
         Op.objects.update(description="", notes="")
         self.of: dict[str, int] = {}
         self._order: list[str] = []
@@ -59,28 +59,28 @@ class _Editions:
         number = len(self._order) + 1
         Op.objects.update(summary=Concat(Value(f"Edition {number} of "), F("op")))
         Group.objects.update(summary=Concat(Value(f"Edition {number} of "), F("path")))
-        release = releases.freeze(by=BY, at=timezone.now(), accepted="Measured, never read")
+        release = releases.freeze(by=BY, at=timezone.now(), accepted="Benchmark data, never shown to a model")
         self.of[release.version] = number
         self._order.append(release.version)
         self._activate(release.version)
 
     def roll_back(self) -> None:
-        """Make the edition live that was before the last one."""
+        """Make the edition before the last one live."""
         self._activate(self._order[-2])
 
     def _activate(self, version: str) -> None:
-        releases.activate(version=version, note="Measured", by=BY, at=timezone.now())
+        releases.activate(version=version, note="Benchmark", by=BY, at=timezone.now())
 
 
 def run(url: str, headers: dict[str, str], seconds: float) -> Seen:
-    """Ask a server for help while releases of the database that this process works on change; return what was seen.
+    """Send help requests to a server while changing releases in this process's database; return the results.
 
-    The copy of the draft is lost.
+    Overwrites the copy in the draft.
     """
     editions, seen, ended = _Editions(), Seen(), threading.Event()
     for _ in range(2):
         editions.publish()
-    time.sleep(3)  # within two seconds every worker has followed: from here on there are editions alone
+    time.sleep(3)  # every worker refreshes within two seconds; from here on, only editions are live
     paths = list(Op.objects.values_list("op", flat=True).order_by("?")[:40])
     asked = [{"path": ROOT}, *({"path": path} for path in sorted({parent_of(path) for path in paths}))]
     asked += [{"path": path, "format": form} for path in paths for form in ("short", "full")]
@@ -132,7 +132,7 @@ def _look(
     etags: dict[tuple[str, str], str],
     seen: Seen,
 ) -> None:
-    """Count an answer, and write down what is wrong with it."""
+    """Count a response and record what is wrong with it."""
     seen.answers += 1
     if answer.status_code != 200:
         seen.failed.append(f"{query}: {answer.status_code} {answer.text[:300]}")

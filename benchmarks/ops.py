@@ -1,4 +1,4 @@
-"""What benchmarks run: a read and a write of one task, and synthetic ops that only answer."""
+"""The handlers that benchmarks run: reads and a write of one task, and synthetic ops that only answer."""
 
 from django.db import connection
 
@@ -6,14 +6,14 @@ from benchmarks import synthetic, upstream
 from workspace.contract import Handler, Outcome, Request
 from workspace.models import Task
 
-MOST = 10_000  # synthetic ops in one catalog
+MOST = 10_000  # synthetic ops in the largest catalog
 
 _KEY = Task._meta.get_field("id")
 _SELECT = f"SELECT title, state_key, priority FROM {Task._meta.db_table} WHERE id = %s"  # noqa: S608 - no input
 
 
 def read_task(request: Request) -> Outcome:
-    """Answer one task: one SELECT by primary key, written by hand, since the way to it is what is measured."""
+    """Return one task with a single handwritten SELECT, so that mostly the gateway itself is measured."""
     task_id = request.args["task_id"]
     with connection.cursor() as cursor:
         cursor.execute(_SELECT, [_KEY.get_db_prep_value(task_id, connection)])
@@ -23,20 +23,20 @@ def read_task(request: Request) -> Outcome:
 
 
 def read_task_by_orm(request: Request) -> Outcome:
-    """Answer one task through the ORM, which takes ten times as long to make the statement as SQLite to run it."""
+    """Return one task through the ORM. Building the statement takes ten times as long as SQLite takes to run it."""
     task = Task.objects.get(pk=request.args["task_id"])
     row = {"id": str(task.pk), "title": task.title, "state_key": task.state_key, "priority": task.priority}
     return Outcome({"task": row}, entity_id=str(task.pk), entity_name=task.title)
 
 
 def write_task(request: Request) -> Outcome:
-    """Set one task's priority: one small UPDATE."""
+    """Set one task's priority with one small UPDATE."""
     Task.objects.filter(pk=request.args["task_id"]).update(priority=request.args["priority"])
     return Outcome({"task": {"id": request.args["task_id"]}}, entity_id=request.args["task_id"])
 
 
 def answer(_request: Request) -> Outcome:
-    """Answer without doing anything: what is measured is the way here."""
+    """Return a fixed result, so that only the gateway is measured."""
     return Outcome({"message": "Done."})
 
 

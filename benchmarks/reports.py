@@ -1,4 +1,4 @@
-"""What a report takes over many events: the functions that its page asks, on what the rollup has counted of them."""
+"""How long reports take over many events: the query functions of each page, on the rolled-up counts."""
 
 import time
 from collections.abc import Callable
@@ -16,13 +16,16 @@ from benchmarks.figures import percentile
 from gateway.demo import activity
 from gateway.demo.turns import DemoOp
 
-OPS = 200  # that are called
-EVENTS = 3.17  # a day, for each turn of a working day
+OPS = 200  # distinct ops that are called
+EVENTS = 3.17  # events per day for each turn of a working day
 ROUNDS = 5
 
 
 def measure(events: int) -> dict[str, Any]:
-    """Fill an empty database with that many events, and return seconds and, by page, milliseconds (p95)."""
+    """Fill an empty database with about this many events and time the reports.
+
+    Returns {events, filled_s, counted_s, pages: {name: p95 in ms}}.
+    """
     at = timezone.now()
     started = time.perf_counter()
     turns_a_day = round(events / activity.DAYS / EVENTS)
@@ -37,7 +40,7 @@ def measure(events: int) -> dict[str, Any]:
 
 
 def _analyze() -> None:
-    """Have the database look at what is in it, as it does by itself within minutes."""
+    """Update the planner statistics, as the database does by itself within minutes."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -77,7 +80,7 @@ def _lost(of: Scope) -> None:
     lost.worst_loops(of)
 
 
-# The reports, and what each asks beside the filters that it offers.
+# The report pages and the queries of each, apart from those for its filter choices.
 PAGES: dict[str, Callable[[Scope], object]] = {
     "overview": totals.a_day,
     "funnel": funnel.steps,
@@ -95,7 +98,7 @@ FILTERS: tuple[dict[str, Any], ...] = (
 
 
 def _p95(page: Callable[[Scope], object], at: datetime) -> float:
-    """Return the 95th percentile of a page's milliseconds over every period and some filters."""
+    """Return the 95th percentile of a page's time in milliseconds, over all FILTERS."""
     return percentile([_ms(page, Scope(at, **filters)) for filters in FILTERS for _ in range(ROUNDS)], 95)
 
 

@@ -1,4 +1,4 @@
-"""The rows that a benchmark needs: a catalog of synthetic ops, tasks to read, a key without a limit in reach."""
+"""The database rows that a benchmark needs: synthetic ops, tasks, and an API key with a very high rate limit."""
 
 from collections import defaultdict
 from typing import Any
@@ -18,12 +18,12 @@ from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from workspace.models import Project, Task
 
 TASKS = 500
-RATE = 1_000_000  # requests a second: the limiter works and never refuses
+RATE = 1_000_000  # requests per second: the limiter runs but never refuses
 BY = "benchmarks"
 
 
 def make_ops(number: int) -> None:
-    """Write that many synthetic ops, and the read and the write, into the draft of an empty database."""
+    """Write the four real ops and this many synthetic ops into the draft of an empty database."""
     entries = [synthetic.READ, synthetic.READ_BY_ORM, synthetic.WRITE, synthetic.WAIT, *synthetic.ops(number)]
     Group.objects.bulk_create(Group(path=path, summary=summary) for path, summary in synthetic.groups(entries).items())
     connection = Connection.objects.create(name=synthetic.CONNECTION)
@@ -38,24 +38,25 @@ def make_ops(number: int) -> None:
 
 def publish() -> str:
     """Publish the draft and return the release's version."""
-    return releases.publish(note="Benchmark", by=BY, at=timezone.now(), accepted="Measured, never read").version
+    accepted = "Benchmark data, never shown to a model"
+    return releases.publish(note="Benchmark", by=BY, at=timezone.now(), accepted=accepted).version
 
 
 def make_key() -> str:
-    """Return a new key with every scope."""
+    """Create an API key with all scopes and return its plaintext."""
     _, plaintext = keys.create(client=Client.objects.create(name=BY), by=BY, rate=RATE)
     return plaintext
 
 
 def make_tasks() -> list[str]:
-    """Make one project of tasks and return their ids."""
+    """Create a project with tasks and return the task ids."""
     project = Project.objects.create(name="Benchmark", type_key="project.technical.benchmark", created_by=BY)
     tasks = [Task(project=project, title=f"Task {number}", created_by=BY) for number in range(TASKS)]
     return [str(task.pk) for task in Task.objects.bulk_create(tasks)]
 
 
 def edit(number: int) -> None:
-    """Say something else in the summaries of some ops of the draft, spread over all of them."""
+    """Change the summaries of some ops of the draft, evenly spread over all ops."""
     names = list(Op.objects.order_by("op").values_list("op", flat=True))
     chosen = names[:: max(1, len(names) // number)][:number]
     said = Concat("summary", Value(", as agreed"))
@@ -63,7 +64,7 @@ def edit(number: int) -> None:
 
 
 def make_session() -> str:
-    """Return the cookie of an admin who has logged in."""
+    """Return the session cookie of a logged-in admin."""
     person = User.objects.create_superuser(BY)
     client = HttpClient()
     client.force_login(person)

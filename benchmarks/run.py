@@ -1,4 +1,4 @@
-"""Measures, prints a table and writes var/bench.json: python -m benchmarks.run [beginnings of names of figures]."""
+"""Run benchmarks, print a table and write var/bench.json: python -m benchmarks.run [figure name prefix ...]."""
 
 import fcntl
 import signal
@@ -18,24 +18,27 @@ RESULT = VAR / "bench.json"
 
 
 def main(wanted: Sequence[str]) -> int:
-    """Measure what is wanted, all without arguments, and return the exit code: a missed goal is told, no failure."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds: servers are stopped
-    Env.read_env(ROOT / ".env")  # as settings do: DATABASE_URL may stand there
+    """Run the benchmarks whose figures match the prefixes (all if none) and return the exit code.
+
+    A missed goal is reported in the table, but is not a failure.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the servers are stopped
+    Env.read_env(ROOT / ".env")  # as settings do: it may contain DATABASE_URL
     chosen = [measure for measure in MEASURES if any(is_wanted(name, wanted) for name in measure.names)]
     if not chosen:
         names = ", ".join(name for measure in MEASURES for name in measure.names)
-        print(f"No figure begins with {' or '.join(wanted)}. There are {names}.", file=sys.stderr)
+        print(f"No figure starts with {' or '.join(wanted)}. Available: {names}.", file=sys.stderr)
         return 2
     started = time.monotonic()
     with _alone(), lab.opened() as opened:
         found = [figure for measure in chosen for figure in _measured(measure, opened, wanted)]
     figures.write(found, RESULT)
-    print(f"\n{figures.table(found)}\n\n{len(found)} figures in {time.monotonic() - started:.0f} s, in var/bench.json")
+    print(f"\n{figures.table(found)}\n\n{len(found)} figures in {time.monotonic() - started:.0f} s; see var/bench.json")
     return 0
 
 
 def is_wanted(name: str, wanted: Sequence[str]) -> bool:
-    """Whether a figure was asked for: by the beginning of its name, or with all others."""
+    """Whether the name starts with one of the prefixes, or there are none."""
     return not wanted or name.startswith(tuple(wanted))
 
 
@@ -46,7 +49,7 @@ def _measured(measure: Measure, opened: lab.Lab, wanted: Sequence[str]) -> list[
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Wait until no other benchmark is under way in this checkout: it would measure us, and take our database."""
+    """Wait until no other benchmark runs in this checkout: it would disturb the timings and drop our database."""
     VAR.mkdir(mode=0o700, exist_ok=True)
     with (VAR / "bench.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

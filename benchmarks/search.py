@@ -1,7 +1,7 @@
-"""How well and how fast search finds the ops that requests need, on a set of tools and requests that is not ours.
+"""Quality and speed of search on an external set of tools and queries.
 
-A folder holds `tools.jsonl` ({"name", "description", "parameters": JSON Schema}) and `queries.jsonl` ({"query", "gold":
-[names that are all needed], "alt"?: {name: [accepted equivalents]}, "source"?}); either may be gzipped.
+The folder contains `tools.jsonl` ({"name", "description", "parameters": JSON Schema}) and `queries.jsonl` ({"query",
+"gold": [all needed tool names], "alt"?: {name: [accepted equivalents]}, "source"?}). Either may be gzipped.
 """
 
 import gzip
@@ -24,7 +24,7 @@ from registry.models import Op
 from registry.search import actions, words
 
 GROUP = "evaluated"
-MOST = 5  # ops that a request is answered with here
+MOST = 5  # results per query
 SUMMARY = 120  # characters
 
 _SENTENCE = re.compile(r".+?[.!?。](?=\s|$)", re.DOTALL)
@@ -32,19 +32,19 @@ _SIGNS = re.compile(r"[^a-z0-9_]+")
 
 
 class NoSet(Exception):
-    """The folder does not hold what is measured."""
+    """The folder lacks tools.jsonl or queries.jsonl."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How one request went: the places of its ops among those found, None where one was not, and how long it took."""
+    """The result of one query: the rank (from 0) of each needed op, None if not found, and the time taken."""
 
     source: str
     places: list[int | None]
     milliseconds: float
 
     def recall(self, most: int) -> float:
-        """Return which share of the needed ops is among the first so many."""
+        """Return the share of the needed ops among the first `most` results."""
         return statistics.fmean(place is not None and place < most for place in self.places)
 
     @property
@@ -53,7 +53,7 @@ class Found:
 
 
 def measure(folder: Path) -> list[Figure]:
-    """Return the figures of a folder's set. Raises NoSet where there is none."""
+    """Return the figures for the set in a folder. Raises NoSet if a file is missing."""
     tools, requests = _read(folder, "tools.jsonl"), _read(folder, "queries.jsonl")
     before = memory.own_mb() if memory.is_told() else 0.0
     catalog = _catalog(tools)
@@ -73,11 +73,11 @@ def _read(folder: Path, name: str) -> list[dict[str, Any]]:
             text = path.read_bytes()
             lines = (gzip.decompress(text) if path.suffix == ".gz" else text).decode().splitlines()
             return [json.loads(line) for line in lines if line.strip()]
-    raise NoSet(f"{folder} has no {name}. Name a folder with tools.jsonl and queries.jsonl: make bench-search EVALS=…")
+    raise NoSet(f"{folder} has no {name}. Use a folder with tools.jsonl and queries.jsonl: make bench-search EVALS=…")
 
 
 def _catalog(tools: list[dict[str, Any]]) -> Catalog:
-    """Return a catalog of ops as an import makes them of bare functions: without keywords, policy and examples."""
+    """Build a catalog as an import of bare functions would: without keywords, policy or examples."""
     paths: dict[str, None] = {}
     entries = [_entry(tool, paths) for tool in tools]
     groups = [{"path": GROUP, "summary": "Tools to be found"}]

@@ -1,4 +1,4 @@
-"""Servers of a benchmark: started as `make run` starts the gateway's, stopped whatever happens."""
+"""Servers for benchmarks, started like those of `make run` and always stopped at the end."""
 
 import os
 import shutil
@@ -24,19 +24,19 @@ STOP_SECONDS = 10
 
 
 class NotServing(Exception):
-    """A server ended, or did not answer in time."""
+    """A server exited, or did not answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: where it listens, and the process whose children are its workers."""
+    """A running server: its address, and the pid of the parent process of its workers."""
 
     address: Address
     pid: int
 
 
 def arguments(port: int, application: str) -> list[str]:
-    """Return what follows "python -m granian". A test holds it against what `manage.py start` gives."""
+    """Return the arguments of "python -m granian". A test compares them with those of `manage.py start`."""
     return [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
         *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
@@ -47,9 +47,9 @@ def arguments(port: int, application: str) -> list[str]:
 
 @contextmanager
 def serving(application: str, environment: Mapping[str, str], *, probe: str) -> Iterator[Server]:
-    """Run a server until the block ends; it is up once GET `probe` answers 200. Raises NotServing."""
+    """Run a server until the block ends. Waits until GET `probe` returns 200. Raises NotServing."""
     port = _free_port()
-    # A session of its own: Ctrl-C is for us, and we stop the server in order.
+    # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
         [sys.executable, "-m", "granian", *arguments(port, application)],
         cwd=ROOT,
@@ -66,14 +66,14 @@ def serving(application: str, environment: Mapping[str, str], *, probe: str) -> 
 
 @contextmanager
 def working(environment: Mapping[str, str]) -> Iterator[None]:
-    """Run a Celery worker until the block ends. It may need a moment longer to take messages."""
+    """Run a Celery worker until the block ends. It may not accept messages at once."""
     command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker"]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
         env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,  # its banner
-        stderr=subprocess.DEVNULL,  # that it runs as root
+        stdout=subprocess.DEVNULL,  # the banner
+        stderr=subprocess.DEVNULL,  # the warning about running as root
         start_new_session=True,
     )
     try:
@@ -84,7 +84,7 @@ def working(environment: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def redis() -> Iterator[str | None]:
-    """Run a Redis that keeps nothing and yield its URL; None where it is not installed."""
+    """Run Redis without persistence and yield its URL, or None if it is not installed."""
     if shutil.which("redis-server") is None:
         yield None
         return
@@ -108,7 +108,7 @@ def _wait(process: "subprocess.Popen[bytes]", address: Address, sent: bytes) -> 
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until:
         if process.poll() is not None:
-            raise NotServing(f"The server ended with code {process.returncode}.")
+            raise NotServing(f"The server exited with code {process.returncode}.")
         with suppress(OSError, BadAnswer):
             once(address, sent)
             return
@@ -117,7 +117,7 @@ def _wait(process: "subprocess.Popen[bytes]", address: Address, sent: bytes) -> 
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Ask the server to end; kill what is left of its session then."""
+    """Terminate the server, then kill what is left of its session."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(STOP_SECONDS)

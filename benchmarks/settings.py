@@ -1,7 +1,7 @@
-"""The gateway as it is shipped, with one more upstream: the ops of benchmarks."""
+"""The gateway's settings with one more embedded upstream: the benchmark ops."""
 
-from config.settings import *  # noqa: F403 - all of it, whatever is added there
+from config.settings import *  # noqa: F403 - all settings, including future ones
 from config.settings import GATEWAY_EMBEDDED, INSTALLED_APPS
 
-INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks"]  # for its command alone: it has no models
+INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks"]  # for its management commands; it has no models
 GATEWAY_EMBEDDED = GATEWAY_EMBEDDED | {"benchmarks": "benchmarks.ops.HANDLERS"}

@@ -1,7 +1,7 @@
-"""The copy of the ops that are measured: a read and a write of one task, and as many others as a catalog is to have.
+"""The copy of the measured ops: reads and a write of one task, and any number of synthetic ops.
 
-Those are as varied as real ones: twelve departments, 1,680 entities, six actions on each.
-The first n ops are the same ones in every catalog that has them.
+The synthetic ops vary like real ones: twelve departments, 1,680 entities, six actions on each.
+The first n ops are the same in every catalog.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ READ_ACTIONS = ("list", "search", "get")
 ACTIONS = (*READ_ACTIONS, "create", "update", "delete")
 
 
-_TASK_ID = {"type": "string", "format": "uuid", "description": "The whole id of the task"}
+_TASK_ID = {"type": "string", "format": "uuid", "description": "The full id of the task"}
 
 
 def _entry(op: str, tool_name: str, kind: str, action: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ WAIT = {
     "op": "bench.upstream.read",
     "tool_name": "bench_read_upstream",
     "kind": "read",
-    "summary": "Ask an upstream that takes its time",
+    "summary": "Call a slow upstream",
     "parameters_schema": {"type": "object", "additionalProperties": False, "properties": {}},
     "connection": CONNECTION,
     "needs_subject": False,
@@ -73,17 +73,17 @@ WAIT = {
 
 
 def ops(number: int) -> list[dict[str, Any]]:
-    """Return that many ops, each as it stands in a release (see registry.snapshot)."""
+    """Return this many ops in the form that a release has (see registry.snapshot)."""
     return [_op(*named) for named in islice(_named(), number)]
 
 
 def tool_names(number: int) -> list[str]:
-    """Return the tool names of as many ops, without making them: a server's memory is measured, not ours."""
+    """Return the tool names of this many ops without building the ops, which would add to the measured memory."""
     return [_tool_name(department, entity, action) for department, entity, action, _ in islice(_named(), number)]
 
 
 def groups(listed: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the groups above some ops: {path: summary}."""
+    """Return the parent groups of these ops as {path: summary}."""
     found = {}
     for op in listed:
         entity = op["op"].rpartition(".")[0]
@@ -94,7 +94,7 @@ def groups(listed: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _named() -> Iterator[tuple[str, str, str, int]]:
-    """Yield department, entity, action and the number of the entity."""
+    """Yield (department, entity, action, entity number)."""
     for index in count():
         entity = f"{QUALIFIERS[index % len(QUALIFIERS)]}_{NOUNS[index // len(QUALIFIERS)]}"
         for action in ACTIONS:
@@ -129,7 +129,7 @@ def _op(department: str, entity: str, action: str, index: int) -> dict[str, Any]
         "connection": CONNECTION,
         "needs_subject": True,
         "policy": {
-            "do": [f"Read the {words} first where its state matters."],
+            "do": [f"Read the {words} first if its state matters."],
             "dont": [f"Never guess the id of a {words}.", "Never repeat a call that succeeded."],
         },
         "examples": examples,
@@ -139,15 +139,15 @@ def _op(department: str, entity: str, action: str, index: int) -> dict[str, Any]
 
 def _told(action: str, words: str) -> str:
     if action in READ_ACTIONS:
-        return "Changes nothing; newest update first, one page at a time, deleted ones left out."
-    return f"Changes one {words} and answers it whole, so that it need not be read again."
+        return "Changes nothing. Returns the newest update first, one page at a time, without deleted ones."
+    return f"Changes one {words} and returns the whole {words}, so there is no need to read it again."
 
 
 def _extras(index: int) -> dict[str, Any]:
-    """Return arguments that differ from entity to entity."""
+    """Return extra arguments that vary between entities."""
     varied: list[dict[str, Any]] = [
-        {"amount": {"type": "number", "minimum": 0, "description": "In the currency named beside it"}},
-        {"owner_email": {"type": "string", "format": "email", "description": "Who answers for it"}},
+        {"amount": {"type": "number", "minimum": 0, "description": "In the given currency"}},
+        {"owner_email": {"type": "string", "format": "email", "description": "Email of the responsible person"}},
         {"labels": {"type": "array", "items": {"type": "string", "maxLength": 40}, "maxItems": 20}},
         {
             "address": {
@@ -166,21 +166,21 @@ Shape = tuple[dict[str, Any], list[str], list[dict[str, Any]]]
 
 
 def _id_of(words: str) -> dict[str, Any]:
-    return {"type": "string", "format": "uuid", "description": f"The whole id of the {words}"}
+    return {"type": "string", "format": "uuid", "description": f"The full id of the {words}"}
 
 
 def _listing(words: str, _extras: dict[str, Any]) -> Shape:
     properties = {
         "state_key": {"type": "string", "enum": STATES, "description": f"Only {words}s in this state"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20, "description": "Rows a page"},
-        "cursor": {"type": "string", "maxLength": 400, "description": "next_cursor of the page before, unchanged"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20, "description": "Rows per page"},
+        "cursor": {"type": "string", "maxLength": 400, "description": "next_cursor of the previous page, unchanged"},
     }
     return properties, [], [{"title": "Latest", "args": {}}, {"title": "Open ones", "args": {"state_key": "open"}}]
 
 
 def _searching(words: str, _extras: dict[str, Any]) -> Shape:
     properties, _, _ = _listing(words, _extras)
-    query = {"type": "string", "minLength": 1, "maxLength": 200, "description": f"Words of the {words}"}
+    query = {"type": "string", "minLength": 1, "maxLength": 200, "description": f"Words in the {words}"}
     return {"query": query, **properties}, ["query"], [{"title": "By words", "args": {"query": words}}]
 
 
@@ -190,7 +190,7 @@ def _naming(words: str, _extras: dict[str, Any]) -> Shape:
 
 def _creating(words: str, extras: dict[str, Any]) -> Shape:
     properties = {
-        "title": {"type": "string", "minLength": 1, "maxLength": 300, "description": f"What the {words} is called"},
+        "title": {"type": "string", "minLength": 1, "maxLength": 300, "description": f"Name of the {words}"},
         "description": {"type": "string", "maxLength": 20_000},
         "state_key": {"type": "string", "enum": STATES, "default": "open"},
         "priority": {"type": "integer", "minimum": 1, "maximum": 5, "default": 3, "description": "1 is most urgent"},

@@ -1,4 +1,4 @@
-"""An upstream of benchmarks: a loopback server that thinks for a while, and the handler that calls it."""
+"""A slow upstream for benchmarks: a loopback server that waits before it answers, and a handler that calls it."""
 
 import asyncio
 import http.client
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 from workspace.contract import Outcome, Request
 
-SECONDS = 0.1  # that each call takes
-PORT = "BENCHMARKS_UPSTREAM_PORT"  # the variable by which a gateway finds it
+SECONDS = 0.1  # delay of each call
+PORT = "BENCHMARKS_UPSTREAM_PORT"  # the environment variable with its port
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 
 def read(_request: Request) -> Outcome:
-    """Answer what the upstream does, over a connection of its own."""
+    """Call the upstream over a new connection and return a fixed result."""
     connection = http.client.HTTPConnection("127.0.0.1", int(os.environ[PORT]), timeout=10)
     connection.request("GET", "/")
     connection.getresponse().read()

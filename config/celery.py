@@ -1,4 +1,4 @@
-"""Celery: the app that workers run (celery -A config.celery worker) and web processes send by."""
+"""The Celery app of workers (celery -A config.celery worker) and of web processes, which send tasks with it."""
 
 import logging
 import os
@@ -18,7 +18,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
 def start_embedded() -> None:
-    """Run a worker in threads of this process, unless the broker is one that other processes reach, too."""
+    """Run a worker in threads of this process if the broker is in memory, where other processes cannot reach it."""
     if settings.EMBEDDED_BROKER:
         threading.Thread(target=_run_embedded, name="batches", daemon=True).start()
 
@@ -26,36 +26,36 @@ def start_embedded() -> None:
 def _run_embedded() -> None:
     from celery.worker import WorkController
 
-    logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there is nothing to connect to
+    logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there are no connections
     worker = WorkController(
         app=app, pool_cls="threads", without_heartbeat=True, without_mingle=True, without_gossip=True
     )
-    # Of a server's worker, which is a multiprocessing child; before the finalizer by which the last events are written.
+    # Server workers are multiprocessing children. Stop before the finalizer that writes the last events.
     Finalize(worker, worker.stop, exitpriority=20)
     worker.start()
 
 
 @signals.setup_logging.connect
 def _leave_logging(**_: Any) -> None:
-    """Keep Django's logging: being connected is what tells Celery to set up none of its own."""
+    """Keep Django's logging. A receiver of this signal keeps Celery from configuring its own."""
 
 
 @signals.worker_init.connect
 def _follow(**_: Any) -> None:
-    """Follow releases and keys, hold on to what runs here, and look for what no message tells of."""
+    """Start the poller of releases and keys, and have this process sweep for batches that no message announces."""
     from gateway.batches import sweep
 
     sweep.is_worker = True
-    if not settings.EMBEDDED_BROKER:  # else this is a web process, which has a follower
+    if not settings.EMBEDDED_BROKER:  # an embedded worker is in a web process, which has a poller
         follower.start()
 
 
 @signals.worker_init.connect
 def _outlive_redis(**_: Any) -> None:
-    """Have a worker that loses its Redis while it works connect again.
+    """Make a worker reconnect after it loses Redis while it works.
 
-    Kombu (5.7) would give back what is not acknowledged, and acknowledge what ends later, over the connection that is
-    lost, and the worker would end over that. Neither is needed: the rows are the work, and a message only wakes.
+    Kombu (5.7) returns unacknowledged messages, and acknowledges those that finish later, over the lost connection,
+    which ends the worker. Neither is needed: the work is in the database, and a message only wakes a worker.
     """
     if not settings.CELERY_BROKER_URL.startswith(("redis", "sentinel")):
         return

@@ -1,4 +1,4 @@
-"""What a page may load and run: the admin from this host alone, everything else nothing at all."""
+"""Content Security Policy: admin pages may load from this host only, other pages may load nothing."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ HEADER = "Content-Security-Policy"
 NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 THIS_HOST = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-# By where an address begins. Alpine, which the admin's pages are moved by, evaluates what stands in their attributes;
-# they and the API's page set styles in place.
+# By path prefix. The admin uses Alpine, which evaluates code in attributes (unsafe-eval). The admin and the API's
+# documentation page set inline styles.
 POLICIES = {
     "/admin/": f"{THIS_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
     "/api/docs": f"{THIS_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
@@ -20,7 +20,7 @@ POLICIES = {
 def content_security(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Say with every answer what it may load."""
+    """Add the Content-Security-Policy header to every response."""
     pages = tuple(POLICIES.items())
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""What local mode makes for itself: secrets that live in var/ and nowhere else."""
+"""Secrets of local mode, generated in var/."""
 
 import json
 import os
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def local_secrets(var: Path) -> dict[str, str]:
-    """Return this checkout's own secrets, made at first use in var/secrets.json (mode 600).
+    """Return this checkout's secrets, generated on first use in var/secrets.json (mode 600).
 
-    Several processes may start at once: the file is written aside and linked into place, so that all of them read
-    the one that won.
+    Several processes may start at once, so each writes its own file and links it into place. The first link wins, and
+    all processes read that file.
     """
     path = var / "secrets.json"
     if not path.exists():
@@ -22,7 +22,7 @@ def local_secrets(var: Path) -> dict[str, str]:
         try:
             os.link(aside, path)
         except FileExistsError:
-            pass  # another process was first; its secrets stand
+            pass  # another process was first; use its secrets
         finally:
             aside.unlink()
     loaded: dict[str, str] = json.loads(path.read_text())

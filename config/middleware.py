@@ -1,4 +1,4 @@
-"""Calls of the API go straight to their view: they have no session, no form, no message and no static file."""
+"""Route API calls straight to their views: they need no sessions, CSRF, messages or static files."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,13 +13,13 @@ from gateway import views
 API = ("/api/v1/", "/ofrep/v1/")
 
 
-_resolved = lru_cache(maxsize=100)(resolve)  # of a call's time a twentieth; the doors are few
+_resolved = lru_cache(maxsize=100)(resolve)  # resolving takes a twentieth of a call's time, and there are few endpoints
 
 
 def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Answer API calls here; all others go on to the middleware of pages, which stands below in MIDDLEWARE.
+    """Answer API calls here, and pass other requests on to the middleware below it in MIDDLEWARE.
 
-    That would take a fifth of the time of a cached help. What stands above is for both.
+    The middleware below would take a fifth of the time of a cached help call. The middleware above is for both.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -27,8 +27,8 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
             return get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             return views.insecure(request)
-        request.get_host()  # refuses hosts that are not ours, as CommonMiddleware does for pages
-        request.resolver_match = found = _resolved(request.path_info)  # an unknown address is the 404 of the urlconf
+        request.get_host()  # refuses unknown hosts, as CommonMiddleware does for pages
+        request.resolver_match = found = _resolved(request.path_info)  # raises Http404 for unknown paths
         response: HttpResponse = found.func(request, *found.args, **found.kwargs)
         response.headers["Content-Length"] = str(len(response.content))
         return response

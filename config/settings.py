@@ -1,4 +1,4 @@
-"""Settings in three zones: Django, third parties, ours. Every variable is in .env.example with its unit."""
+"""Settings in three parts: Django, third parties, ours. .env.example lists all environment variables, with units."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from config.local import local_secrets
 
 django_stubs_ext.monkeypatch()
 
-# Before anything imports numpy: threads of BLAS that wait for each other take from those that serve.
+# Must be set before numpy is imported: BLAS threads would compete with the threads that serve requests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -32,7 +32,7 @@ PRODUCTION = GATEWAY_ENV == "production"
 
 
 def secret(name: str) -> str:
-    """Return a secret: from the environment, or made once for local mode. Production has no default."""
+    """Return a secret from the environment. Local mode generates a default; production has none."""
     value: str = env.str(name, default="")
     if not PRODUCTION:
         return value or local_secrets(VAR_DIR)[name]
@@ -46,12 +46,12 @@ def secret(name: str) -> str:
 
 
 def names(name: str, default: str = "") -> list[str]:
-    """Return what stands between the commas of a variable, without spaces."""
+    """Return the comma-separated items of a variable, without spaces."""
     return [each.strip() for each in env.str(name, default=default).split(",") if each.strip()]
 
 
 def networks(name: str) -> list[IPv4Network | IPv6Network]:
-    """Return the networks that stand between the commas of a variable."""
+    """Return the comma-separated networks of a variable."""
     try:
         return [ip_network(cidr) for cidr in names(name)]
     except ValueError as error:
@@ -61,7 +61,7 @@ def networks(name: str) -> list[IPv4Network | IPv6Network]:
 
 
 def number(name: str, *, default: int, least: int = 0) -> int:
-    """Return a whole number, not below the least that works."""
+    """Return a whole number of at least `least`. Raises ImproperlyConfigured for anything else."""
     value: str = env.str(name, default="") or str(default)
     if value.isascii() and value.isdigit() and int(value) >= least:
         return int(value)
@@ -69,7 +69,7 @@ def number(name: str, *, default: int, least: int = 0) -> int:
 
 
 def amount(name: str, *, default: str) -> Decimal:
-    """Return an amount of money: digits, and cents or less behind a point."""
+    """Return an amount of money, with up to six decimals."""
     value: str = env.str(name, default="") or default
     if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value, re.ASCII):
         return Decimal(value)
@@ -82,7 +82,7 @@ SECRET_KEY = secret("SECRET_KEY")
 DEBUG = False
 ALLOWED_HOSTS = names("ALLOWED_HOSTS") or ([] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
 if not ALLOWED_HOSTS:
-    raise ImproperlyConfigured("ALLOWED_HOSTS is not set. Set it to the host names that are served: gateway.acme.com.")
+    raise ImproperlyConfigured("ALLOWED_HOSTS is not set. Set it to the host names of this server: gateway.acme.com.")
 CSRF_TRUSTED_ORIGINS = names("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
@@ -90,7 +90,7 @@ INSTALLED_APPS = [
     "registry",
     "workspace",
     "analytics",
-    "unfold.apps.BasicAppConfig",  # the admin's look: its templates come before Django's
+    "unfold.apps.BasicAppConfig",  # the admin's theme; before django.contrib.admin, so that its templates win
     "core.adminsite.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -143,8 +143,8 @@ if PRODUCTION and not env.str("DATABASE_URL", default=""):
     )
 DATABASES = {"default": env.db_url_config(env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'db.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    # WAL lets readers go on beside the one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
-    # that reads first and writes later waits instead of failing with "database is locked".
+    # WAL lets readers continue during a write. IMMEDIATE takes the write lock at BEGIN, so that a transaction that
+    # reads first and writes later waits instead of failing with "database is locked".
     DATABASES["default"] |= {
         "CONN_MAX_AGE": None,
         "OPTIONS": {
@@ -157,8 +157,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 else:
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         {
-            # Seconds: how long a call waits for a connection, and how long the pool goes on trying to make one by
-            # itself, ever more seldom; after that the next call makes it try at once.
+            # `timeout`: seconds that a call waits for a connection. `reconnect_timeout`: seconds that the pool retries
+            # in the background, with growing pauses; after that the next call makes it try at once.
             "pool": {
                 "min_size": 1,
                 "max_size": number("GATEWAY_DB_POOL_SIZE", default=16, least=1),
@@ -186,7 +186,7 @@ FORMAT_MODULE_PATH = "config.formats"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # locally files are served from where they lie
+STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # local mode serves the files from where they are
 
 if PRODUCTION:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
@@ -194,7 +194,7 @@ if PRODUCTION:
     SECURE_HSTS_SECONDS = number("SECURE_HSTS_SECONDS", default=31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
-    # Asked in plain http inside the cluster; and the API, which refuses it in its own words (config/middleware.py).
+    # Probes use plain HTTP inside the cluster. The API refuses plain HTTP with its own error (config/middleware.py).
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^api/v1/", r"^ofrep/v1/"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -220,11 +220,11 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
-        "django.request": {"level": "ERROR"},  # every 4xx is an envelope and an event, not a log line
-        "httpx2": {"level": "WARNING"},  # at INFO it writes addresses, and what stands in their queries
-        "celery.app.trace": {"level": "WARNING"},  # at INFO two lines a message
+        "django.request": {"level": "ERROR"},  # every 4xx has an envelope and an event already
+        "httpx2": {"level": "WARNING"},  # at INFO it logs URLs with their query strings
+        "celery.app.trace": {"level": "WARNING"},  # at INFO it logs two lines per message
         "celery.worker.strategy": {"level": "WARNING"},
-        "httpcore2": {"level": "INFO"},  # at DEBUG it writes answers' headers, cookies included
+        "httpcore2": {"level": "INFO"},  # at DEBUG it logs response headers, cookies included
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }
@@ -242,21 +242,21 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_TOKEN": None,
 }
 
-# Batches. Without a broker of its own each web process has one in memory and a worker in threads (config/celery.py).
+# Batches. If no broker is set, each web process has one in memory and a worker in threads (config/celery.py).
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "memory://localhost/"
 EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
 if EMBEDDED_BROKER:
     CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.005}
 elif CELERY_BROKER_URL.startswith(("redis", "sentinel")):
-    # Seconds; a Redis that is gone without a word would else be waited for without end.
+    # Seconds; without these, a call would wait forever for a Redis that does not respond.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
 else:
     CELERY_BROKER_TRANSPORT_OPTIONS = {}
 CELERY_BROKER_CONNECTION_TIMEOUT = 2
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker outlasts any outage
-# After a lost connection Celery (5.7) would take fewer messages until what ran then has ended. Each thread that ends
-# then asks RabbitMQ for more, over the connection that the main thread reads, and they wait for each other for ever.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # None: workers retry forever
+# After a lost connection Celery (5.7) takes fewer messages until its running tasks have ended. Each thread that ends
+# then asks RabbitMQ for more over the connection that the main thread is reading, which is a deadlock.
 CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -285,13 +285,13 @@ UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.desk.icon"}],
     "STYLES": ["core.desk.stylesheet"],
     "SCRIPTS": ["core.desk.script"],
-    "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # read on dark grounds, where unfold's own is too dark
+    "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
     "DASHBOARD_CALLBACK": "gateway.admin.home.context",
     "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
 }
 
 WHITENOISE_USE_FINDERS = not PRODUCTION
-# Otherwise files are measured once, at the start: what is edited meanwhile would be cut off at the size it had.
+# Without autorefresh WhiteNoise reads file sizes once at startup, and would cut off files that are edited later.
 WHITENOISE_AUTOREFRESH = not PRODUCTION
 WHITENOISE_MAX_AGE = 60 if PRODUCTION else 0
 STORAGES = {
@@ -307,39 +307,40 @@ STORAGES = {
 
 GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
 GATEWAY_BODY_MAX_BYTES = number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
-DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's own limit, for the admin's forms
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
 GATEWAY_IDEMPOTENCY_HOURS = number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1)
 
-# Batches: seconds until one is answered, and until one in the background begins nothing any more; hours of its results.
+# Batches: seconds until a batch responds; seconds after which a background batch starts no more entries; hours that its
+# results are stored.
 GATEWAY_BATCH_SECONDS = number("GATEWAY_BATCH_SECONDS", default=25, least=1)
 GATEWAY_BATCH_BACKGROUND_SECONDS = number("GATEWAY_BATCH_BACKGROUND_SECONDS", default=3600, least=1)
 GATEWAY_BATCH_HOURS = number("GATEWAY_BATCH_HOURS", default=24, least=1)
 
-# Where outgoing HTTP may go though it is not public, and the ports of public hosts (core/http/addresses.py).
+# Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/addresses.py).
 GATEWAY_OUTGOING_ALLOW = networks("GATEWAY_OUTGOING_ALLOW")
 _ports = names("GATEWAY_OUTGOING_PORTS", default="80,443")
 if not all(port.isascii() and port.isdigit() and 0 < int(port) < 65_536 for port in _ports):
-    raise ImproperlyConfigured("GATEWAY_OUTGOING_PORTS: set it to ports separated by commas: 80,443,8443.")
+    raise ImproperlyConfigured("GATEWAY_OUTGOING_PORTS is invalid. Set it to ports separated by commas: 80,443,8443.")
 GATEWAY_OUTGOING_PORTS = [int(port) for port in _ports]
 
-# util.web: what a model's URLs may reach though it is not public, and the search endpoint, whose URL is the
-# administrator's and follows GATEWAY_OUTGOING_ALLOW.
+# util.web: non-public networks that URLs from a model may reach, and the search endpoint. The latter is set by the
+# administrator, so GATEWAY_OUTGOING_ALLOW applies to it.
 WEB_VISIT_ALLOW = networks("WEB_VISIT_ALLOW")
 WEB_SEARCH_KIND = env.str("WEB_SEARCH_KIND", default="") or "searxng"
 if WEB_SEARCH_KIND not in ("searxng", "tavily"):
     raise ImproperlyConfigured(f"WEB_SEARCH_KIND is {WEB_SEARCH_KIND!r}; set it to searxng or tavily.")
 WEB_SEARCH_URL = env.str("WEB_SEARCH_URL", default="")
 if WEB_SEARCH_URL and not WEB_SEARCH_URL.startswith(("http://", "https://")):
-    raise ImproperlyConfigured("WEB_SEARCH_URL: set it to a whole address, such as https://search.acme.com/search.")
+    raise ImproperlyConfigured("WEB_SEARCH_URL: set it to a full URL, such as https://search.acme.com/search.")
 WEB_SEARCH_KEY = env.str("WEB_SEARCH_KEY", default="")
 
-# The embedded upstreams: a connection's name and the table of its handlers by tool name.
+# Embedded upstreams: the name of the connection, and its table of handlers by tool name.
 GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "gateway.utilities.HANDLERS"}
 
-# The master switch of the gateway surface: off, its flag says legacy to everyone.
+# Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.str("AGENTIC_CHAT_TOOL_GATEWAY", default="").lower() in ("1", "true", "yes", "on")
 
-# What the follower thread of each process calls every half second, in this order.
+# Functions that the poller thread of each process calls every half second, in this order.
 GATEWAY_FOLLOWS = [
     "registry.catalogs.follow",
     "registry.catalogs.follow_withdrawn",
@@ -349,14 +350,14 @@ GATEWAY_FOLLOWS = [
     "gateway.serving.follow",
     "gateway.keys.follow",
     "gateway.batches.sweep.follow",
-    # These only write, and may have to wait for a lock: behind what decides about calls.
+    # These only write and may wait for a lock, so they come after the functions that affect calls.
     "analytics.rollout.exposures.follow",
     "analytics.rollout.people.follow",
     "gateway.metrics.follow",
     "gateway.jobs.follow",
 ]
 
-# Pages of the admin that belong to no one model's: their names, addresses and views.
+# Admin pages that do not belong to a single model: {URL name: (path, view)}.
 ADMIN_PAGES = {
     "op_try": ("registry/op/<int:pk>/try/", "gateway.admin.trying.page"),
     "rollout_who": ("rollout/who/", "gateway.admin.who.page"),
@@ -369,10 +370,10 @@ ADMIN_PAGES = {
     "report_lost": ("reports/unknown-names-and-loops/", "gateway.admin.reports.lost.page"),
 }
 
-# What makes a catalog ready before it is swapped in, so that no request pays for it; each is called with the catalog.
+# Functions that prepare a catalog before it is swapped in, so that no request waits for it. Each gets the catalog.
 GATEWAY_WARMS = ["registry.search.warm"]
 
-# Periodic jobs and the time between two runs; of all processes one runs each (gateway/jobs.py).
+# Periodic jobs and their intervals. One process at a time runs each job (gateway/jobs.py).
 GATEWAY_JOBS = {
     "gateway.cleanup.idempotency_records": timedelta(minutes=5),
     "gateway.cleanup.batches": timedelta(minutes=5),
@@ -386,18 +387,18 @@ GATEWAY_JOBS = {
     "registry.counting.count": timedelta(minutes=1),
 }
 
-# Operation events: days that they and the turns are kept, and days that their args and results are; 0: never kept.
+# Operation events: days that events and turns are stored; days that their args and results are stored (0: never).
 GATEWAY_EVENT_DAYS = number("GATEWAY_EVENT_DAYS", default=90, least=1)
 GATEWAY_CONTENT_DAYS = number("GATEWAY_CONTENT_DAYS", default=0)
 
-# Releases that a process has in memory at once, the live one among them.
+# Releases that a process holds in memory, including the live one.
 GATEWAY_RELEASES_KEPT = number("GATEWAY_RELEASES_KEPT", default=4, least=2)
 
-# Daily figures: days that they are kept, and what models pay for a million tokens that they read, in US dollars.
+# Days that daily figures are stored, and the price of a million input tokens in US dollars.
 GATEWAY_FIGURES_DAYS = number("GATEWAY_FIGURES_DAYS", default=400, least=7)
 GATEWAY_DOLLARS_PER_MILLION_TOKENS = amount("GATEWAY_DOLLARS_PER_MILLION_TOKENS", default="2.00")
 
-# What a scraper of /metrics must send as a bearer token.
+# Bearer token that /metrics requires.
 GATEWAY_METRICS_TOKEN = env.str("GATEWAY_METRICS_TOKEN", default="")
 if PRODUCTION and 0 < len(GATEWAY_METRICS_TOKEN) < 32:
     raise ImproperlyConfigured("GATEWAY_METRICS_TOKEN is too short. Set it to 32 or more random characters.")

@@ -1,4 +1,4 @@
-"""The admin's sidebar: by job, each entry for whoever may see what it leads to."""
+"""The admin's sidebar: sections by task. Users see the entries that they have permission to open."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from django.urls import reverse
 
 
 class Entry(NamedTuple):
-    """A list of rows: what it is called, its symbol, and its model."""
+    """A sidebar entry for a model's list. `icon` is a Material symbol, `model` is app_label.ModelName."""
 
     title: str
     icon: str
@@ -18,7 +18,7 @@ class Entry(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page that is no list: what it is called, its symbol, its URL's name, and what one must be allowed."""
+    """A sidebar entry for another page. `name` is its URL name; `permissions` are all required."""
 
     title: str
     icon: str
@@ -27,7 +27,7 @@ class Page(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A job and what it needs."""
+    """A section of the sidebar."""
 
     title: str
     entries: list[Entry | Page]
@@ -64,7 +64,7 @@ SECTIONS = [
         [
             Page("Review and publish", "rate_review", "registry_release_review", SEE_COPY),
             Entry("Releases", "inventory_2", "registry.Release"),
-            Entry("What was live when", "timeline", "registry.Activation"),
+            Entry("Release history", "timeline", "registry.Activation"),
             Entry("History of changes", "history", "analytics.AuditEntry"),
         ],
     ),
@@ -138,7 +138,7 @@ SECTIONS = [
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the sidebar of whoever asks, as unfold takes it; a section without entries is left out."""
+    """Return the sidebar for the current user, in unfold's format. Sections without entries are left out."""
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
     found: list[dict[str, Any]] = [{"title": "", "items": [home]}]
     for section in SECTIONS:
@@ -158,7 +158,7 @@ def _items(section: Section, request: HttpRequest) -> Iterator[dict[str, Any]]:
 
 
 def _link(entry: Entry | Page, request: HttpRequest) -> str:
-    """Return where an entry leads, or nothing where whoever asks may not see that."""
+    """Return the URL of an entry, or "" if the user may not open it."""
     if isinstance(entry, Page):
         return reverse(f"admin:{entry.name}") if request.user.has_perms(entry.permissions) else ""
     model = apps.get_model(entry.model)

@@ -1,4 +1,4 @@
-"""The gateway as a WSGI application: config/serve.py runs it."""
+"""The WSGI application, which config/serve.py runs."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from django.core.wsgi import get_wsgi_application
 from config import celery
 from core import faults, follower
 
-# Read when prometheus_client is first imported, which is below.
+# prometheus_client reads this when it is first imported, which happens below.
 METRICS = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(Path(__file__).parents[1] / "var" / "metrics")))
 METRICS.mkdir(mode=0o700, parents=True, exist_ok=True)
 

@@ -1,4 +1,4 @@
-"""The admin's site: it refuses requests that no page of it makes with a sentence, before a database fails on them."""
+"""The admin site. It answers malformed requests with 400 and a reason, before they reach the database."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -18,31 +18,31 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.module_loading import import_string
 from django.utils.text import smart_split
 
-if TYPE_CHECKING:  # unfold ships no types; its site is Django's in another look
+if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
     from django.contrib.admin import AdminSite
 else:
     from unfold.sites import UnfoldAdminSite as AdminSite
 
-MAX_WORDS = 20  # of a search; SQLite gives up at 1,000 conditions, and each word is one for each searched column
-MAX_LENGTH = 10_000  # characters of one value in an address; SQLite's LIKE gives up at 50,000 bytes
-MAX_VALUES = 100  # in one address
-GONE_TO = 10  # rows of a model that "Go to" offers
+MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word adds one per searched column
+MAX_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
+MAX_VALUES = 100  # query parameters of one URL
+GONE_TO = 10  # rows per model in the results of "Go to"
 
-SEARCHES = ("q", "term", "s")  # of a list, of an autocomplete, of the sidebar
-PATTERNS = ("regex", "iregex")  # would run whatever expression an address holds, for as long as it takes
+SEARCHES = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
+PATTERNS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
 
 View = Callable[..., HttpResponseBase]
 
 
 class Site(AdminSite):
-    """The admin's site, with one door for all pages of all models, those of its own apps too."""
+    """The admin site. All pages, Django's included, pass through `admin_view`."""
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
-        """Wrap a page: staff only, as in Django, and odd requests answered 400."""
+        """Wrap a page: staff only, as in Django; malformed requests get 400."""
         return super().admin_view(guarded(view), cacheable)
 
     def get_urls(self) -> list[Any]:
-        """Return all pages: those of models, and before them those that are named in ADMIN_PAGES."""
+        """Return the URLs of the pages in settings.ADMIN_PAGES, then those of the models."""
         own = [
             path(address, self.admin_view(import_string(view)), name=name)
             for name, (address, view) in settings.ADMIN_PAGES.items()
@@ -50,11 +50,11 @@ class Site(AdminSite):
         return own + super().get_urls()
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
-        """Return the models by app, put together when read: no page here does, and it is a fifth of a page's time."""
+        """Return the models by app, lazily: no page here reads them, and they take a fifth of a page's time."""
         return SimpleLazyObject(lambda: super(Site, self).get_app_list(request, app_label))
 
     def each_context(self, request: HttpRequest) -> Any:
-        """Return what every page needs, with where it stands: the job and the entry of the sidebar that lead there."""
+        """Return the context of every page, plus the current page's sidebar section and entry for the breadcrumbs."""
         context: dict[str, Any] = dict(super().each_context(request))
         for section in context.get("sidebar_navigation", ()):
             for item in section["items"]:
@@ -63,7 +63,7 @@ class Site(AdminSite):
         return context
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Answer "Go to": the sidebar's entries with these words, then rows of models that are gone to."""
+        """Show the results of "Go to": matching sidebar entries, then matching rows of models with `is_gone_to`."""
         typed = request.GET.get("s", "").strip()
         found = [*self._pages(request, typed), *self._rows(request, typed)] if typed else []
         return TemplateResponse(request, "desk/found.html", {"found": found})
@@ -84,13 +84,13 @@ class Site(AdminSite):
 
 
 class SiteConfig(AdminConfig):
-    """django.contrib.admin with this site."""
+    """django.contrib.admin with our site class."""
 
     default_site = "core.adminsite.Site"
 
 
 def guarded(view: View) -> View:
-    """Return the view answering 400 with a sentence where a request holds what its fields cannot take."""
+    """Wrap a view so that it answers 400 with a reason if the request holds values that its fields cannot take."""
     model: type[Model] | None = getattr(getattr(view, "__self__", None), "model", None)
 
     @functools.wraps(view)
@@ -102,50 +102,50 @@ def guarded(view: View) -> View:
             return _refused(problem)
         try:
             response = view(request, *args, **kwargs)
-            # Its queries run when it is rendered, which would be after this frame.
+            # Render here: its queries run on rendering, and would otherwise fail outside of this try.
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
         except (ValidationError, SuspiciousOperation, OverflowError, DataError, NotSupportedError):
-            # Left are values whose fit only their query tells: an id in the path, a filter of a kind no list offers.
-            return _refused("The request holds a value that its field cannot take. Go back and choose again.")
+            # Only the query can tell whether some values are valid: an id in the path, a filter that no list offers.
+            return _refused("A value in the request is not valid for its field. Go back and choose again.")
 
     return inner
 
 
 def odd_text(query: QueryDict) -> str:
-    """Return what is wrong with the values of an address as a sentence, or nothing."""
+    """Return what is wrong with the query parameters as a sentence, or "" if nothing is."""
     values = [value for _, several in query.lists() for value in several]
     if any("\x00" in text for text in (*query, *values)):
-        return "The address holds a NUL character. Leave it out."
+        return "The URL contains a NUL character. Remove it."
     if len(values) > MAX_VALUES or any(len(value) > MAX_LENGTH for value in values):
-        return f"The address is too long. Send at most {MAX_VALUES} values of {MAX_LENGTH} characters."
+        return f"The URL is too long. Send at most {MAX_VALUES} values of {MAX_LENGTH} characters."
     if any(len(list(smart_split(query.get(name, "")))) > MAX_WORDS for name in SEARCHES):
         return f"Search for at most {MAX_WORDS} words."
     if any(name.rpartition("__")[2] in PATTERNS for name in query):
-        return "Lists are not filtered by regular expressions. Search for words."
+        return "Lists cannot be filtered by regular expressions. Search for words."
     return ""
 
 
 def odd_preset(query: QueryDict, model: type[Model]) -> str:
-    """Return which field of a model an address cannot fill in, as a sentence, or nothing."""
-    # Django's widget of a date and a time takes a datetime, and an address holds text.
+    """Return which field the query parameters cannot prefill, as a sentence, or ""."""
+    # Django's date and time widget needs a datetime, and query parameters are text.
     names = [field.name for field in model._meta.fields if isinstance(field, DateTimeField) and field.name in query]
-    return f"The address cannot fill in {names[0]}. Leave it out and use the form." if names else ""
+    return f"The URL cannot prefill {names[0]}. Remove it and use the form." if names else ""
 
 
 def odd_row(data: QueryDict, model: type[Model]) -> str:
-    """Return why a chosen row of a model, or of one that it points to, cannot exist, as a sentence, or nothing."""
+    """Return why a selected row of the model or of a related model cannot exist, as a sentence, or ""."""
     for key, value in _rows_named(data, model):
         try:
             key.clean(value, None)
         except ValidationError:
-            return "A chosen row cannot exist: its id has another form. Go back and choose again."
+            return "A selected row does not exist: its id is malformed. Go back and choose again."
         if "\x00" in value:
-            return "A chosen row cannot exist: its id holds a NUL character. Go back and choose again."
+            return "A selected row does not exist: its id contains a NUL character. Go back and choose again."
     return ""
 
 
 def _rows_named(data: QueryDict, model: type[Model]) -> Iterator[tuple[Any, str]]:
-    """Yield the primary key and the value of each row that is chosen in a list or in a relation's field."""
+    """Yield the primary key field and the submitted id of each row selected in a list or in a relation field."""
     for value in data.getlist(ACTION_CHECKBOX_NAME):
         yield model._meta.pk, value
     for field in (*model._meta.fields, *model._meta.many_to_many):

@@ -1,4 +1,4 @@
-"""A row's page in the admin with a part beside the form that follows what is typed, before anything is saved."""
+"""Live preview: a panel next to an admin form that updates while the form is edited, before anything is saved."""
 
 from typing import Any, ClassVar
 
@@ -9,20 +9,20 @@ from django.urls import URLPattern, path, reverse
 
 from core import desk
 
-MAX_BYTES = 500_000  # of a form; those of the largest ops that were seen have 60,000, a thousand subjects 200,000
+MAX_BYTES = 500_000  # of a posted form. The largest op forms have 60,000; 1,000 subjects have 200,000
 
 
 class Beside(desk.ModelAdmin[Any]):
-    """A page with such a part: its script sends the form as it stands to `beside_url` and shows what comes back."""
+    """Admin page with a live preview. Its script posts the unsaved form to `beside_url` and shows the HTML response."""
 
-    beside: ClassVar[str]  # what the part is called in its address: .../preview/
+    beside: ClassVar[str]  # the last path segment of the preview's URL: .../preview/
 
     def beside_of(self, request: HttpRequest, row: Any) -> str:
-        """Return the part, as HTML, for the form that is sent and the row as it is saved; None: it is new."""
+        """Return the preview as HTML. `row` is the saved row, or None for a new one."""
         raise NotImplementedError
 
     def is_told(self, request: HttpRequest, row: Any) -> bool:
-        """Whether somebody is shown the part: who may save the form."""
+        """Return whether the user may see the preview: anyone who may save the form."""
         return self.has_change_permission(request, row) if row else self.has_add_permission(request)
 
     def get_urls(self) -> list[URLPattern]:
@@ -44,20 +44,20 @@ class Beside(desk.ModelAdmin[Any]):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def tell(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
-        """Answer the part for the form that is sent. Nothing is saved, and nothing that is typed fails."""
+        """Return the preview of the posted form. Saves nothing; invalid input is not an error."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BYTES:
-            return HttpResponse("This is too large to be followed while it is edited.", status=413)
+            return HttpResponse("This form is too large for a live preview.", status=413)
         row = self.get_object(request, unquote(object_id)) if object_id is not None else None
         if row is None and object_id is not None:
-            raise Http404("There is no such row.")
+            raise Http404("This row does not exist.")
         if not self.is_told(request, row):
             raise PermissionDenied
         return HttpResponse(self.beside_of(request, row))
 
     def bound(self, request: HttpRequest, row: Any) -> Any:
-        """Return the page's form with what was sent."""
+        """Return the page's form, bound to the posted data."""
         return self.get_form(request, row, change=row is not None)(request.POST, instance=row)
 
     def _name(self, adding: str = "") -> str:

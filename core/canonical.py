@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785) and what is hashed from it."""
+"""Canonical JSON (RFC 8785) and its SHA-256 digest."""
 
 import hashlib
 from typing import Any
@@ -11,21 +11,21 @@ _MAX_SAFE = 2**53 - 1
 
 
 def dumps(value: Any) -> bytes:
-    """Return the RFC 8785 form of a JSON value: one byte string for all that compare equal as JSON.
+    """Return the RFC 8785 form of a JSON value: values that are equal as JSON give the same bytes.
 
-    Raises rfc8785.CanonicalizationError (a ValueError) for integers beyond 2**53 - 1 and for non-finite floats.
+    Raises rfc8785.CanonicalizationError (a ValueError) for integers beyond ±(2**53 - 1) and for non-finite floats.
     """
-    # A tenth of the time, and the same bytes for what is so plain that the two cannot differ.
+    # orjson takes a tenth of the time, and gives the same bytes for plain values.
     if _is_plain(value):
         try:
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         except orjson.JSONEncodeError:
-            pass  # half a surrogate pair, too many levels: the other one says which
+            pass  # a lone surrogate, or nested too deeply: rfc8785 raises the right error
     return rfc8785.dumps(value)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value has neither what JSON has several forms for, nor names that sort otherwise in UTF-16."""
+    """Return whether a value has no floats or large integers, and only ASCII names, which sort the same in UTF-16."""
     kind = type(value)
     if kind is dict:
         return all(type(name) is str and name.isascii() for name in value) and all(map(_is_plain, value.values()))
@@ -35,10 +35,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def digest(value: Any) -> str:
-    """Return the SHA-256 of the canonical form, as 64 hex digits."""
+    """Return the SHA-256 of a value's canonical form as 64 hex digits."""
     return hashed(dumps(value))
 
 
 def hashed(form: bytes) -> str:
-    """Return the digest of a value whose canonical form is there already."""
+    """Return the digest for a canonical form that `dumps` returned."""
     return hashlib.sha256(form).hexdigest()

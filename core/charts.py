@@ -1,6 +1,6 @@
-"""Charts as SVG, drawn here: a line over time, a bar of a share, an interval about nought. The stylesheet colours them.
+"""Charts as SVG: a line over time, a bar for a share, an interval around zero. The stylesheet sets the colours.
 
-One series a chart, told by its title and by a label at its end: nothing depends on telling colours apart.
+Each chart has one series, with a title and a label at its end, so that nothing depends on distinguishing colours.
 """
 
 import sys
@@ -10,16 +10,16 @@ from math import floor, log10
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-WIDTH, HEIGHT = 300, 120  # in the units of the drawing, which is as wide as its place
-LEFT, RIGHT, TOP, BOTTOM = 4, 48, 14, 20  # around the line: labels stand to its right and below
+WIDTH, HEIGHT = 300, 120  # in SVG units; the drawing scales to its container
+LEFT, RIGHT, TOP, BOTTOM = 4, 48, 14, 20  # margins; labels are to the right of the line and below it
 BAR = 200
 
-Point = tuple[str, float | None]  # its label, and its value: None breaks the line
+Point = tuple[str, float | None]  # label and value; None breaks the line
 Told = Callable[[float], str]
 
 
 def line(title: str, points: Sequence[Point], told: Told) -> SafeString:
-    """Return a line over points that lie equally far apart, from nought up; `told` writes a value."""
+    """Return a line chart from zero up, with equally spaced points. `format_value` formats a value."""
     top = _ceiling(max((value for _, value in points if value is not None), default=0))
     places = list(zip(_xs(len(points)), points, strict=True))
     there = [(x, _y(value, top), label, told(value)) for x, (label, value) in places if value is not None]
@@ -43,7 +43,7 @@ def line(title: str, points: Sequence[Point], told: Told) -> SafeString:
 
 
 def bar(share: float) -> SafeString:
-    """Return a bar that fills a share, 0 to 1, of its place. It is told in words beside it."""
+    """Return a bar filled to a share of 0 to 1. Hidden from screen readers: the share is also shown as text."""
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="chart-rest" width="{}" height="12"/><rect class="chart-part" width="{}" height="12"/></svg>',
@@ -52,7 +52,7 @@ def bar(share: float) -> SafeString:
 
 
 def interval(low: float, high: float, most: float) -> SafeString:
-    """Return an interval as a bar about a line at nought, which stands in the middle; `most` is at either end."""
+    """Return an interval as a bar on an axis from -`limit` to `limit`, with a line at zero in the middle."""
     scale = BAR / 2 / most
     left, right = (BAR / 2 + max(-most, min(most, value)) * scale for value in (low, high))
     return format_html(
@@ -73,7 +73,7 @@ def _y(value: float, top: float) -> float:
 
 
 def _paths(places: Sequence[tuple[float, Point]], top: float) -> Iterator[str]:
-    """Yield each stretch of the line, broken where there is no value."""
+    """Yield an SVG path for each unbroken part of the line."""
     stretch = ""
     for x, (_, value) in places:
         if value is not None:
@@ -86,7 +86,7 @@ def _paths(places: Sequence[tuple[float, Point]], top: float) -> Iterator[str]:
 
 
 def _axis(top: float, told: Told) -> SafeString:
-    """Return the lines at nought and at the top, the latter with what it stands for."""
+    """Return the grid lines at zero and at the top, the top one with its value."""
     ends = [(_y(value, top), value) for value in (0, top)]
     lines = format_html_join(
         "",
@@ -110,13 +110,13 @@ def _ends(points: Sequence[Point]) -> SafeString:
 def _summary(title: str, points: Sequence[Point], told: Told) -> str:
     values = [value for _, value in points if value is not None]
     if not values:
-        return f"{title}: nothing from {points[0][0]} to {points[-1][0]}" if points else title
+        return f"{title}: no data from {points[0][0]} to {points[-1][0]}" if points else title
     return f"{title} from {points[0][0]} to {points[-1][0]}: {told(min(values))} to {told(max(values))}"
 
 
 def _ceiling(value: float) -> float:
-    """Return the next of 1, 2 and 5 times a power of ten; 1 where there is nothing to be seen."""
-    if value < sys.float_info.min:  # also what is too small to divide by
+    """Return the next higher 1, 2 or 5 times a power of ten; 1 for zero."""
+    if value < sys.float_info.min:  # subnormal floats included, which are too small to divide by
         return 1
     power = 10.0 ** floor(log10(value))
     return power * next((step for step in (1, 2, 5) if value <= power * step), 10)

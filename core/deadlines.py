@@ -1,4 +1,4 @@
-"""Deadlines that reach into the database: the time a call may take is ours to keep, whatever a query would like."""
+"""Deadlines for calls, enforced in the database too, so that a slow query cannot exceed the time limit of its call."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,26 +10,26 @@ from django.db import connection
 
 
 class DeadlineExceeded(Exception):
-    """The call took longer than it may."""
+    """The call exceeded its time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on the monotonic clock."""
+    """A point in time on the monotonic clock, in seconds."""
 
     at: float
 
     @classmethod
     def after(cls, *, milliseconds: int) -> "Deadline":
-        """Return the deadline that many milliseconds from now."""
+        """Return a deadline `milliseconds` from now."""
         return cls(time.monotonic() + milliseconds / 1000)
 
     def or_earlier(self, other: "Deadline | None") -> "Deadline":
-        """Return the earlier of two deadlines, this one where there is no other."""
+        """Return the earlier of the two deadlines, or this one if `other` is None."""
         return self if other is None or self.at <= other.at else other
 
     def left_ms(self) -> int:
-        """Return the milliseconds left, at least 1; raises DeadlineExceeded when there are none."""
+        """Return the milliseconds left, at least 1. Raises DeadlineExceeded if the deadline has passed."""
         left = self.at - time.monotonic()
         if left <= 0:
             raise DeadlineExceeded
@@ -37,7 +37,7 @@ class Deadline:
 
     @contextmanager
     def enforced(self) -> Iterator[None]:
-        """Refuse any database query that would begin after the deadline."""
+        """Raise DeadlineExceeded for any database query that starts after the deadline."""
         with connection.execute_wrapper(self._check):
             yield
 
@@ -47,17 +47,18 @@ class Deadline:
 
 
 def wait_for_write_lock_at_most(deadline: Deadline) -> None:
-    """On SQLite, bound how long the next BEGIN IMMEDIATE waits for the one write lock. Elsewhere do nothing."""
+    """Limit how long the next BEGIN IMMEDIATE waits for SQLite's single write lock. No-op on other databases."""
     if connection.vendor == "sqlite":
         connection.ensure_connection()
         connection.connection.execute(f"PRAGMA busy_timeout={deadline.left_ms()}")
 
 
 def bound_statements(deadline: Deadline) -> None:
-    """On PostgreSQL, bound statements and lock waits of the open transaction. Elsewhere do nothing."""
+    """Limit statements and lock waits of the open transaction on PostgreSQL. No-op on other databases."""
     if connection.vendor == "postgresql":
         left = deadline.left_ms()
-        # Of two timeouts at one moment PostgreSQL tells the statement's: a wait for a lock would look like slow work.
+        # If both timeouts expire together, PostgreSQL reports the statement timeout. With a shorter lock timeout a lock
+        # wait is not reported as slow work.
         wait = max(1, left - min(left // 10, 250))
         with connection.cursor() as cursor:
             cursor.execute(

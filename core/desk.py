@@ -1,6 +1,6 @@
-"""What the admin's pages are made of: base classes of models' pages, of inlines and of forms, in one look.
+"""Base classes of the admin's pages, inlines and forms, which give all of them the same look.
 
-JSON is taken as strictly as the API takes it and edited indented; a sentence is edited in a line as wide as text is.
+JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from core.forms import PlainTextField, StrictJSONField
 
-if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
+if TYPE_CHECKING:  # unfold has no type hints; Django's classes stand in for it
     from django.contrib.admin import ModelAdmin as BaseAdmin
     from django.contrib.admin import StackedInline as BaseStacked
     from django.contrib.admin import TabularInline as BaseTabular
@@ -27,7 +27,7 @@ else:
 Row = TypeVar("Row", bound=Model)
 Parent = TypeVar("Parent", bound=Model)
 
-LONG = 200  # characters of a column that holds a sentence
+LONG = 200  # characters; a column of this length or more gets a full-width input
 
 LINE = UnfoldAdminTextInputWidget(attrs={"class": "desk-line"})
 JSON = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 8, "spellcheck": "false"})
@@ -41,23 +41,23 @@ FIELDS: dict[Any, dict[str, Any]] = {
 
 
 class Desk(BaseModelAdmin[Row]):
-    """How fields of any page or inline are edited."""
+    """Form fields and widgets for any page or inline."""
 
     formfield_overrides = FIELDS
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return a column's form field, in a long line where it holds a sentence."""
+        """Return a column's form field, with a full-width input for a long text column."""
         if isinstance(db_field, CharField) and (db_field.max_length or 0) >= LONG and not db_field.choices:
             kwargs.setdefault("widget", LINE)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
 class ModelAdmin(Desk[Row], BaseAdmin[Row]):
-    """A model's pages."""
+    """Base class of a model's admin pages."""
 
-    empty: str  # what to do where the list has no rows, as a sentence
-    is_gone_to = False  # whether "Go to" in the sidebar offers its rows
-    has_history = True  # whether a row's page leads to what was changed of it
+    empty: str  # a sentence for an empty list: what to do to get rows
+    is_gone_to = False  # whether "Go to" in the sidebar searches its rows
+    has_history = True  # whether a row's page links to its history
     warn_unsaved_form = True
     list_filter_sheet = False
     list_per_page = 50
@@ -65,18 +65,18 @@ class ModelAdmin(Desk[Row], BaseAdmin[Row]):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Show a row's page, with the way to its history where there is one."""
+        """Show a row's page, with a link to its history if `has_history`."""
         context["show_history"] = self.has_history
         return super().render_change_form(request, context, *args, **kwargs)
 
 
 class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
-    """Rows of another model, a line each, on a row's page. Columns have headings, fields a name for screen readers."""
+    """Inline with one line per row. Each field has an aria-label, since only the columns have visible headings."""
 
     extra = 0
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return a column's form field, with its name on its widget."""
+        """Return a column's form field, with its label as the widget's aria-label."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is not None:
             getattr(field.widget, "widget", field.widget).attrs.setdefault("aria-label", field.label)
@@ -84,31 +84,28 @@ class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
 
 
 class StackedInline(Desk[Row], BaseStacked[Row, Parent]):
-    """Rows of another model, a block each, on a row's page."""
+    """Inline with one block per row."""
 
     extra = 0
 
 
 class ReadOnly:
-    """Pages of rows that services own: looked at, never made, changed or deleted by hand, and so without a history."""
+    """Admin mixin for rows that services own: users can only view them, so they have no history."""
 
     has_history = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody makes them here."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody changes them here."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody deletes them here."""
         return False
 
 
-class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold ships no types
-    """The bar of actions with a line for the reason."""
+class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold has no type hints
+    """Action bar of a list, with an input for the reason."""
 
     reason = forms.CharField(
         required=False,
@@ -119,15 +116,15 @@ class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold ships no types
 
 
 def stylesheet(_: HttpRequest) -> str:
-    """Return the address of what pages need beside unfold's stylesheet."""
+    """Return the URL of our additions to unfold's stylesheet."""
     return static("desk/desk.css")
 
 
 def script(_: HttpRequest) -> str:
-    """Return the address of what pages need beside unfold's scripts."""
+    """Return the URL of our additions to unfold's scripts."""
     return static("desk/desk.js")
 
 
 def icon(_: HttpRequest) -> str:
-    """Return the address of the site's icon."""
+    """Return the URL of the site's icon."""
     return static("desk/icon.svg")

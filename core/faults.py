@@ -1,4 +1,4 @@
-"""What a log line tells of an exception: where it happened, never what it said, since that may be a caller's secret."""
+"""Format exceptions for logs without their messages, which may quote a caller's secrets."""
 
 import logging
 import threading
@@ -10,10 +10,10 @@ LONGEST_CHAIN = 10  # exceptions; a longer chain is a loop
 
 
 def told(error: BaseException) -> str:
-    """Return an exception and what it came from, the first cause first: types and traces, without any message.
+    """Return the types and tracebacks of an exception and its causes, first cause first, without their messages.
 
-    A message quotes values: a KeyError its key, PostgreSQL the row that broke a constraint. Of a database error the
-    SQLSTATE and the constraint's name are told instead.
+    Messages quote values: a KeyError its key, PostgreSQL the row that violates a constraint. For a database error the
+    SQLSTATE and the constraint's name are included instead.
     """
     parts: list[str] = []
     at: BaseException | None = error
@@ -25,9 +25,9 @@ def told(error: BaseException) -> str:
 
 
 def log_thread(ended: threading.ExceptHookArgs) -> None:
-    """Log that an exception ended a thread: as threading.excepthook, which else prints it as it stands."""
+    """Log an exception that ended a thread. Installed as threading.excepthook, whose default prints the message."""
     name = ended.thread.name if ended.thread else "unknown"
-    log.error("The thread %s ended with an exception", name, exc_info=ended.exc_value)
+    log.error("thread.failed name=%s", name, exc_info=ended.exc_value)
 
 
 def _of_database(error: BaseException) -> str:

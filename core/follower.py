@@ -1,7 +1,7 @@
-"""One thread a process that keeps memory in step with the database.
+"""A thread in each process that refreshes its in-memory state from the database.
 
-Every half second it calls the functions named in `settings.GATEWAY_FOLLOWS`, each of which reads what it watches and
-swaps one reference. Processes thus agree within two seconds without talking to each other (DESIGN section 7).
+Every half second it calls the functions named in `settings.GATEWAY_FOLLOWS`. Each reads its rows and swaps one
+reference. So all processes agree within two seconds without talking to each other.
 """
 
 import logging
@@ -17,19 +17,19 @@ log = logging.getLogger(__name__)
 
 INTERVAL = 0.5  # seconds
 
-_started: set[int] = set()  # process ids: a fork must start a thread of its own
-_failing: set[str] = set()  # what is logged when it begins and when it ends, not twice a second
+_started: set[int] = set()  # process ids: a fork must start its own thread
+_failing: set[str] = set()  # dotted paths; a failure is logged when it begins and when it ends, not at each poll
 _lock = threading.Lock()
 
 
 def poll() -> None:
-    """Call every follow function once. One that fails is logged and keeps what it last knew."""
+    """Call every function in GATEWAY_FOLLOWS once. A failure is logged, and the old state stays in use."""
     for path in settings.GATEWAY_FOLLOWS:
         _call(import_string(path), path)
 
 
 def start() -> None:
-    """Poll once, then start the thread, unless this process has one already."""
+    """Poll once and start the thread, unless this process already has one."""
     with _lock:
         if os.getpid() in _started:
             return
@@ -39,7 +39,7 @@ def start() -> None:
 
 
 def is_failing() -> bool:
-    """Whether a follow function failed when it was last called."""
+    """Return whether any function failed when it was last called."""
     return bool(_failing)
 
 
@@ -47,18 +47,18 @@ def _run() -> None:
     pause = threading.Event()
     while not pause.wait(INTERVAL):
         poll()
-        close_old_connections()  # until the next poll a pooled connection is the callers'
+        close_old_connections()  # give the pooled connection back until the next poll
 
 
 def _call(follow: Callable[[], None], path: str) -> None:
     try:
         follow()
-    except Exception as error:  # whatever it is, the next half second tries again
+    except Exception as error:  # any error: the next poll tries again
         if path not in _failing:
-            log.warning("%s fails and is tried again every half second", path, exc_info=error)
+            log.warning("poller.failed function=%s retry_seconds=%s", path, INTERVAL, exc_info=error)
         _failing.add(path)
         close_old_connections()
     else:
         if path in _failing:
-            log.info("%s works again", path)
+            log.info("poller.recovered function=%s", path)
         _failing.discard(path)

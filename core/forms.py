@@ -1,4 +1,4 @@
-"""What forms take: JSON as strictly as the API does, lists line by line, and text without a browser's CR."""
+"""Form fields: JSON as strict as the API's, lists with one item per line, and text without the browser's CR."""
 
 import json
 import re
@@ -10,18 +10,18 @@ from django.forms.fields import InvalidJSONInput
 
 from core import jsonplaces, strictjson
 
-TOLD = 5  # lines that an error names
+TOLD = 5  # lines reported in one error
 
 
 class PrettyJSON(json.JSONEncoder):
-    """JSON as a person edits it."""
+    """JSON encoder for editing: indented, with non-ASCII characters as they are."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{**kwargs, "indent": 2, "ensure_ascii": False})
 
 
 class StrictJSON(json.JSONDecoder):
-    """JSON as the API takes it: what PostgreSQL or a release could not hold is not JSON here."""
+    """JSON decoder as strict as the API's: it refuses what PostgreSQL or a release could not store."""
 
     def decode(self, s: str, *args: Any) -> Any:
         try:
@@ -31,15 +31,15 @@ class StrictJSON(json.JSONDecoder):
 
 
 class StrictJSONField(forms.JSONField):
-    """A form's JSON, refused with the sentence that says why. The column's own decoder is for reading the database."""
+    """Form field for strict JSON. Ignores the column's own decoder, which is for reading the database."""
 
     def __init__(self, encoder: Any = None, decoder: Any = None, **kwargs: Any) -> None:
         super().__init__(encoder=PrettyJSON, decoder=StrictJSON, **kwargs)
 
     def to_python(self, value: Any) -> Any:
-        """Return the value; of nothing, where that may be left out, the column's own. Raises ValidationError.
+        """Return the value, or the column's default for empty optional input. Raises ValidationError.
 
-        Where the place is known, its `params` have `line` and `column`.
+        The error's `params` have `line` and `column` if the position is known.
         """
         if isinstance(value, str) and value.strip():
             try:
@@ -51,38 +51,38 @@ class StrictJSONField(forms.JSONField):
         return super().to_python(value)
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """Return what was typed as it was typed: an error names its lines, and whoever indented it wants it so."""
+        """Return the text as it was typed: errors refer to its lines, and its indentation stays."""
         return InvalidJSONInput(data) if isinstance(data, str) and not self.disabled else initial
 
 
 class PlainTextField(forms.CharField):
-    """Text of several lines, whose ends browsers send as CR LF: a model would read, and pay for, every CR."""
+    """Multi-line text. Converts CR LF, which browsers send, to LF: models would pay for every CR."""
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 class SentenceField(forms.CharField):
-    """One line that is edited in several: it has no end of a line in it."""
+    """A text without line breaks, edited in a text area."""
 
     def to_python(self, value: Any) -> str:
-        """Return the text with a space for each end of a line."""
+        """Return the text with a space in place of each line break."""
         return re.sub(r"\s*[\r\n]\s*", " ", super().to_python(value) or "")
 
 
 class LinesField(forms.CharField):
-    """A list of texts, one a line. Spaces around them, empty lines and what stands twice make no difference."""
+    """A list of texts, one per line. Strips spaces, and drops empty lines and duplicates."""
 
     def __init__(self, *, longest: int, encoder: Any = None, decoder: Any = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)  # encoder and decoder are a JSON column's, which a form has no use for
+        super().__init__(**kwargs)  # a JSON column passes encoder and decoder; they are not used here
         self.longest = longest
 
     def prepare_value(self, value: Any) -> Any:
-        """Return a list as it is edited; what was typed stays as it was typed."""
+        """Return a list as lines; typed text stays as it was typed."""
         return "\n".join(map(str, value)) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> Any:
-        """Return the list. Raises ValidationError, which names each line that cannot be one of it."""
+        """Return the list. Raises ValidationError with a message for each invalid line."""
         if isinstance(value, list):
             return value
         lines = [line.strip() for line in re.split(r"\r\n|\r|\n", value or "")]
@@ -93,9 +93,9 @@ class LinesField(forms.CharField):
 
     def _problem(self, line: str) -> str:
         if len(line) > self.longest:
-            return f"give at most {self.longest:,} characters, these are {len(line):,}."
+            return f"{len(line):,} characters; the limit is {self.longest:,}."
         hidden = next((character for character in line if not character.isprintable()), "")
-        return f"leave out the character that cannot be seen (U+{ord(hidden):04X})." if hidden else ""
+        return f"remove the invisible character U+{ord(hidden):04X}." if hidden else ""
 
 
 def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:
@@ -103,6 +103,6 @@ def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:
     if at is None:
         return ValidationError(str(error).replace("The body", "The JSON"), code="invalid")
     line, column = jsonplaces.line_and_column(text, at)
-    said = str(error) if error.code == "duplicate_key" else f"This is not JSON: {error.problem}."
+    said = str(error) if error.code == "duplicate_key" else f"Invalid JSON: {error.problem}."
     place = {"line": line, "column": column, "said": said}
     return ValidationError("Line %(line)d, column %(column)d: %(said)s", code="invalid", params=place)

@@ -1,4 +1,4 @@
-"""Python's garbage collector, which walks through all objects again and again while very many are made."""
+"""Pause Python's garbage collector, which slows down code that creates very many objects."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect no cycles inside the block, in the whole process: for some seconds that make much and drop little."""
+    """Turn off cyclic garbage collection in the whole process inside the block.
+
+    For blocks of a few seconds that create many objects and free few.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Where in a JSON text something stands, for whoever edits it: offsets by JSON pointer, lines and columns."""
+"""Positions in a JSON text: the offset of a JSON pointer (RFC 6901), and its line and column, for error messages."""
 
 import json
 import re
@@ -8,13 +8,13 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]|[^\s"\[\]{},:]+')
 
 
 def offsets(text: str) -> Iterator[tuple[str, int]]:
-    """Yield (JSON pointer, offset) of everything within a JSON text, a member where its name stands.
+    """Yield (JSON pointer, offset) of each value in a JSON text; for an object member, the offset of its name.
 
-    For texts that a JSON parser takes; a name that stands twice in an object is yielded twice.
+    The text must be valid JSON. A name that occurs twice in an object is yielded twice.
     """
     yield "", len(text) - len(text.lstrip())
-    above: list[str] = []  # pointers of what is open
-    steps: list[int | str | None] = []  # of each: the item that comes next, the member that is read, or None
+    above: list[str] = []  # pointers of the open arrays and objects
+    steps: list[int | str | None] = []  # for each: index of the next item, name of the current member, or None
     for match in _TOKEN.finditer(text):
         mark = match[0]
         if mark in ("]", "}"):
@@ -37,7 +37,7 @@ def offsets(text: str) -> Iterator[tuple[str, int]]:
 
 
 def nearest(text: str, pointer: str) -> int:
-    """Return the offset of what a pointer leads to in a JSON text, or of the last thing on the way that is there."""
+    """Return the offset of the value at a pointer in a JSON text, or of its nearest ancestor that exists."""
     found = dict(offsets(text))
     while pointer not in found:
         pointer = pointer.rpartition("/")[0]
@@ -45,7 +45,7 @@ def nearest(text: str, pointer: str) -> int:
 
 
 def repeated(text: str) -> int | None:
-    """Return the offset of the first name that its object has had before, None where there is none."""
+    """Return the offset of the first duplicate name in an object, or None."""
     seen = set[str]()
     for pointer, offset in offsets(text):
         if pointer in seen:
@@ -55,5 +55,5 @@ def repeated(text: str) -> int | None:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Return the line and the column of an offset, both counted from 1."""
+    """Return the 1-based line and column of an offset."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)

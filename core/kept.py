@@ -1,4 +1,4 @@
-"""Keeping what was made of a text, where the same texts come again and again."""
+"""Cache the results of functions of one text that is often the same."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -6,14 +6,14 @@ from typing import AnyStr, TypeVar
 
 T = TypeVar("T")
 
-MOST = 2_000  # texts; the one that was not asked for the longest goes first
-LONGEST = 300  # characters or bytes: strangers send the texts, and must not fill the memory with them
+MOST = 2_000  # texts per function; the least recently used is dropped first
+LONGEST = 300  # characters or bytes; callers choose the texts, so longer ones are not cached
 
 
 def kept(make: Callable[[AnyStr], T]) -> Callable[[AnyStr], T]:
-    """Have a function of one text remember its last 2,000 results; those of long texts and its errors it does not.
+    """Cache the last 2,000 results of a function of one text. Long texts and exceptions are not cached.
 
-    All callers get the same object: it must not be changed.
+    All callers share the returned object and must not change it.
     """
     remembered = lru_cache(maxsize=MOST)(make)
 

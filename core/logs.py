@@ -1,6 +1,6 @@
-"""Log lines: JSON in production, readable locally, each with its request's trace id, none with a secret.
+"""Log lines: JSON in production, plain text locally, with the request's trace id and without secrets.
 
-The code logs with the standard library; structlog formats. What a line is about is set where it becomes known.
+The code logs with the standard library, and structlog formats. `trace` and `release` are set once they are known.
 """
 
 import re
@@ -14,30 +14,30 @@ from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 from core import faults
 
 HIDDEN = "***"
-SHORTEST = 6  # characters; a password that is a word of every second line is not looked for
+SHORTEST = 6  # characters; shorter secrets are not searched for, since they may be ordinary words
 OURS = frozenset({"time", "level", "logger", "trace", "release"})
 PLAIN = (str, int, float, list, tuple, dict, type(None))
 
-trace: ContextVar[str] = ContextVar("trace", default="")  # the trace id of the request that this thread answers
-release: ContextVar[str] = ContextVar("release", default="")  # the version under which it is answered
+trace: ContextVar[str] = ContextVar("trace", default="")  # trace id of this thread's request
+release: ContextVar[str] = ContextVar("release", default="")  # version of the release that serves it
 
 _TELLING = r"(?:password|passwd|secret|token|authorization|cookie|api_?key|pepper|credential)"
 _NAMED = re.compile(_TELLING, re.IGNORECASE)
 
-# What a secret looks like wherever it stands; the first group is kept.
+# Patterns of secrets anywhere in a text. The first group stays, the rest is masked.
 _PATTERNS = [
     re.compile(r"(\b(?:bearer|authorization\W{1,5}basic)\s+)[^\s\"'\\,}]+", re.IGNORECASE),
-    re.compile(r"(\bgw_[0-9a-f]{8})_[\w-]+"),  # the prefix of a key is no secret and says which one it was
+    re.compile(r"(\bgw_[0-9a-f]{8})_[\w-]+"),  # a key's prefix is no secret and identifies the key
     re.compile(r"(://[^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
     re.compile(rf"({_TELLING}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
 ]
 
 
 def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdlib.ProcessorFormatter:
-    """Return the formatter of all log lines. `secrets` are values that no line may show, whatever leads to them.
+    """Return the formatter of all log lines. `secrets` are values to mask anywhere in a line.
 
-    As JSON an exception is told by types and places alone: a secret in its message need not look like one. A developer
-    reads the message, too.
+    JSON lines show an exception's types and traceback without its message, which may quote a secret in any form. Plain
+    text lines, for developers, include the message.
     """
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
@@ -58,7 +58,7 @@ def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdl
 
 
 def clear() -> None:
-    """Forget what this thread's lines were about."""
+    """Clear this thread's trace id and release."""
     trace.set("")
     release.set("")
 
@@ -75,10 +75,10 @@ def _told(exc_info: ExcInfo) -> str:
 
 
 def _hider(secrets: list[str]) -> Processor:
-    """Return the processor that hides secrets: by name, by what they look like, and those that are known."""
+    """Return a processor that masks secrets: by field name, by pattern, and the known values."""
 
     def hide(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        # Objects are left out: Django hands on whole requests.
+        # Drop other objects: Django passes whole requests as extra.
         return {
             name: value if name in OURS else hidden(name, value)
             for name, value in event.items()
@@ -109,7 +109,7 @@ def _masked(value: Any) -> Any:
 
 
 def _line(_: WrappedLogger, __: str, event: EventDict) -> str:
-    """Return one readable line; what a traceback says follows on lines of its own."""
+    """Return one line of plain text, followed by the traceback if there is one."""
     time, level, logger = (event.pop(name, "") for name in ("time", "level", "logger"))
     message, exception = event.pop("message", ""), event.pop("exception", "")
     more = "".join(f" {name}={str(value)[:12] if name == 'release' else value}" for name, value in event.items())

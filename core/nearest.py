@@ -1,4 +1,4 @@
-"""The name that was probably meant."""
+"""Suggest the name that was probably meant."""
 
 import difflib
 import re
@@ -9,11 +9,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def snake_case(name: str) -> str:
-    """Return a name in snake_case: `taskId`, `Task ID` and `task-id` all become `task_id`."""
+    """Return a name in snake_case: `taskId`, `Task ID` and `task-id` become `task_id`."""
     return _SEPARATORS.sub("_", _HUMP.sub("_", name).strip()).lower()
 
 
 def close(name: str, among: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> list[str]:
-    """Return at most `limit` of the names that look like `name`, the likeliest first."""
+    """Return up to `limit` of the names that are similar to `name`, most similar first."""
     folded = {snake_case(candidate): candidate for candidate in among}
     return [folded[match] for match in difflib.get_close_matches(snake_case(name[:200]), folded, limit, cutoff)]

@@ -1,17 +1,17 @@
-"""Counting requests in memory: a bucket a key, which holds one second's worth and fills as time passes."""
+"""Rate limits in memory: one leaky bucket per key, which holds one second's worth of requests."""
 
 import time
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-KEPT = 10_000  # buckets; beyond that the full ones are dropped
-ROUNDING = 1e-6  # seconds; what adding up floats may lose must not cost a request
+KEPT = 10_000  # buckets in memory; beyond that the full ones are dropped
+ROUNDING = 1e-6  # seconds; float rounding must not cost a request
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Whether a request may go on, how many may follow at once, and when the next one may if not (seconds)."""
+    """Whether a request is allowed, how many more are allowed at once, and the seconds to wait if it is not."""
 
     allowed: bool
     remaining: int
@@ -19,14 +19,14 @@ class Taken:
 
 
 class Buckets:
-    """The leaky bucket as a meter, for any number of keys in one process."""
+    """Leaky buckets (as a meter) for any number of keys in one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._full_at: dict[Any, float] = {}  # when each bucket will be full again
         self._lock = Lock()
 
     def take(self, key: Any, rate: int) -> Taken:
-        """Take one request out of the bucket of `key`, which holds and regains `rate` a second."""
+        """Take one request from the bucket of `key`. `rate` is its size and its requests per second."""
         now = time.monotonic()
         with self._lock:
             full_at = max(self._full_at.get(key, now), now) + 1 / rate
@@ -38,7 +38,7 @@ class Buckets:
         return Taken(allowed=True, remaining=int((1 + ROUNDING - (full_at - now)) * rate), retry_after=0.0)
 
     def charge(self, key: Any, rate: int, count: int) -> None:
-        """Take out what was used already: the next request waits until the bucket has regained it."""
+        """Take `count` requests that were already made. Later requests wait until the bucket has refilled."""
         with self._lock:
             now = time.monotonic()
             self._full_at[key] = max(self._full_at.get(key, now), now) + count / rate

@@ -1,4 +1,4 @@
-"""JSON from strangers: what RFC 8259 leaves open is closed here, as RFC 7493 (I-JSON) advises."""
+"""Strict JSON for untrusted input: refuses what RFC 8259 leaves open, as RFC 7493 (I-JSON) recommends."""
 
 import json
 import re
@@ -6,15 +6,15 @@ from typing import Any, NoReturn
 
 MAX_DEPTH = 32
 MAX_VALUES = 10_000
-MAX_INTEGER = 2**53 - 1  # beyond it a double loses digits (RFC 7493 section 2.2), and RFC 8785 has no form
+MAX_INTEGER = 2**53 - 1  # beyond it doubles lose digits (RFC 7493 section 2.2), and RFC 8785 has no canonical form
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotStrictJSON(ValueError):
-    """The text is not JSON that can be stored and hashed unchanged. `code` names the rule, `str()` says the mend.
+    """The text is not JSON that can be stored and hashed unchanged. `code` names the rule, `str()` says how to fix it.
 
-    Of a syntax error `at` is the character and `problem` the parser's word for it.
+    For a syntax error, `at` is the character's offset and `problem` is the parser's message.
     """
 
     def __init__(self, code: str, message: str, *, at: int | None = None, problem: str = "") -> None:
@@ -25,10 +25,11 @@ class NotStrictJSON(ValueError):
 def loads(raw: bytes) -> Any:
     """Parse one JSON text strictly.
 
-    Refused beyond syntax: bytes that are not UTF-8, duplicate keys, NaN and infinities, numbers no double can hold
-    exactly (integers) or at all (floats), NUL characters, lone surrogates, depth over 32, more than 10,000 values.
+    Besides syntax errors it refuses bytes that are not UTF-8, duplicate keys, NaN and infinities, integers that no
+    double can represent exactly, floats beyond the range of doubles, NUL characters, lone surrogates, more than 32
+    levels, and more than 10,000 values.
 
-    Raises NotStrictJSON, and nothing else, for any bytes.
+    Raises NotStrictJSON, and no other error, for any bytes.
     """
     try:
         text = raw.decode("utf-8")
@@ -41,7 +42,7 @@ def loads(raw: bytes) -> Any:
         raise NotStrictJSON("invalid_json", message, at=error.pos, problem=error.msg) from None
     except RecursionError:
         raise _too_deep() from None
-    # The counts bound depth and size from above, so that an ordinary body is not walked at all.
+    # These counts are upper bounds of depth and size, so that an ordinary body need not be walked.
     openings = text.count("{") + text.count("[")
     if openings > MAX_DEPTH or openings + text.count(",") >= MAX_VALUES or "\\u" in text:
         check(value)

@@ -1,4 +1,4 @@
-"""Token counts, by the o200k_base vocabulary that ships inside the tokenizer's wheel."""
+"""Token counts with the o200k_base vocabulary, which ships in the tokenizer's wheel (works offline)."""
 
 from functools import cache
 
@@ -7,10 +7,10 @@ import splintr
 
 @cache
 def _tokenizer() -> splintr.AnyTokenizer:
-    # Loaded at first use: 32 ms and 32 MB, which a process that serves no toolsets never pays.
+    # Loaded on first use (32 ms, 32 MB), so that processes that serve no toolsets do not pay for it.
     return splintr.Tokenizer.from_pretrained("o200k_base")
 
 
 def count(text: str) -> int:
-    """Return the number of o200k_base tokens in a text; special-token names count as ordinary text."""
+    """Return the number of o200k_base tokens in a text. Names of special tokens count as ordinary text."""
     return len(_tokenizer().encode_ordinary(text))

@@ -10,6 +10,6 @@ class GatewayConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # Sent for one app after the other, each having its permissions made: with the last, all are there.
+        # Each app creates its permissions in its own post_migrate, so all of them exist only at the last one.
         last = [app for app in apps.get_app_configs() if app.models_module is not None][-1]
-        post_migrate.connect(roles.keep, sender=last, dispatch_uid="gateway.roles.keep")
+        post_migrate.connect(roles.keep, sender=last, dispatch_uid="gateway.roles.sync_groups")

@@ -1,4 +1,4 @@
-"""The first door: which key a request carries, and whether it may knock here at all."""
+"""Authentication by API key, and the scope that a view requires."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from gateway.keys import VerifiedKey
 
 
 class KeyAuthentication(BaseAuthentication):
-    """Bearer keys (RFC 6750). Sets request.auth to the VerifiedKey; there is no user."""
+    """Authenticate Bearer keys (RFC 6750). Sets request.auth to the VerifiedKey; there is no user."""
 
     def authenticate(self, request: Request) -> tuple[None, VerifiedKey]:
-        """Raise Denied (401) without a valid key, (429) while keys are being guessed."""
+        """Raise Denied: 401 without a valid key, 429 while too many unknown keys are being sent."""
         scheme, _, token = request._request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise _unauthenticated("Send an API key as Authorization: Bearer <key>.")
@@ -38,10 +38,10 @@ class KeyAuthentication(BaseAuthentication):
 
 
 class HasScope(BasePermission):
-    """The key has the scope that the view names; exec decides by the op instead."""
+    """Require the scope that the view names. exec has none: the op decides which scope it needs."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Raise Denied where the scope is missing."""
+        """Return True. Raise Denied if the key lacks the scope."""
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
         if view.scope is not None and view.scope not in key.scopes:
             raise Denied(f"This API key lacks the scope {view.scope}. Use a key that has it.", reason="scope_missing")

@@ -1,4 +1,7 @@
-"""What the bodies of help, exec and batch may hold: the same schemas that describe the gateway tools to a model."""
+"""Schemas of the help, exec and batch bodies, and reading a JSON body from a request.
+
+The same schemas are the parameters of the gateway tools that a model is given.
+"""
 
 from functools import cache
 from typing import Any, cast
@@ -15,29 +18,34 @@ HELP: dict[str, Any] = {
     "properties": {
         "path": {
             "type": "string",
-            "description": "Group or op, as the items of a help answer name it; nothing or root: the top",
+            "description": "Path of a group or op; leave out or send root for the top level",
         },
         "query": {
             "type": "string",
             "minLength": 1,
             "maxLength": 1000,
-            "description": "Words instead of a path: what you want to do",
+            "description": "Search words instead of a path: what you want to do",
         },
-        "arg": {"type": "string", "minLength": 1, "description": "One argument of the op at path, told whole"},
+        "arg": {"type": "string", "minLength": 1, "description": "One argument of the op at path, in full"},
         "format": {
             "type": "string",
             "enum": ["short", "full"],
             "description": "short (default): an op's args; full: also its usage, policy and examples",
         },
-        "include_examples": {"type": "boolean", "description": "Examples in short too, or none in full"},
-        "include_schemas": {"type": "boolean", "description": "The JSON Schema of the args too (full only)"},
+        "include_examples": {"type": "boolean", "description": "true: examples in short too; false: none in full"},
+        "include_schemas": {"type": "boolean", "description": "Add the JSON Schema of the args (full only)"},
         "max_tokens": {
             "type": "integer",
             "minimum": 1,
-            "description": "Leave out what does not fit, the least useful first",
+            "description": "Leave out the least useful parts to fit",
         },
-        "limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "Items of a group or search at most"},
-        "cursor": {"type": "string", "minLength": 1, "maxLength": 400, "description": "next_cursor of the page before"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "Maximum items"},
+        "cursor": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 400,
+            "description": "next_cursor of the previous page",
+        },
     },
     "additionalProperties": False,
 }
@@ -45,14 +53,14 @@ HELP: dict[str, Any] = {
 EXEC: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "op": {"type": "string", "minLength": 1, "description": "Path of the op, as help names it"},
-        "args": {"type": "object", "description": "Its arguments, as its help names them"},
+        "op": {"type": "string", "minLength": 1, "description": "Path of the op, from help"},
+        "args": {"type": "object", "description": "Arguments, as its help lists them"},
         "idempotency_key": {
             "type": "string",
             "pattern": r"^[\x21-\x7e]{1,255}$",
-            "description": "1 to 255 visible ASCII characters; a write sent again with its key takes effect once",
+            "description": "1 to 255 visible ASCII characters; a write repeated with the same key takes effect once",
         },
-        "dry_run": {"type": "boolean", "description": "Tell what a write would do, and keep nothing"},
+        "dry_run": {"type": "boolean", "description": "Return what a write would do, without doing it"},
     },
     "required": ["op"],
     "additionalProperties": False,
@@ -67,7 +75,7 @@ _DEPENDS_ON = {
     "description": "Indexes of earlier entries that must have succeeded",
 }
 
-# One entry of a batch, by its type.
+# Schema of one batch entry, by its type.
 ENTRIES: dict[str, dict[str, Any]] = {
     "help": {
         **HELP,
@@ -81,7 +89,8 @@ ENTRIES: dict[str, dict[str, Any]] = {
     },
 }
 
-# Of an entry only what any type has: what its own type asks for is told without the other type's rules.
+# Checks only what all entry types share. Each entry is then validated by the schema of its own type, so that its errors
+# do not mention the rules of the other type.
 BATCH: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -99,9 +108,9 @@ BATCH: dict[str, Any] = {
         "mode": {
             "type": "string",
             "enum": ["sequential", "parallel"],
-            "description": "sequential (default): one after another; parallel: at once, where none needs another",
+            "description": "sequential (default): one after another; parallel: at once, except dependent entries",
         },
-        "stop_on_error": {"type": "boolean", "description": "Skip what has not begun once one has failed"},
+        "stop_on_error": {"type": "boolean", "description": "After one fails, skip entries that have not started"},
         "idempotency_key": EXEC["properties"]["idempotency_key"],
     },
     "required": ["ops"],
@@ -123,44 +132,44 @@ def exec_validator() -> schemas.Validator:
 
 @cache
 def batch_validator() -> schemas.Validator:
-    """Return the compiled validator of a batch body, but for what its entries hold."""
+    """Return the compiled validator of a batch body; it checks only the type of each entry."""
     return schemas.Validator(BATCH)
 
 
 @cache
 def entry_validator(type: str) -> schemas.Validator:
-    """Return the compiled validator of a batch's entry of one type."""
+    """Return the compiled validator of a batch entry of this type."""
     return schemas.Validator(ENTRIES[type])
 
 
 @cache
 def key_pattern() -> schemas.Validator:
-    """Return the validator of an idempotency key by itself, as a header holds it."""
+    """Return the validator of a bare idempotency key, as sent in a header."""
     return schemas.Validator(EXEC["properties"]["idempotency_key"])
 
 
 def idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
-    """Return the key that body or header name. Raises Invalid for a malformed header, and where the two differ."""
+    """Return the idempotency key of body or header. Raises Invalid if the header is malformed or they differ."""
     if in_header is not None and not key_pattern().is_valid(in_header):
         raise Invalid("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
     if in_body is not None and in_header is not None and in_body != in_header:
         raise Invalid(
             "Idempotency-Key and idempotency_key differ. Send one of them.",
             reason="idempotency_key_mismatch",
-            field_errors=[FieldError("/idempotency_key", "mismatch", "Send the same key as in the header, or none.")],
+            field_errors=[FieldError("/idempotency_key", "mismatch", "Send the header's key, or leave it out.")],
         )
     return in_body if in_body is not None else in_header
 
 
 def check_size(request: HttpRequest) -> None:
-    """Refuse a body by its Content-Length, before anything else is looked at. Raises Invalid (413)."""
+    """Raise Invalid (413) if Content-Length exceeds the limit. Runs before anything else is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
         raise too_large(settings.GATEWAY_BODY_MAX_BYTES)
 
 
 def read(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object that a request carries. Raises Invalid: 415, or 400 with the rule that was broken."""
+    """Return the JSON object in a request's body. Raises Invalid: 415 for the media type, else 400."""
     _check_media_type(request)
     raw = request.body
     _check_whole(request, raw)
@@ -180,7 +189,10 @@ def read(request: HttpRequest) -> dict[str, Any]:
 
 
 def _check_whole(request: HttpRequest, raw: bytes) -> None:
-    """Refuse what Django did not see whole: WSGI has no body without a Content-Length, nor an error for a cut one."""
+    """Raise Invalid for an incomplete body.
+
+    WSGI gives no body without a Content-Length, and no error for a truncated one.
+    """
     if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
         raise Invalid("The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required")
     declared = int(request.META.get("CONTENT_LENGTH") or 0)

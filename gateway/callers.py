@@ -1,4 +1,7 @@
-"""Who a call is for and where it comes from: headers, vouched for by the client's key (DESIGN section 4)."""
+"""Who a call is for and where it comes from, read from the request headers.
+
+The headers are trusted because the client's API key authenticates the request.
+"""
 
 import random
 import re
@@ -26,14 +29,14 @@ _VISIBLE = re.compile(r"[\x21-\x7e]{1,200}")
 MAX_TRAITS = 50
 LONGEST_TRAIT = 100  # characters
 
-# Headers that would change what a call may do. They come with what they need; until then they are refused, never
-# ignored, or a caller would believe that they hold.
+# Headers that will change what a call may do, but are not supported yet. They are refused and not ignored: otherwise a
+# caller would believe that they take effect.
 _NOT_YET = ("HTTP_GATEWAY_AGENT",)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the end user is looking at (Gateway-Context, an RFC 9651 dictionary)."""
+    """What the end user is looking at (the Gateway-Context header, an RFC 9651 dictionary)."""
 
     type: str = ""
     project_id: str = ""
@@ -43,7 +46,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One request's identity. Nothing in a body can change it."""
+    """The identity of one request. Nothing in the body can change it."""
 
     key: VerifiedKey
     subject: str = ""
@@ -59,7 +62,7 @@ class Caller:
 
     @property
     def facts(self) -> Facts:
-        """What flags are evaluated by."""
+        """The attributes by which flags are evaluated."""
         return Facts(
             subject=self.subject,
             client=self.key.client,
@@ -72,12 +75,12 @@ class Caller:
 
     @property
     def visibility(self) -> Visibility:
-        """What this caller may see at this moment: what the key may, less what is switched off."""
+        """The ops this caller may see now: those the key allows, minus those that are switched off."""
         return self.key.visibility.without(switches.current())
 
 
 def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
-    """Return the caller that a key and a request's headers (WSGI names) tell.
+    """Return the caller for a key and a request's headers (WSGI names).
 
     Raises Denied for a subject that the key may not speak for, Invalid for a malformed or unsupported header.
     """
@@ -100,9 +103,9 @@ def identify(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
 
 
 def under(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Caller:
-    """Return a caller with what its call is served under: as Gateway-Toolset holds it, else as the flags say.
+    """Return the caller with its surface and release: from Gateway-Toolset if it was sent, else from the flags.
 
-    Raises Invalid for a toolset that does not hold any more, Denied for another's.
+    Raises Invalid for an expired or malformed toolset, Denied for a toolset of another client or subject.
     """
     if (token := meta.get("HTTP_GATEWAY_TOOLSET")) is not None:
         served = tokens.read(str(token).strip(), key=caller.key, subject=caller.subject).served
@@ -112,7 +115,7 @@ def under(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Caller:
 
 
 def trace_id(meta: Mapping[str, Any]) -> str:
-    """Return `tr_` and the trace id of a W3C traceparent header, else a new one."""
+    """Return `tr_` plus the trace id of the W3C traceparent header, or plus a new id if there is none."""
     match = _TRACEPARENT.fullmatch(str(meta.get("HTTP_TRACEPARENT", "")))
     return "tr_" + (match[1] if match and match[1].strip("0") else f"{random.getrandbits(128):032x}")
 
@@ -137,7 +140,7 @@ def _context(value: str | None) -> Context:
         return Context()
     mend = 'Send a dictionary such as type=project, project_id="<uuid>" (RFC 9651).'
     members = _dictionary("HTTP_GATEWAY_CONTEXT", value, mend)
-    # RFC 9651: what is not known is ignored, so that a newer client can talk to us.
+    # Unknown members are ignored, so that newer clients can send more (RFC 9651).
     known = {name: member for name, member in members.items() if name in Context.__dataclass_fields__}
     if not all(isinstance(value, str | http_sf.Token) for value in known.values()):
         raise _bad_header("HTTP_GATEWAY_CONTEXT", mend)
@@ -153,7 +156,7 @@ def _context(value: str | None) -> Context:
 def _traits(value: str | None) -> dict[str, Trait]:
     if value is None:
         return {}
-    mend = "Send a dictionary of texts, numbers and booleans such as plan=pro, seats=5, beta (RFC 9651)."
+    mend = "Send a dictionary of strings, numbers and booleans such as plan=pro, seats=5, beta (RFC 9651)."
     found = _dictionary("HTTP_GATEWAY_TRAITS", value, mend)
     if len(found) > MAX_TRAITS:
         raise _bad_header("HTTP_GATEWAY_TRAITS", f"It has more than {MAX_TRAITS} members. {mend}")
@@ -166,12 +169,12 @@ def _traits(value: str | None) -> dict[str, Trait]:
         elif isinstance(member, str | http_sf.Token) and len(str(member)) <= LONGEST_TRAIT:
             traits[name] = str(member)
         else:
-            raise _bad_header("HTTP_GATEWAY_TRAITS", f"A value is no such, or too long. {mend}")
+            raise _bad_header("HTTP_GATEWAY_TRAITS", f"A value has another type or is too long. {mend}")
     return traits
 
 
 def _dictionary(name: str, value: str, mend: str) -> dict[str, Any]:
-    """Return the members of a structured field (RFC 9651), without their parameters."""
+    """Parse a structured field dictionary (RFC 9651) and drop the parameters of its members."""
     if not value.strip():
         raise _bad_header(name, mend)
     try:
@@ -182,7 +185,7 @@ def _dictionary(name: str, value: str, mend: str) -> dict[str, Any]:
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text is a UUID in its 36-character form."""
+    """Whether a text is a UUID in the 36-character form."""
     return _UUID.fullmatch(text) is not None
 
 

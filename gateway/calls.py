@@ -1,4 +1,4 @@
-"""One exec on its way, and the ways in which it can be answered and recorded."""
+"""The state of one exec call, and how to build its response and its operation event."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,17 +16,17 @@ from registry import help
 from registry.catalogs import Catalog, CatalogOp, View
 from registry.models import ROOT
 
-# What a write answers is told as done; who reads no further than its message must not take it for that.
-DRY = "A dry run: nothing was kept, and the result tells what would be."
+# A dry run's message reads as if the write was done. The warning stops a model that reads only the message.
+DRY = "Dry run: nothing was saved. The result shows what would change."
 
 
 class Superseded(Exception):
-    """Whoever waits for this answer has it from another run: what this one did is to be undone and forgotten."""
+    """Another run has already answered this call. Undo this run's work and discard its response."""
 
 
 @dataclass
 class Call:
-    """One exec: what was sent, by whom, under which release, and what is known of it so far."""
+    """One exec call: what was sent, by whom, under which release, and what is known so far."""
 
     caller: Caller
     trace: Trace
@@ -36,8 +36,8 @@ class Call:
     key: str | None = None
     dry_run: bool = False
     op: CatalogOp | None = None
-    until: Deadline | None = None  # beside the op's own deadline
-    settle: Callable[[Answer], None] | None = None  # hands the answer over, in the transaction of a write
+    until: Deadline | None = None  # in addition to the op's own deadline
+    settle: Callable[[Answer], None] | None = None  # stores the response, in the transaction of a write
     is_settled: bool = False
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
@@ -49,12 +49,12 @@ class Call:
 
     @property
     def path(self) -> str:
-        """The canonical op; as sent, cut at 200, where it resolves to none."""
+        """The canonical path of the op; if it is unknown, the name as sent, cut at 200 characters."""
         return self.op.op if self.op else self.name[:200]
 
     @cached_property
     def keyed(self) -> idempotency.KeyedCall | None:
-        """The call under its idempotency key; None without a key, for a dry run and for a read."""
+        """The call with its idempotency key; None without a key, for a dry run and for a read."""
         if self.key is None or self.dry_run or (self.op is not None and not self.op.is_write):
             return None
         return idempotency.KeyedCall(
@@ -67,7 +67,7 @@ class Call:
 
 
 def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
-    """Return the success envelope of a call."""
+    """Return the response to a call that succeeded."""
     dry = [DRY] if call.dry_run and work.op.is_write else []
     meta = envelopes.meta(
         call.trace,
@@ -81,14 +81,14 @@ def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
 
 
 def failed(call: Call, error: GatewayError) -> Answer:
-    """Return the error envelope of a call. Its help_path is one that this caller can read."""
+    """Return the response to a call that failed. Its help_path is one that this caller can read."""
     error.help_path = help.readable(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
     return Answer(error.status, envelopes.failure(call.path or None, error, meta), error.headers)
 
 
 def replayed(call: Call, stored: idempotency.Stored) -> Answer:
-    """Return a stored answer as the answer to this call, with this call's trace."""
+    """Return a stored response as the response to this call, with this call's trace."""
     meta = dict(stored.envelope["meta"])
     warnings, first = meta.pop("warnings"), meta.pop("trace_id")
     del meta["latency_ms"]
@@ -97,9 +97,9 @@ def replayed(call: Call, stored: idempotency.Stored) -> Answer:
 
 
 def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
-    """Return the operation event of an answered call."""
+    """Return the operation event of a finished call."""
     error = answer.envelope.get("error") or {}
-    # A dry run's own id is of a row that never was; one that the args name exists.
+    # The entity id from a dry run is of a row that was rolled back. An id from the args exists.
     told = None if call.dry_run else answer.envelope["meta"].get("operation", {}).get("entity_id")
     return recording.event(
         OperationEvent.Type.EXEC,
@@ -120,7 +120,7 @@ def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
 
 
 def _operation(work: Work, outcome: Outcome) -> dict[str, str]:
-    """Return what the chat's operation event tells: entity, action, and of which row where it is one."""
+    """Return the entity and action of the call and, if it is about one row, the row's id and name."""
     if not work.op.entity:
         return {}
     told = {"entity": work.op.entity, "action": work.op.action}

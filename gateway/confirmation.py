@@ -1,7 +1,7 @@
-"""Confirmation: an op that asks for it runs only once the end user has agreed to this very call.
+"""Confirmation: an op that requires it runs only after the end user has agreed to exactly this call.
 
-The first call is answered with what would happen and a token; the chat service sends the token back in a header, which
-a model cannot write. A token holds for one op with one set of args, one client and one subject, and for five minutes.
+The first call returns what would happen and a token. The chat service sends the token back in a header, which a model
+cannot write. A token is valid for one op with one set of args, one client and one subject, for five minutes.
 """
 
 from typing import Any
@@ -18,12 +18,12 @@ SALT = "gateway.confirmation"
 
 
 def token(caller: Caller, work: Work) -> str:
-    """Return what confirms this call."""
+    """Return the token that confirms this call."""
     return signing.dumps(_digest(caller, work), salt=SALT)
 
 
 def is_given(caller: Caller, work: Work) -> bool:
-    """Whether the call carries a token of its own that still holds."""
+    """Whether the call carries a valid token for exactly this op, args, client and subject."""
     if not caller.confirmation:
         return False
     try:
@@ -34,11 +34,11 @@ def is_given(caller: Caller, work: Work) -> bool:
 
 
 def required(caller: Caller, work: Work, rehearsal: dict[str, Any]) -> Conflict:
-    """Return the answer to a call that the end user has not agreed to yet; `rehearsal` is a dry run's envelope."""
+    """Return the error for a call that the end user has not agreed to yet; `rehearsal` is the envelope of a dry run."""
     operation = rehearsal["meta"].get("operation", {})
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
     what = f" It would {work.op.action} the {about}." if about else ""
-    again = "The token sent is for another call or too old. " if caller.confirmation else ""
+    again = "The token is for another call or expired. " if caller.confirmation else ""
     return Conflict(
         f"{again}{work.op.op} needs the end user's agreement; nothing was done.{what} Ask them, then repeat the call "
         "with the token in Gateway-Confirm.",

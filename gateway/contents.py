@@ -1,7 +1,7 @@
-"""What operation events keep of args and results: nothing, unless GATEWAY_CONTENT_DAYS says for how long.
+"""Args and results that operation events store: none, unless GATEWAY_CONTENT_DAYS sets for how long.
 
-What a schema marks as secret (writeOnly, or x-redact) is never kept, wherever a member of that name stands, however a
-model spells it.
+Values that a schema marks as secret (writeOnly or x-redact) are never stored. Any member with the name of a secret is
+redacted, at every level and in every spelling.
 """
 
 from functools import lru_cache
@@ -19,11 +19,14 @@ from registry.checks import places
 
 REDACTED = "[redacted]"
 MARKS = ("writeOnly", "x-redact")
-LARGEST = 20_000  # bytes of an event's args and result as JSON; what is larger is not kept
+LARGEST = 20_000  # bytes of an event's args and result as JSON; larger content is not stored
 
 
 def kept(op: CatalogOp | None, args: dict[str, Any], answer: Answer) -> dict[str, Any] | None:
-    """Return {args, result} as an event keeps them, None where it keeps nothing. Of an op that is not there neither."""
+    """Return {args, result} as an event stores them; None if content is off or the op is unknown.
+
+    Returns {too_large: bytes} for content over the limit.
+    """
     if not settings.GATEWAY_CONTENT_DAYS or op is None:
         return None
     secret = _secret(op)
@@ -35,7 +38,7 @@ def kept(op: CatalogOp | None, args: dict[str, Any], answer: Answer) -> dict[str
 
 
 def redacted(value: Any, secret: frozenset[str]) -> Any:
-    """Return a JSON value with the members of these names blacked out, at every level."""
+    """Return a JSON value with the members of these names redacted, at every level."""
     if isinstance(value, dict):
         return {
             name: REDACTED if _spelt(name) in secret or name in secret else redacted(each, secret)
@@ -45,12 +48,12 @@ def redacted(value: Any, secret: frozenset[str]) -> Any:
 
 
 def _spelt(name: str) -> str:
-    """Return a name as normalise reads it: accessToken is sent for access_token."""
+    """Return a name in the spelling that normalise accepts: accessToken becomes access_token."""
     return nearest.snake_case(name) if len(name) <= MAX_NAME else name
 
 
 def _secret(op: CatalogOp) -> frozenset[str]:
-    """Return the names of an op's secrets, and all that stands for one of them: args are kept as they were sent."""
+    """Return the names of an op's secrets and their aliases: args are stored under the names that were sent."""
     if not any(mark in str(op.schema) for mark in MARKS):
         return frozenset()
     marked = _marked(orjson.dumps(op.schema))
@@ -58,7 +61,7 @@ def _secret(op: CatalogOp) -> frozenset[str]:
 
 
 def _unknown(op: CatalogOp, args: dict[str, Any]) -> frozenset[str]:
-    """Return the names in args that the op has not: one of them may be a secret's, misspelt."""
+    """Return the names in args that the op does not know: one may be a misspelt secret."""
     heads = {alias.partition(".")[0] for alias in op.argument_aliases}
     known = heads | set(op.arguments) | op.display_only
     return frozenset(name for name in args if name not in known and _spelt(name) not in known)
@@ -72,11 +75,11 @@ def _marked(schema: bytes) -> frozenset[str]:
 
 
 def _is_marked(schema: Any, root: dict[str, Any]) -> bool:
-    """Whether a value is marked, or what is in it: in an alternative, behind a reference, as an item of a list."""
+    """Whether a schema is marked as secret, or any part of it: an alternative, a $ref target or a list item."""
     left, seen = [schema], set[int]()
     while left:
         part = left.pop()
-        if not isinstance(part, dict) or id(part) in seen:  # references may lead back
+        if not isinstance(part, dict) or id(part) in seen:  # a $ref may be circular
             continue
         if any(part.get(mark) is True for mark in MARKS):
             return True

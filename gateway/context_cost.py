@@ -1,6 +1,6 @@
-"""What discovery costs a model in context, against handing it every definition: counted, for docs/context-cost.md.
+"""Count the context tokens of discovery against sending every op definition, for docs/context-cost.md.
 
-Whole requests are counted, as a chat service sends them to a model: definitions, and the turn's messages so far.
+Counts whole requests as a chat service sends them to a model: tool definitions and the turn's messages so far.
 """
 
 import json
@@ -15,18 +15,18 @@ from registry import catalogs, help
 from registry.catalogs import Catalog, CatalogOp
 from registry.models import ROOT
 
-TARGET = "onto.task.update"  # what a typical turn comes to run
+TARGET = "onto.task.update"  # the op that every turn runs in the end
 ASKED = "Move the printer task to Friday and make it urgent."
-EXPLORED = 10  # the groups, and the ops, that a lost agent reads: the largest of both
+EXPLORED = 10  # groups, and ops, that the worst turn reads: the largest ones
 SIZES = (200, 1_000)
 
 PAGE = """\
 # What discovery costs in context
 
-{made}
+{notice}
 
-All figures are tokens of `o200k_base` over the JSON of whole requests, as a chat service sends them: tool definitions
-and every message of the turn so far. Another model's tokens differ; the shares hardly do.
+All figures are `o200k_base` tokens of the JSON of whole requests, as a chat service sends them: tool definitions and
+every message of the turn so far. Other models count tokens differently, but the shares hardly change.
 
 | turn | what happens |
 |---|---|
@@ -34,9 +34,9 @@ and every message of the turn so far. Another model's tokens differ; the shares 
 | typical | help of the root, of a group and of `{target}`, then the call |
 | worst | the root, the {explored} largest groups, the {explored} largest ops in full, a refused call, then the call |
 
-The other side has every op's definition (name, description, JSON Schema) in each request and calls at once; in the
-worst turn it is refused once too. What the op answers is the same on both sides. A catalog of more ops than are shipped
-is the shipped one several times over, under other groups.
+The other side sends every op's definition (name, description, JSON Schema) in each request and calls at once; in the
+worst turn its call is refused once too. The op's answer is the same on both sides. Catalogs larger than the shipped one
+repeat it under other groups.
 
 ## The largest request of a turn
 
@@ -46,16 +46,16 @@ is the shipped one several times over, under other groups.
 
 ## All requests of a turn together
 
-Discovery takes more requests, and each sends again what came before. This is what a model without a prompt cache is
-billed for. In a small catalog an agent that reads much of it pays more than one that was handed all of it.
+Discovery takes more requests, and each request repeats the earlier messages. This is what you pay for a model without a
+prompt cache. In a small catalog, an agent that reads much of it costs more than one that gets all of it at once.
 
 | ops | turn | requests | discovery | requests | every definition | saved |
 |---|---|---|---|---|---|---|
 {together}
 
-## The levels
+## The levels of help
 
-The tools that are handed to the model take {handed} tokens in all, whatever the catalog's size.
+The gateway's own tools take {handed} tokens in total, whatever the size of the catalog.
 
 | what is read | tokens |
 |---|---|
@@ -63,24 +63,24 @@ The tools that are handed to the model take {handed} tokens in all, whatever the
 """
 
 Message = dict[str, Any]
-Call = tuple[str, dict[str, Any], str]  # the tool, its arguments, what it answered
+Call = tuple[str, dict[str, Any], str]  # tool, arguments, answer
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The tokens of each request of one turn, in their order."""
+    """The tokens of each request of one turn, in order."""
 
     requests: list[int]
 
     @property
     def largest(self) -> int:
-        """Return the tokens of the last request: each holds the one before."""
+        """Return the tokens of the last request, which contains all earlier ones."""
         return self.requests[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One use of a catalog, by discovery and with every definition in each request."""
+    """The cost of one kind of turn, with discovery and with every definition in each request."""
 
     name: str
     discovered: Turn
@@ -88,17 +88,17 @@ class Cost:
 
     @property
     def saved(self) -> str:
-        """Return the share of the context that discovery saves."""
+        """Return the share of the largest request that discovery saves, formatted."""
         return _share(self.discovered.largest, self.injected.largest)
 
     @property
     def saved_in_all(self) -> str:
-        """Return the share of all that the turn's requests send."""
+        """Return the share of all requests together that discovery saves, formatted."""
         return _share(sum(self.discovered.requests), sum(self.injected.requests))
 
 
 def grown(content: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return a release's content grown to that many ops: its own again and again, each time under another group."""
+    """Return a release's content with `number` ops, repeating its own under other groups."""
     ops, groups = list(content["ops"]), list(content["groups"])
     copy = 1
     while len(ops) < number:
@@ -116,7 +116,7 @@ def grown(content: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def costs(content: dict[str, Any]) -> list[Cost]:
-    """Return what an initial, a typical and a worst turn cost with a release's content."""
+    """Return the cost of an initial, a typical and a worst turn with a release's content."""
     catalog = catalogs.build("", content)
     definitions = [_defined(op) for op in catalog.ops.values()]
     handed = [_function(tool) for tool in tools.DEFINITIONS]
@@ -132,10 +132,10 @@ def costs(content: dict[str, Any]) -> list[Cost]:
 
 
 def page(content: dict[str, Any], made: str) -> str:
-    """Return docs/context-cost.md for the shipped catalog's content."""
+    """Return docs/context-cost.md for the shipped catalog's content. `made` is the notice at its top."""
     found = {number: costs(grown(content, number)) for number in (len(content["ops"]), *SIZES)}
     return PAGE.format(
-        made=made,
+        notice=made,
         target=TARGET,
         explored=EXPLORED,
         handed=_count([_function(tool) for tool in tools.DEFINITIONS]),
@@ -162,7 +162,7 @@ def _levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
     yield "an item of a group", f"{sum(sizes) / sum(listed):.0f} on average"
     for form in ("short", "full"):
         found = sorted(tokens.count(_body(catalog, path, form)) for path in catalog.ops)
-        yield f"an op, {form}", f"{found[len(found) // 2]} in the middle, {found[-1]:,} at most"
+        yield f"an op, {form}", f"{found[len(found) // 2]} median, {found[-1]:,} at most"
     path = [_body(catalog, path) for path in (ROOT, TARGET.rpartition(".")[0], TARGET)]
     name, sent, answer = _run(catalog.ops[TARGET])
     spent = sum(map(tokens.count, (*path, json.dumps(sent), answer, name)))
@@ -170,7 +170,7 @@ def _levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _turn(definitions: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Turn:
-    """Count the requests of a turn: one before each call, and the one that brings the last answer."""
+    """Count the tokens of a turn's requests: one before each call, and one after the last answer."""
     said: list[list[Message]] = [[{"role": "user", "content": ASKED}], *map(_messages, range(len(calls)), calls)]
     head = _count(definitions)
     return Turn([head + _count(messages) for messages in accumulate(said)])
@@ -217,14 +217,14 @@ def _ops(catalog: Catalog) -> list[Call]:
 
 
 def _run(op: CatalogOp) -> Call:
-    """Return a call of an op as its first example shows it, answered with what it was sent."""
+    """Return a call with the args of the op's first example, whose answer repeats them."""
     args = op.examples[0]["args"]
     answer = {"op": op.op, "ok": True, "result": {op.entity: args, "message": "Updated."}, "meta": {"warnings": []}}
     return tools.EXEC["name"], {"op": op.op, "args": args}, json.dumps(answer)
 
 
 def _refused(op: CatalogOp) -> Call:
-    """Return the same call refused for an argument too many, with the corrected one."""
+    """Return the same call with an unknown argument, refused with a corrected call."""
     args = op.examples[0]["args"]
     wrong = {"path": "/due", "code": "unknown", "message": "due is no argument; send due_at.", "got": "Friday"}
     details = {"field_errors": [wrong], "reason": "invalid_args", "retry_with": {"op": op.op, "args": args}}
@@ -239,7 +239,7 @@ def _refused_directly(call: Call) -> Call:
 
 
 def _defined(op: CatalogOp) -> dict[str, Any]:
-    """Return an op as one function definition, without the annotations that only we read."""
+    """Return an op as a function definition, without our own schema annotations (x-…)."""
     description = f"{op.summary}. {op.description}".strip()
     return _function({"name": op.tool_name, "description": description, "parameters": _plain(op.schema)})
 

@@ -1,4 +1,4 @@
-"""What the database's own failures mean to a caller, and how long it may take."""
+"""Database failures as API errors, and the time limit of reads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +16,8 @@ from gateway.errors import Conflict, Failed, GatewayError, unavailable
 def read_within(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
     """Run the queries of a read under a deadline.
 
-    On PostgreSQL every connection bounds a statement by the setting already, so that only an op with another
-    deadline pays for a transaction of its own.
+    On PostgreSQL every connection already has the default statement timeout. Only an op with another timeout needs a
+    transaction to set it.
     """
     with deadline.enforced():
         if connection.vendor == "postgresql" and timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS:
@@ -29,11 +29,14 @@ def read_within(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
 
 
 def meaning(error: Exception, *, keyed: bool) -> GatewayError:
-    """Return the answer for a deadline or a database error. Nothing was done: the transaction was rolled back."""
+    """Return the API error for a deadline or a database error. Nothing was done: the transaction was rolled back.
+
+    `keyed` tells whether the call has an idempotency key.
+    """
     cause = error.__cause__
     if isinstance(error, DeadlineExceeded) or isinstance(cause, psycopg.errors.QueryCanceled):
         return Failed(
-            "The call took longer than it may; nothing was changed. Send the same call again, or ask for less.",
+            "The call timed out; nothing was changed. Send the same call again, or ask for less.",
             status=504,
             reason="timeout",
             retryable=True,
@@ -48,7 +51,7 @@ def meaning(error: Exception, *, keyed: bool) -> GatewayError:
 
 
 def is_deadlock(error: OperationalError) -> bool:
-    """Whether PostgreSQL undid the transaction so that another could go on."""
+    """Whether PostgreSQL rolled back the transaction to resolve a deadlock."""
     return isinstance(error.__cause__, psycopg.errors.DeadlockDetected)
 
 

@@ -1,4 +1,4 @@
-"""help: from a query to the body that a model reads, in the caller's release and within what the caller may run."""
+"""help: answer a query from the caller's release, limited to the ops the caller may run."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
-    """Return the answer to a help body, and record the event. An entry of a batch brings the catalog of its release.
+    """Return the answer to a help body and record the event. A batch entry passes the catalog of its release.
 
     Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
     """
@@ -60,23 +60,23 @@ def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog 
 
 
 def _format(query: HelpQuery) -> str:
-    """Return what a query reads of an op, for its event."""
+    """Return the format of an op's help for the event: short, full or arg."""
     return OperationEvent.Format.ARG if query.arg is not None else query.format
 
 
 def kind_of(body: dict[str, Any]) -> OperationEvent.Type:
-    """Return what a help body asks for: a search where it has a query, else help."""
+    """Return the event type of a help body: search if it has a query, else help."""
     return OperationEvent.Type.SEARCH if "query" in body else OperationEvent.Type.HELP
 
 
 def from_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the help body that URL parameters stand for. Raises Invalid as a body would be: doubles, NUL."""
+    """Return URL parameters as a help body. Raises Invalid for a repeated parameter or a NUL character."""
     if any("\x00" in text for name, values in parameters.items() for text in (name, *values)):
         raise Invalid("A parameter holds a NUL character. Leave it out.", reason="nul_character")
     twice = [name for name, values in parameters.items() if len(values) > 1]
     if twice:
         problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in twice]
-        raise Invalid("A parameter is given twice. Send each once.", reason="duplicate_key", field_errors=problems)
+        raise Invalid("A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems)
     return {name: _typed(name, values[0]) for name, values in parameters.items()}
 
 
@@ -90,7 +90,7 @@ def _typed(name: str, text: str) -> Any:
 
 
 def _query(body: dict[str, Any]) -> HelpQuery:
-    return _checked(orjson.dumps(body))  # as text 1, 1.0 and true are three values
+    return _checked(orjson.dumps(body))  # as text, because 1, 1.0 and True are equal as cache keys
 
 
 @kept

@@ -1,4 +1,4 @@
-"""What a change of the rollout does, in words: how many users it moves, and what the model can do for them then."""
+"""Describe the effect of a rollout change: how many users it moves, and which ops the model gains or loses."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,25 +14,25 @@ from gateway.toolset import surfaces
 from registry import catalogs
 from registry.catalogs import EVERYTHING, Catalog, CatalogOp
 
-CONTEXTS = 3  # in which gains are told
-OFF = "The master switch AGENTIC_CHAT_TOOL_GATEWAY is off here: until it is on, everyone stays on legacy."
-LARGE = 0.5  # of those seen: a slip of the pen moves so many
+CONTEXTS = 3  # contexts described per move
+OFF = "The master switch AGENTIC_CHAT_TOOL_GATEWAY is off: until it is on, everyone stays on legacy."
+LARGE = 0.5  # share of the seen users from which a change may be a mistake
 
 
 def of(flag: FlagKey, after: Rollout, *, at: datetime) -> Effect:
-    """Return whom of last week's users a change moves, given the rollout as it would be then."""
+    """Return the effect on last week's users of changing the current rollout to `after`."""
     return effects.of(flag, current.read(), after, people.recent(at))
 
 
 def told(effect: Effect) -> list[str]:
-    """Return an effect in sentences, the most important first."""
+    """Describe an effect in sentences, the most important first."""
     if not effect.seen:
-        return ["No user was seen in the last 7 days: whom this moves is not known."]
+        return ["No users were seen in the last 7 days, so the effect is unknown."]
     if not effect.moves:
-        return [f"None of {_users(effect.seen)} gets anything else."]
+        return [f"No change for {_users(effect.seen)}."]
     lines = [line for move in effect.moves for line in _move(effect, move)]
     if effect.moved >= 2 and effect.moved / effect.seen > LARGE:
-        lines.append(f"That is {effect.moved / effect.seen:.0%} of all who were seen.")
+        lines.append(f"That is {effect.moved / effect.seen:.0%} of all users seen.")
     if effect.flag == FlagKey.SURFACE and not settings.AGENTIC_CHAT_TOOL_GATEWAY:
         lines.append(OFF)
     return lines
@@ -55,27 +55,27 @@ def _surfaces(move: Move) -> Iterator[str]:
         return
     for context in move.contexts[:CONTEXTS]:
         before, after = (_within_reach(each, catalog, context) for each in (move.before, move.after))
-        where = f"In the context {context}" if context else "Where no context is known"
+        where = f"In the context {context}" if context else "Without a context"
         if told := _difference(before, after):
-            yield f"{where} the model {told}."
+            yield f"{where}, the model {told}."
         else:
-            yield f"{where} the model can run the same ops."
+            yield f"{where}, the model can run the same ops."
 
 
 def _releases(move: Move) -> Iterator[str]:
     try:
         before, after = (_catalog(each) for each in (move.before, move.after))
     except (*serving.GONE, catalogs.NothingLive):
-        yield "One of the two releases can no longer be served: its users follow what is live."
+        yield "One of the two releases can no longer be served: its users get the live release."
         return
     read = sum(before.ops[path] != op for path, op in after.ops.items() if path in before.ops)
-    yield f"{_count(read, 'op')} {'reads' if read == 1 else 'read'} differently."
+    yield f"{_count(read, 'op')} {'has' if read == 1 else 'have'} different copy."
     if told := _difference(dict(before.ops), dict(after.ops)):
         yield f"The model {told}."
 
 
 def _within_reach(surface: str, catalog: Catalog, context: str) -> dict[str, CatalogOp]:
-    """Return the ops that a model can run on a surface by path: by the gateway tools, all of them."""
+    """Return the ops that a model can run on a surface, by path; the gateway surface can run all."""
     if surface == Surface.GATEWAY:
         return {path: catalog.ops[path] for path in catalog.view(EVERYTHING).ops}
     shown = surfaces.show(surface, catalog, EVERYTHING, context).tools
@@ -84,7 +84,7 @@ def _within_reach(surface: str, catalog: Catalog, context: str) -> dict[str, Cat
 
 
 def _difference(before: dict[str, CatalogOp], after: dict[str, CatalogOp]) -> str:
-    """Return what is gained and lost between two sets of ops: "gains 4 write ops and loses 1 read op"."""
+    """Describe the difference between two sets of ops: "gains 4 write ops and loses 1 read op"."""
     gained = [op for path, op in after.items() if path not in before]
     lost = [op for path, op in before.items() if path not in after]
     parts = [f"{verb} {_kinds(ops)}" for verb, ops in (("gains", gained), ("loses", lost)) if ops]
@@ -108,7 +108,7 @@ def _named(variant: str) -> str:
 
 
 def _users(number: int) -> str:
-    """Say of whom a change was tried on: of all that were seen last week, or of as many as are looked at."""
+    """Describe the users that a change was evaluated for: all seen last week, or the latest up to the limit."""
     return f"the latest {number:,} users" if number == people.MOST else f"last week's {_count(number, 'user')}"
 
 

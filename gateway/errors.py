@@ -1,4 +1,4 @@
-"""Errors of the API: five codes, one envelope, whatever layer an error comes from."""
+"""Errors of the API: five codes and one envelope for the errors of all layers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +10,7 @@ from registry.models import ROOT
 
 
 class Code(models.TextChoices):
-    """The error codes of an envelope, and no other."""
+    """All error codes of an envelope."""
 
     VALIDATION_ERROR = "VALIDATION_ERROR"
     PERMISSION_DENIED = "PERMISSION_DENIED"
@@ -21,21 +21,24 @@ class Code(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong with one value of a body: where, which rule, and what to send instead. Never the value itself."""
+    """What is wrong with one value of a body: where, which rule, and what to send instead.
+
+    It never holds the value itself, which may be a secret.
+    """
 
     path: str  # JSON pointer
     code: str
     message: str
-    expected: Any = None  # mostly a signature; of a row that could be several, these
+    expected: Any = None  # usually a signature; the candidate rows if a name matches several
     got: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as the envelope holds it."""
+        """Return the JSON form, without the fields that are None."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class GatewayError(Exception):
-    """An error as the caller reads it. `details` joins the envelope's details; headers join the response."""
+    """An error for the caller. `details` are added to the envelope's details, `headers` to the response."""
 
     code = Code.INTERNAL
     status = 500
@@ -79,7 +82,7 @@ class GatewayError(Exception):
 
 
 class Invalid(GatewayError):
-    """The call is not one that can be run. The caller mends it and sends it again."""
+    """The call is invalid. The caller can correct it and send it again."""
 
     code = Code.VALIDATION_ERROR
     status = 400
@@ -87,7 +90,7 @@ class Invalid(GatewayError):
 
 
 class Denied(GatewayError):
-    """The call may not be run for this caller."""
+    """The caller may not run the call."""
 
     code = Code.PERMISSION_DENIED
     status = 403
@@ -95,7 +98,7 @@ class Denied(GatewayError):
 
 
 class Missing(GatewayError):
-    """What the call names does not exist, or not for this subject."""
+    """The call names something that does not exist, or that this subject cannot see."""
 
     code = Code.NOT_FOUND
     status = 404
@@ -103,7 +106,7 @@ class Missing(GatewayError):
 
 
 class Conflict(GatewayError):
-    """The call disagrees with the state of things."""
+    """The call conflicts with the current state."""
 
     code = Code.CONFLICT
     status = 409
@@ -111,11 +114,11 @@ class Conflict(GatewayError):
 
 
 class Failed(GatewayError):
-    """Ours or an upstream's fault."""
+    """The gateway or an upstream failed; the call itself may be valid."""
 
 
 class NotSent(Failed):
-    """An upstream could not be reached: it has seen nothing of the call, which may be sent again."""
+    """An upstream could not be reached. It has not seen the call, which may be sent again."""
 
     status = 503
     reason = "upstream_unreachable"
@@ -123,14 +126,14 @@ class NotSent(Failed):
 
 
 class InDoubt(Failed):
-    """A write was sent to an upstream, and no answer came: it may or may not have taken effect."""
+    """A write was sent to an upstream and no answer came. It may or may not have taken effect."""
 
     status = 504
     reason = "outcome_unknown"
 
 
 def unavailable() -> Failed:
-    """Return the error for a database that does not answer."""
+    """Return the error for a database that cannot be reached."""
     return Failed(
         "The service is briefly unavailable; nothing was done. Send the same call again.",
         status=503,
@@ -141,10 +144,10 @@ def unavailable() -> Failed:
 
 
 def in_doubt() -> InDoubt:
-    """Return the error for a write that was sent, and whose outcome was lost on our side."""
+    """Return the error for a write that was sent and whose outcome the gateway does not know."""
     return InDoubt(
-        "The call was sent, and whether it took effect is not known. It is not sent again. Look with a list, search or "
-        "get op before you send a new call."
+        "The call was sent, but it is not known whether it took effect. It is not sent again. Check with a list, "
+        "search or get op before you send a new call."
     )
 
 

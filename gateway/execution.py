@@ -1,6 +1,8 @@
-"""exec: from a body to an envelope, in the order of DESIGN section 5.
+"""exec: from a body to an envelope.
 
-Every step either passes the call on or raises; `execute` alone turns what is raised into answers.
+The steps in order: parse the body, replay a stored response, resolve the op, check permission and switches, validate
+the args, ask for confirmation, run. Every step either returns or raises; `execute` turns exceptions into
+responses.
 """
 
 import logging
@@ -40,7 +42,7 @@ from registry.catalogs import Catalog, CatalogOp
 
 log = logging.getLogger(__name__)
 
-SCHEMA_CHARACTERS = 1_500  # up to this size a validation error carries the schema and saves a round of help
+SCHEMA_CHARACTERS = 1_500  # a validation error includes a schema up to this size, which saves a call of help
 
 
 def execute(
@@ -53,11 +55,11 @@ def execute(
     key: str | None = None,
     settle: Callable[[Answer], None] | None = None,
 ) -> Answer:
-    """Run one op and return its envelope. Raises catalogs.NothingLive; every other failure is an answer.
+    """Run one op and return its response. Raises catalogs.NothingLive; every other failure becomes a response.
 
-    An entry of a batch brings the catalog of its release, a deadline beside that of its op, the idempotency key that it
-    has where neither body nor header has one, and `settle`, which stores its answer: with a write in one transaction.
-    What `settle` raises as calls.Superseded undoes the write and is raised.
+    A batch entry passes the catalog of its release, a deadline in addition to that of its op, the idempotency key to
+    use if neither body nor header has one, and `store_response`, which for a write runs in the same transaction. If
+    it raises Superseded, the write is rolled back and the exception propagates.
     """
     call = Call(
         caller=caller,
@@ -76,7 +78,7 @@ def execute(
 
 
 def refuse(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> Answer:
-    """Answer, and record, a call of an op that cannot even begin."""
+    """Return the response to a call that failed before it could start, and record its event."""
     return _refused(Call(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find(name)), error)
 
 
@@ -91,12 +93,12 @@ def _answered(call: Call, body: dict[str, Any]) -> Answer:
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
         return _refused(call, database.meaning(error, keyed=call.keyed is not None))
     except Exception as error:
-        log.error("exec of %s failed, trace %s\n%s", call.op.op if call.op else "-", call.trace.id, faults.told(error))
+        log.error("exec.crashed op=%s trace=%s\n%s", call.op.op if call.op else "-", call.trace.id, faults.told(error))
         return _refused(call, Failed("The call failed on our side. Its trace id tells the administrator where."))
 
 
 def _read(call: Call, body: dict[str, Any]) -> None:
-    """Take the body apart. Raises Invalid with all that is wrong with it, and with the call it may have meant."""
+    """Parse the body into the call. Raises Invalid with all field errors and, if it is certain, the corrected call."""
     name = body.get("op")
     if isinstance(name, str):
         call.name, call.op = name, call.catalog.find(name)
@@ -106,7 +108,7 @@ def _read(call: Call, body: dict[str, Any]) -> None:
     sent = bodies.idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
     call.key = call.key if sent is None else sent
     if sent is not None and call.op is not None and not call.op.is_write:
-        call.warnings.append("Ignored the idempotency key: a read needs none.")
+        call.warnings.append("Ignored the idempotency key: reads do not need one.")
 
 
 def _check_body(call: Call, body: dict[str, Any]) -> None:
@@ -123,7 +125,7 @@ def _check_body(call: Call, body: dict[str, Any]) -> None:
 
 
 def _meant(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the call that a malformed body can only have meant: args in a string, or beside op instead of in args."""
+    """Return the corrected call if it is certain: args were sent as a string, or next to op instead of inside args."""
     args = body.get("args", {})
     if isinstance(args, str):
         try:
@@ -139,7 +141,7 @@ def _meant(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _example(call: Call) -> str:
-    """Return one call that works for this caller, to show the shape of a call."""
+    """Return an example call as JSON that works for this caller."""
     visible = (call.catalog.ops[path] for path in sorted(call.view.ops))
     op = next((op for op in visible if op.examples and not op.is_write), None)
     if op is None:
@@ -148,7 +150,10 @@ def _example(call: Call) -> str:
 
 
 def _replayed(call: Call) -> Answer | None:
-    """Answer again what an earlier call with this key was answered; it needs permission still, not a live op."""
+    """Return the stored response of an earlier call with this key, if any.
+
+    The caller still needs permission. The op need not be live any more.
+    """
     stored = idempotency.find(call.keyed, at=call.trace.at) if call.keyed else None
     if stored is None:
         return None
@@ -165,7 +170,7 @@ def _run(call: Call) -> Answer:
     asked = _resolved(call)
     _authorise(call, asked)
     _check_switched_on(call, asked)
-    executor_for(asked)  # what nothing runs needs no better args
+    executor_for(asked)  # before validation: corrected args do not help an op that has no executor
     op, args = _validated(call, asked)
     work = Work(
         op=op,
@@ -188,11 +193,11 @@ def _run(call: Call) -> Answer:
 
 
 def _require_confirmation(call: Call, work: Work, executor: Executor) -> None:
-    """Raise Conflict where the end user must agree first: with what a dry run says would happen, and the token."""
+    """Raise Conflict if the end user must agree first. It holds the result of a dry run and the token."""
     asks = work.op.confirm and call.caller.key.confirms and not call.dry_run
     if asks and not confirmation.is_given(call.caller, work):
         rehearsal = (writes if executor.transactional else remote).rehearse(call, work, executor)
-        if rehearsal.envelope["ok"]:  # what would be refused needs nobody's agreement
+        if rehearsal.envelope["ok"]:  # a call that would fail needs no agreement
             raise confirmation.required(call.caller, work, rehearsal.envelope)
 
 
@@ -206,7 +211,7 @@ def _resolved(call: Call) -> CatalogOp:
     else:
         close = [path for path in help.did_you_mean(call.catalog, call.view, call.name) if path in call.view.ops]
         what = f"{call.path} is a group, not an op." if call.name in call.view.children else "There is no such op."
-        message = what + (f" Close to it: {', '.join(close)}." if close else "")
+        message = what + (f" Did you mean {', '.join(close)}?" if close else "")
     raise Missing(
         message,
         reason="unknown_op",
@@ -226,7 +231,7 @@ def _check_switched_on(call: Call, op: CatalogOp) -> None:
 
 
 def _validated(call: Call, op: CatalogOp) -> tuple[CatalogOp, dict[str, Any]]:
-    """Return the op to run, which is another one for a get without its id, and its args in canonical form.
+    """Return the op to run and its args in canonical form. A get without its id runs another op.
 
     Raises Invalid with all field errors at once.
     """
@@ -261,11 +266,11 @@ def _invalid(call: Call, op: CatalogOp, args: dict[str, Any], errors: list[Field
 
 
 class _Listers(dict[tuple[str, str], str]):
-    """{(connection, entity): the op that lists it} of one catalog: another upstream's ids are other ids."""
+    """Maps (connection, entity) to the op that lists the entity. Ids of one upstream mean nothing to another."""
 
 
 def _id_sources(call: Call, op: CatalogOp) -> dict[str, str]:
-    """Return, for each id argument of an op, the op that answers such ids, unless it is switched off."""
+    """Return, for each id argument of an op, the op that lists such ids, unless it is switched off."""
     listers = call.catalog.derived(_Listers, lambda: _listers(call.catalog))
     entities = {name: (op.connection, name[:-3]) for name in op.arguments if name[-3:] == "_id"}
     found = {name: listers[entity] for name, entity in entities.items() if entity in listers}
@@ -278,9 +283,10 @@ def _listers(catalog: Catalog) -> _Listers:
 
 
 def _refused(call: Call, error: GatewayError) -> Answer:
-    """Answer an error, record it, and log it: what a caller got wrong is no error of ours."""
+    """Return the response to a failed call, record its event and log it. Caller mistakes are logged as INFO."""
     answer = calls.failed(call, error)
     events.later(calls.event(call, answer))
     level = logging.WARNING if error.status >= 500 else logging.INFO
-    log.log(level, "exec %s: %s %s, trace %s", call.op.op if call.op else "-", error.code, error.reason, call.trace.id)
+    name = call.op.op if call.op else "-"
+    log.log(level, "exec.failed op=%s code=%s reason=%s trace=%s", name, error.code, error.reason, call.trace.id)
     return answer

@@ -1,4 +1,4 @@
-"""What a flag says for somebody: the rollout, under the master switch, of releases that are still served."""
+"""Evaluate flags: the rollout, plus the master switch and a fallback from withdrawn releases."""
 
 from django.conf import settings
 
@@ -10,7 +10,10 @@ from registry import catalogs
 
 
 def decide(flag: FlagKey, facts: Facts) -> Outcome:
-    """Return what a flag says. Whose release was withdrawn follows what is live. No query, but for a release anew."""
+    """Evaluate a flag. Falls back to the live release if the pinned one was withdrawn.
+
+    Queries only for a release that is not in memory yet.
+    """
     is_on = flag != FlagKey.SURFACE or settings.AGENTIC_CHAT_TOOL_GATEWAY
     outcome = current.current().evaluate(flag, facts, is_on=is_on)
     if flag == FlagKey.RELEASE and outcome.variant != LIVE and not catalogs.is_served(outcome.variant):

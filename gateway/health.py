@@ -1,4 +1,4 @@
-"""Is it alive, is it ready: for a load balancer, without a key."""
+"""Liveness and readiness endpoints for load balancers, without a key."""
 
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpResponse
@@ -11,7 +11,7 @@ from registry import catalogs
 
 
 class AliveView(PublicView):
-    """Answers 200 as long as the process answers at all."""
+    """Answers 200 as long as the process responds."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
@@ -19,9 +19,9 @@ class AliveView(PublicView):
 
 
 class ReadyView(PublicView):
-    """Answers 200 when calls can be served: the database answers and a release is live; else 503, saying which.
+    """Answers 200 if the database responds and a release is live, else 503 with the failed check.
 
-    It also tells of the broker, without which calls are served all the same.
+    The state of the broker is included but does not affect the status: calls are served without it.
     """
 
     @extend_schema(exclude=True)

@@ -1,8 +1,8 @@
-"""Keys that make a repeated write one write.
+"""Idempotency keys: a repeated write takes effect once.
 
-A key is unique per client and subject. The first call claims it in the transaction of its write; a twin waits on that
-row and is then answered what the first one was. Written by hand in SQL, since these statements are on the way of
-every keyed write and the ORM has no INSERT … ON CONFLICT … RETURNING.
+A key is unique per client and subject. The first call claims it in the transaction of its write. A second call with the
+key waits on that row and then gets the same response. The statements are raw SQL because every keyed write runs them
+and the ORM has no INSERT … ON CONFLICT … RETURNING.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _TABLE = IdempotencyRecord._meta.db_table
 
 @dataclass(frozen=True, slots=True)
 class KeyedCall:
-    """A call under a key: whose key, which key, what it asked for."""
+    """A call with an idempotency key: whose key, which key, and the fingerprint of the call."""
 
     client_id: int
     subject: str
@@ -33,21 +33,22 @@ class KeyedCall:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the first call under a key was answered."""
+    """The response to the first call with a key."""
 
     status: int
     envelope: dict[str, Any]
 
 
 def fingerprint(op: str, args: Any) -> str:
-    """Return the SHA-256 over RFC 8785 of the canonical op and the args as sent."""
+    """Return the SHA-256 of the op's canonical path and the args as sent, as canonical JSON (RFC 8785)."""
     return canonical.digest({"op": op, "args": args})
 
 
 def find(call: KeyedCall, *, at: datetime) -> Stored | None:
-    """Return the stored answer of an earlier call with this key, or None where the key is free.
+    """Return the stored response of an earlier call with this key, or None if the key is free.
 
-    Raises Conflict: 422 where the key was used for another call, 409 where the first call has not ended.
+    Raises Conflict: 422 if the key was used for another call, 409 if the first call has not ended or its outcome is
+    unknown.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -74,11 +75,11 @@ def find(call: KeyedCall, *, at: datetime) -> Stored | None:
 
 
 def claim(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime | None = None) -> int | None:
-    """Claim the key in the open transaction and return the claim's id; None where another call has it.
+    """Claim the key in the open transaction and return the claim's id; None if another call holds it.
 
-    While a twin's claim is not committed, this waits for it: on PostgreSQL at the unique index, on SQLite at BEGIN.
-    A record past its time is taken over, but not one whose outcome nobody knows. `doubtful_at` is for a claim that is
-    committed before its write: when its outcome must be there.
+    Waits while the claim of another call is uncommitted: on PostgreSQL at the unique index, on SQLite at BEGIN.
+    An expired record is taken over, but not one whose outcome is unknown. `doubtful_at` is for a claim that is
+    committed before its write: the time from which a missing outcome counts as unknown.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -100,7 +101,7 @@ def claim(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime
 
 
 def finish(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
-    """Store what the claiming call is answered, in its transaction."""
+    """Store the response of the claiming call, in its transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s",  # noqa: S608
@@ -109,20 +110,20 @@ def finish(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
 
 
 def free(claim_id: int) -> None:
-    """Give a committed claim back: nothing was done under it."""
+    """Release a committed claim, because nothing was done under it."""
     IdempotencyRecord.objects.filter(pk=claim_id, state=IdempotencyRecord.State.CLAIMED).delete()
 
 
 def doubt(claim_id: int) -> None:
-    """Keep a committed claim as one whose outcome nobody knows: no call under its key will ever run."""
+    """Mark the outcome of a committed claim as unknown: no call with its key will run again."""
     IdempotencyRecord.objects.filter(pk=claim_id).update(state=IdempotencyRecord.State.UNKNOWN)
 
 
 def unknown(op: str) -> Conflict:
     """Return the error for a key whose first call may or may not have taken effect."""
     return Conflict(
-        "A call with this idempotency key was sent, and whether it took effect is not known. It is not sent again. "
-        "Look with a list, search or get op, and send a new key only where nothing was done.",
+        "A call with this idempotency key was sent, but it is not known whether it took effect. It is not sent again. "
+        "Check with a list, search or get op, and send a new key only if nothing was done.",
         reason="outcome_unknown",
         help_path=op,
     )

@@ -1,7 +1,7 @@
-"""Periodic jobs: each runs in one process at a time, whichever claims it first.
+"""Periodic jobs. Each runs in one process at a time: the first that claims it.
 
-The follower thread of every process looks every few seconds which jobs of `settings.GATEWAY_JOBS` are due. A job does
-a bounded piece of work, since releases and keys are followed by the same thread, and says whether more is left.
+The background thread of every process checks every few seconds which jobs of `settings.GATEWAY_JOBS` are due. The same
+thread refreshes releases and keys, so a job does a bounded amount of work and returns whether more is left.
 """
 
 import logging
@@ -18,15 +18,15 @@ from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 5.0  # seconds; one query a process
+LOOK_EVERY = 5.0  # seconds; one query per process
 
-Job = Callable[[datetime], bool]  # takes the time; returns whether more work is left, and the job due at once again
+Job = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again at once
 
 _next_look = 0.0
 
 
 def follow() -> None:
-    """Run what is due, at most every few seconds, or at once again where work was left."""
+    """Run due jobs, at most every few seconds, or at once if work was left."""
     global _next_look
     if time.monotonic() >= _next_look:
         _next_look = time.monotonic() + LOOK_EVERY
@@ -35,7 +35,7 @@ def follow() -> None:
 
 
 def run_due(*, at: datetime) -> list[tuple[str, bool]]:
-    """Run the jobs that are due and that no other process claims; return (name, whether more is left) of each."""
+    """Run the due jobs that no other process has claimed; return (name, whether more is left) of each."""
     next_runs = dict(PeriodicJob.objects.values_list("name", "next_run"))
     missing = [PeriodicJob(name=name, next_run=at) for name in settings.GATEWAY_JOBS if name not in next_runs]
     if missing:
@@ -45,18 +45,18 @@ def run_due(*, at: datetime) -> list[tuple[str, bool]]:
 
 
 def _claim(name: str, at: datetime) -> bool:
-    """Move the job's time on; of several processes that try, one changes the row."""
+    """Move the job's next run forward. If several processes try, only one changes the row."""
     moved = PeriodicJob.objects.filter(name=name, next_run__lte=at).update(next_run=at + settings.GATEWAY_JOBS[name])
     return moved == 1
 
 
 def _run(name: str, at: datetime) -> bool:
-    """Run a claimed job. One that fails is logged and comes again at its next time."""
+    """Run a claimed job. A failure is logged, and the job runs again at its next time."""
     job: Job = import_string(name)
     try:
         more = job(at)
     except Exception as error:
-        log.error("the job %s failed and runs again in %s\n%s", name, settings.GATEWAY_JOBS[name], faults.told(error))
+        log.error("job.failed name=%s next_run_in=%s\n%s", name, settings.GATEWAY_JOBS[name], faults.told(error))
         return False
     if more:
         PeriodicJob.objects.filter(name=name).update(next_run=at)

@@ -1,4 +1,4 @@
-"""API keys: made once, shown once, stored as a keyed hash, verified from memory."""
+"""API keys: shown once when they are issued, stored as a keyed hash, verified from memory."""
 
 import hmac
 import logging
@@ -25,23 +25,23 @@ log = logging.getLogger(__name__)
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100
-MISSES_PER_SECOND = 50  # look-ups of unknown keys: what guessing may cost the database
-FORGET_MISS_AFTER = 1.0  # seconds; a key made this moment elsewhere works after that
-END_OF_TIME = datetime.max.replace(tzinfo=UTC)  # some people write "never" as the year 9999
+MISSES_PER_SECOND = 50  # lookups of unknown keys: limits what guessing costs the database
+FORGET_MISS_AFTER = 1.0  # seconds; a key that another process just issued works after that
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)  # some admins write "never" as the year 9999
 USE_WRITTEN_EVERY = timedelta(minutes=1)
 
 
 class TooManyMisses(Exception):
-    """Somebody is guessing keys."""
+    """Unknown keys are sent faster than MISSES_PER_SECOND: someone may be guessing keys."""
 
 
 class SubjectNotAllowed(ValueError):
-    """A key cannot be bound to that subject."""
+    """A key of this client cannot be bound to that subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedKey:
-    """A key that may be used, with all that deciding about its calls needs."""
+    """A key that may be used, with everything needed to decide about its calls."""
 
     id: int
     prefix: str
@@ -57,7 +57,7 @@ class VerifiedKey:
     stamp: tuple[datetime, datetime]  # when key and client were last changed
 
     def may_speak_for(self, subject: str) -> bool:
-        """Whether a call with this key may be for a subject: its own, where it has one, and within the pattern."""
+        """Whether this key may act for a subject: it must match the bound subject, if any, and the pattern."""
         return self.bound_subject in ("", subject) and fnmatchcase(subject, self.subject_pattern)
 
 
@@ -72,9 +72,9 @@ def create(
     expires_at: datetime | None = None,
     rotated_from: ApiKey | None = None,
 ) -> tuple[ApiKey, str]:
-    """Make a key of 256 random bits. Returns its row and the key itself, which nothing can show again.
+    """Issue a key of 256 random bits. Returns its row and the plaintext key, which cannot be shown again.
 
-    Raises SubjectNotAllowed for a subject that the client may not speak for, or that no header could name.
+    Raises SubjectNotAllowed for a subject that the client may not speak for, or that a header cannot carry.
     """
     if subject and (refusal := client.refusal_of(subject)):
         raise SubjectNotAllowed(refusal)
@@ -96,7 +96,10 @@ def create(
 
 
 def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[ApiKey, str]:
-    """Make a successor with the same rights and the same length of life; the old key works on for `overlap`."""
+    """Issue a successor with the same rights and lifetime. The old key keeps working for `overlap`.
+
+    Returns the new row and its plaintext key.
+    """
     life = key.expires_at - key.created_at if key.expires_at else None
     made = create(
         client=key.client,
@@ -115,16 +118,16 @@ def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[A
 
 
 def revoke(key: ApiKey, *, at: datetime) -> None:
-    """Stop a key for good. Every process refuses it within two seconds, this one at once."""
+    """Revoke a key for good. This process refuses it at once, all others within two seconds."""
     key.revoked_at = key.revoked_at or at
     key.save(update_fields=["revoked_at", "updated_at"])
     _memory.drop(key.prefix)
 
 
 def verify(plaintext: str) -> VerifiedKey | None:
-    """Return the key behind a bearer token, or None. From memory, but for the first use in this process.
+    """Return the key of a bearer token, or None if it is not valid. Queries only on first use in this process.
 
-    Raises TooManyMisses where unknown keys come faster than 50 a second.
+    Raises TooManyMisses if unknown keys come faster than 50 a second.
     """
     if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX) or not plaintext.isprintable():
         return None
@@ -139,20 +142,20 @@ def verify(plaintext: str) -> VerifiedKey | None:
 
 
 def by_id(id: int) -> VerifiedKey | None:
-    """Return a key that may be used by its row's id, for what it sent a while ago. One query where it is not known."""
+    """Return a usable key by the id of its row, or None. For work that the key sent earlier. At most one query."""
     known = next((key for key in list(_memory.verified.values()) if key.id == id), None)
     if known is None:
         row = ApiKey.objects.select_related("client").filter(pk=id, revoked_at=None, client__is_active=True).first()
         known = _verified(row) if row else None
         if known is not None:
-            _memory.add(f"id {id}".encode(), known)  # as no key is called: followed as all that are verified
+            _memory.add(f"id {id}".encode(), known)  # no hash collides with this name; refreshed like any verified key
     if known is None or (known.expires_at is not None and known.expires_at <= timezone.now()):
         return None
     return known
 
 
 def follow() -> None:
-    """Drop verified keys that were changed or revoked, and write down when keys were last used. One query."""
+    """Drop verified keys that were changed or revoked, and save when keys were last used. One query to read."""
     _memory.misses.clear()
     known = list(_memory.verified.values())
     if not known:
@@ -168,21 +171,21 @@ def follow() -> None:
 
 
 def forget() -> None:
-    """Drop all that is in memory, as a new process would begin."""
+    """Empty the memory, as in a new process."""
     _memory.clear()
 
 
 class _Memory:
     def __init__(self) -> None:
         self.salt = secrets.token_bytes(32)
-        self.verified: dict[bytes, VerifiedKey] = {}  # by name: no key itself stays in memory
+        self.verified: dict[bytes, VerifiedKey] = {}  # by hash: no plaintext key stays in memory
         self.misses: dict[bytes, float] = {}
         self.used: dict[int, float] = {}
         self.lookups = Buckets()
         self.lock = Lock()
 
     def name(self, plaintext: str) -> bytes:
-        """Return what a key is known by in this process: a hash that, unlike the stored one, holds up no request."""
+        """Return the hash by which this process knows a key. It is faster to compute than the stored one."""
         return blake2b(plaintext.encode(), key=self.salt, digest_size=32).digest()
 
     def drop(self, prefix: str) -> None:
@@ -234,7 +237,7 @@ def _verified(row: ApiKey) -> VerifiedKey:
         scopes=frozenset(row.scopes),
         bound_subject=row.subject,
         subject_pattern=row.client.subject_pattern,
-        # A key that can run nothing reads everything; one that runs only reads is not shown what it cannot run.
+        # A key without an exec scope sees the help of all kinds; a key that may only run reads does not see writes.
         visibility=Visibility(tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values)),
         confirms=row.client.confirms,
         rate=row.rate,

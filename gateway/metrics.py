@@ -1,4 +1,4 @@
-"""What operating watches: /metrics, and the numbers that the follower thread of each process takes."""
+"""/metrics for Prometheus, and the metrics that the background thread of each process updates."""
 
 import hmac
 import time
@@ -22,7 +22,7 @@ _release: str | None = None
 
 
 class MetricsView(PublicView):
-    """Prometheus metrics, for whoever has GATEWAY_METRICS_TOKEN; to everybody else there is nothing here."""
+    """Returns Prometheus metrics to callers with GATEWAY_METRICS_TOKEN, and 404 to everyone else."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
@@ -32,7 +32,7 @@ class MetricsView(PublicView):
 
 
 def follow() -> None:
-    """Take what changes without a call: buffer, release and connection pool of this process."""
+    """Update the metrics that change without a call: event buffer, live release, connection pool."""
     global _lost, _release
     lost = events.lost()
     metrics.EVENTS_LOST.inc(lost - _lost)
@@ -49,7 +49,7 @@ def follow() -> None:
 
 
 def _take_pool() -> None:
-    pool = getattr(connection, "pool", None)  # PostgreSQL's alone
+    pool = getattr(connection, "pool", None)  # PostgreSQL only
     if pool is not None:
         stats = pool.get_stats()
         metrics.POOL_USED.set(stats.get("pool_size", 0) - stats.get("pool_available", 0))
@@ -57,7 +57,7 @@ def _take_pool() -> None:
 
 
 def _may_read(meta: dict[str, str]) -> bool:
-    """Whether a request has the token; without one set, whether it comes from this machine in local mode."""
+    """Return whether a request has the token. Without a configured token, allow this machine in local mode."""
     token = settings.GATEWAY_METRICS_TOKEN
     if token:
         scheme, _, sent = meta.get("HTTP_AUTHORIZATION", "").partition(" ")

@@ -1,4 +1,4 @@
-"""Who may call, what was answered under an idempotency key, and batches."""
+"""Clients and API keys, idempotency records, batches and periodic jobs."""
 
 import re
 from fnmatch import fnmatchcase
@@ -13,7 +13,7 @@ _NAMEABLE = re.compile(r"[\x21-\x7e]{1,200}")  # what the header Gateway-Subject
 
 
 class Scope(models.TextChoices):
-    """What a key may do. Keys live long: all scopes are there from the start, an endpoint comes with its release."""
+    """What a key may do. Keys live long, so all scopes exist from the start, even before their endpoint does."""
 
     HELP = "help", "help"
     EXEC_READ = "exec:read", "exec:read"
@@ -50,13 +50,13 @@ class Client(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     subject_pattern = models.CharField(
-        max_length=200, default="*", help_text="Subjects it may speak for, with * for any characters: acme-*."
+        max_length=200, default="*", help_text="Subjects it may act for. * matches any characters: acme-*."
     )
     op_patterns = models.JSONField(
         default=every_op, validators=[_patterns], help_text='Ops it may see and run, such as ["onto.*"].'
     )
     confirms = models.BooleanField(
-        default=True, help_text="Off for a service that asks its users by itself before it calls what asks for it."
+        default=True, help_text="Turn off if the service asks users to confirm itself."
     )
     is_active = models.BooleanField(default=True, help_text="Off: all its keys stop working within two seconds.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -69,14 +69,14 @@ class Client(models.Model):
         return self.name
 
     def refusal_of(self, subject: str) -> str:
-        """Return why no key of this client can be bound to a subject, empty where one can."""
+        """Return why a key of this client cannot be bound to a subject; empty if it can."""
         if _NAMEABLE.fullmatch(subject) and fnmatchcase(subject, self.subject_pattern):
             return ""
         return f"A key of {self} can be bound to 1 to 200 visible ASCII characters that match {self.subject_pattern}."
 
 
 class ApiKey(models.Model):
-    """One secret of a client. Only a prefix and a keyed hash of it are stored."""
+    """An API key of a client. Only its prefix and a keyed hash of it are stored."""
 
     client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="keys")
     name = models.CharField(max_length=100, blank=True, help_text="Where it is used.")
@@ -84,7 +84,7 @@ class ApiKey(models.Model):
     secret_hash = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=all_scopes, validators=[_known_scopes])
     subject = models.CharField(
-        max_length=200, blank=True, help_text="The one end user it speaks for; empty: the client's pattern decides."
+        max_length=200, blank=True, help_text="The one end user it may act for; empty: all in the client's pattern."
     )
     rate = models.PositiveIntegerField(
         default=50, validators=[MinValueValidator(1)], help_text="Requests per second, counted per process."
@@ -101,7 +101,7 @@ class ApiKey(models.Model):
         verbose_name = "API key"
         ordering = ["-created_at"]
         constraints = [
-            # A limit of nothing refuses every call.
+            # A rate of 0 would refuse every call.
             models.CheckConstraint(condition=Q(rate__gte=1), name="key_rate_positive"),
         ]
 
@@ -109,13 +109,13 @@ class ApiKey(models.Model):
         return f"{self.prefix}…"
 
     def clean(self) -> None:
-        """Refuse a subject that keys.create would refuse."""
+        """Raise ValidationError for a subject that a key of this client cannot be bound to."""
         if self.subject and self.client_id and (refusal := self.client.refusal_of(self.subject)):
             raise ValidationError({"subject": refusal})
 
 
 class IdempotencyRecord(models.Model):
-    """One key of one client and subject: claimed by the first call, then what that call was answered."""
+    """One idempotency key of a client and subject: claimed by the first call, then holding its response."""
 
     class State(models.TextChoices):
         CLAIMED = "claimed", "claimed"
@@ -128,18 +128,18 @@ class IdempotencyRecord(models.Model):
     op = models.CharField(max_length=200)
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the canonical JSON of op and args as sent.")
     state = models.CharField(max_length=10, choices=State, default=State.CLAIMED)
-    status = models.PositiveSmallIntegerField(default=0, help_text="HTTP status answered.")
-    answer = models.TextField(blank=True, help_text="The envelope answered, without meta.")
+    status = models.PositiveSmallIntegerField(default=0, help_text="HTTP status of the response.")
+    answer = models.TextField(blank=True, help_text="The envelope of the response.")
     trace_id = models.CharField(max_length=40)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)  # serves the clean-up of expired records
     doubtful_at = models.DateTimeField(
-        null=True, blank=True, help_text="A claim that is committed before its write: when its end must have come."
+        null=True, blank=True, help_text="For a claim committed before its write: when it counts as unknown."
     )
 
     class Meta:
         constraints = [
-            # One effect a key, whatever runs at the same time. Also serves the lookup.
+            # One effect per key, also under concurrency. Its index also serves the lookup.
             models.UniqueConstraint(fields=["client", "subject", "key"], name="idempotency_key_once"),
             # A finished record without an answer could not be replayed.
             models.CheckConstraint(condition=~Q(state="done") | ~Q(answer=""), name="idempotency_done_has_answer"),
@@ -150,7 +150,7 @@ class IdempotencyRecord(models.Model):
 
 
 class Batch(models.Model):
-    """Several calls sent at once: whose they are, how they run, and until when."""
+    """Several calls sent in one request: who sent them, how they run and until when."""
 
     class Mode(models.TextChoices):
         SEQUENTIAL = "sequential", "sequential"
@@ -160,24 +160,24 @@ class Batch(models.Model):
     client = models.ForeignKey(Client, on_delete=models.CASCADE)
     api_key = models.ForeignKey(ApiKey, null=True, on_delete=models.SET_NULL)
     subject = models.CharField(max_length=200, blank=True)
-    caller = models.JSONField(default=dict, help_text="What else the headers said: session, turn, context.")
-    release = models.CharField(max_length=64, help_text="The release under which all its entries run.")
+    caller = models.JSONField(default=dict, help_text="From the headers: session, turn, context and more.")
+    release = models.CharField(max_length=64, help_text="The release that all its entries use.")
     mode = models.CharField(max_length=10, choices=Mode)
     stop_on_error = models.BooleanField(default=False)
     key = models.CharField(max_length=255, blank=True, help_text="Its idempotency key.")
     fingerprint = models.CharField(max_length=64, blank=True, help_text="SHA-256 of the canonical JSON of its body.")
     trace_id = models.CharField(max_length=40)
     created_at = models.DateTimeField()
-    runs_until = models.DateTimeField(help_text="What has not begun by then is cancelled.")
+    runs_until = models.DateTimeField(help_text="Entries that have not started by then are cancelled.")
     cancelled_at = models.DateTimeField(null=True, blank=True)
-    woken_at = models.DateTimeField(help_text="When workers were last told of it.")
+    woken_at = models.DateTimeField(help_text="When workers were last notified.")
     expires_at = models.DateTimeField(db_index=True)  # serves the clean-up
 
     class Meta:
         verbose_name_plural = "batches"
         ordering = ["-created_at"]
         constraints = [
-            # One batch a key, whatever runs at the same time. Also serves the lookup.
+            # One batch per key, also under concurrency. Its index also serves the lookup.
             models.UniqueConstraint(fields=["client", "subject", "key"], condition=~Q(key=""), name="batch_key_once"),
         ]
 
@@ -186,7 +186,7 @@ class Batch(models.Model):
 
 
 class BatchEntry(models.Model):
-    """One call of a batch: waiting, held by one runner, or answered."""
+    """One call of a batch: pending, leased to one runner, or done."""
 
     class State(models.TextChoices):
         PENDING = "pending", "pending"
@@ -201,13 +201,13 @@ class BatchEntry(models.Model):
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="entries")
     index = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=10, help_text="help or exec.")
-    name = models.CharField(max_length=200, blank=True, help_text="Its op or path; as sent where there is none such.")
+    name = models.CharField(max_length=200, blank=True, help_text="Its op or path; as sent if unknown.")
     body = models.JSONField(help_text="The call as sent.")
-    needs = models.JSONField(default=list, help_text="The indexes of the entries that it depends on.")
+    needs = models.JSONField(default=list, help_text="Indexes of the entries it depends on.")
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     outcome = models.CharField(max_length=10, choices=Outcome, blank=True)
-    runner = models.CharField(max_length=32, blank=True, help_text="Who holds it.")
-    held_until = models.DateTimeField(null=True, blank=True, help_text="Renewed while its runner lives.")
+    runner = models.CharField(max_length=32, blank=True, help_text="The runner that holds the lease.")
+    held_until = models.DateTimeField(null=True, blank=True, help_text="End of the lease; its runner renews it.")
     attempts = models.PositiveSmallIntegerField(default=0)
     answer = models.TextField(blank=True, help_text="Its envelope.")
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -217,20 +217,20 @@ class BatchEntry(models.Model):
         ordering = ["batch", "index"]
         constraints = [
             models.UniqueConstraint(fields=["batch", "index"], name="batch_entry_once"),
-            # What is done tells how it ended, and nothing else does.
+            # An entry has an outcome and an answer if and only if it is done.
             models.CheckConstraint(
                 condition=(Q(state="done") & ~Q(outcome="") & ~Q(answer=""))
                 | (~Q(state="done") & Q(outcome="", answer="")),
                 name="batch_entry_done_is_answered",
             ),
-            # Nobody can take over from a runner without a time.
+            # Without an end of its lease, no other runner could take over.
             models.CheckConstraint(
                 condition=~Q(state="running") | (~Q(runner="") & Q(held_until__isnull=False)),
                 name="batch_entry_running_is_held",
             ),
         ]
         indexes = [
-            # The sweep: what is not done, which is little of all that is kept.
+            # For the sweep: open entries, a small part of all rows.
             models.Index(fields=["state", "held_until"], name="batch_entry_open", condition=~Q(state="done")),
         ]
 
@@ -239,9 +239,9 @@ class BatchEntry(models.Model):
 
 
 class PeriodicJob(models.Model):
-    """Work that comes again, and when: the process that moves `next_run` on runs it."""
+    """A periodic job and its next run. The process that advances `next_run` runs it."""
 
-    name = models.CharField(max_length=200, unique=True, help_text="The function, by dotted path.")
+    name = models.CharField(max_length=200, unique=True, help_text="Dotted path of the function.")
     next_run = models.DateTimeField()
 
     class Meta:

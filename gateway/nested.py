@@ -1,21 +1,21 @@
-"""Args that models wrap in an object of the row they mean, {"document": {"title": …}}: dotted aliases name them."""
+"""Unwrap args that models nest in an object, {"document": {"title": …}}, as named by dotted aliases."""
 
 from typing import Any
 
 from core import nearest
 from registry.catalogs import CatalogOp
 
-MAX_NAME = 100  # characters; nothing longer is taken for another spelling of an argument
+MAX_NAME = 100  # characters; a longer name is never read as another spelling of an argument
 
-Place = tuple[str, dict[str, Any], str]  # a value's path as sent, the object that it stands in, and its key there
+Place = tuple[str, dict[str, Any], str]  # path of a value as sent, the object that holds it, its key there
 
 
 def take_apart(op: CatalogOp, args: dict[str, Any]) -> list[str]:
-    """Lift what stands in the objects that an op's dotted aliases name, in place, and return a sentence for each.
+    """Move values out of the objects that an op's dotted aliases name, in place, and return a warning for each.
 
-    In an op that has such aliases an argument may be sent in several spellings at once, and the first value that is
-    not blank counts: outer before nested, then the argument's own name before its aliases, and those in alphabetical
-    order. (A release sorts its members, RFC 8785, so the order in which the aliases were written says nothing.)
+    With such aliases an argument may arrive in several spellings at once. The first value that is not blank is used:
+    outer before nested, then the argument's own name before its aliases, then aliases in alphabetical order. (A release
+    sorts its members by RFC 8785, so the order in which aliases were written is lost.)
     """
     heads = sorted({alias.partition(".")[0] for alias in op.argument_aliases if "." in alias})
     if not heads:
@@ -26,7 +26,7 @@ def take_apart(op: CatalogOp, args: dict[str, Any]) -> list[str]:
         spellings = [argument, *(alias for alias, meant in op.argument_aliases.items() if meant == argument)]
         spellings.sort(key=lambda name: _preference(name, argument))
         there = [place for name in spellings for place in places.get(name, [])]
-        sent = {path: (owner, key) for path, owner, key in there if key in owner}  # what no argument before took
+        sent = {path: (owner, key) for path, owner, key in there if key in owner}  # not taken by an earlier argument
         if sent and [*sent] != [argument]:
             warnings += _take_first(argument, {path: owner.pop(key) for path, (owner, key) in sent.items()}, args)
     for head in heads:
@@ -35,15 +35,15 @@ def take_apart(op: CatalogOp, args: dict[str, Any]) -> list[str]:
 
 
 def _take_first(argument: str, values: dict[str, Any], args: dict[str, Any]) -> list[str]:
-    """Set an argument to the first of the values that is not blank, and say which was read and which ignored."""
+    """Set an argument to the first value that is not blank. Return warnings for values read or ignored."""
     used = next((path for path, value in values.items() if not _is_blank(value)), next(iter(values)))
     args[argument] = values.pop(used)
     read = [] if used == argument else [f"Read {used} as {argument}."]
-    return read + [f"Ignored {path}, for {used} was sent too." for path in values if not _is_blank(values[path])]
+    return read + [f"Ignored {path}: {used} was sent too." for path in values if not _is_blank(values[path])]
 
 
 def _places(args: dict[str, Any], heads: list[str]) -> dict[str, list[Place]]:
-    """Return where each name stands, nested ones dotted: as it is, then in camelCase and the like."""
+    """Return the places of each name, nested ones dotted: the exact spelling first, then camelCase and the like."""
     owners = {"": args} | {f"{head}.": args[head] for head in heads if isinstance(args.get(head), dict)}
     places: dict[str, list[Place]] = {}
     for prefix, owner in owners.items():
@@ -62,7 +62,7 @@ def _preference(name: str, argument: str) -> tuple[bool, bool, str]:
 
 
 def _unwrap(head: str, args: dict[str, Any]) -> None:
-    """Move what is left of a nested object to the top, where validation says what it should have been."""
+    """Move the remaining members of a nested object to the top level, so that validation reports them."""
     wrapped = args.get(head)
     if not isinstance(wrapped, dict):
         return

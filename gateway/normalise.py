@@ -1,4 +1,4 @@
-"""Args as the executor gets them: what models habitually get wrong is put right, and said; nothing is invented."""
+"""Normalise args: correct what models habitually get wrong, with a warning. No value is invented."""
 
 import copy
 import re
@@ -12,30 +12,31 @@ from gateway.callers import Context
 from registry.catalogs import CatalogOp
 from registry.schemas import VALUE_ALIASES
 
-# What tells how an update is done and not what is updated.
+# Arguments that say how to update, not what to update.
 STRATEGY = frozenset({"update_strategy", "merge_instructions"})
 
-MAX_NAME = 100  # characters; nothing longer is taken for another spelling of an argument
+MAX_NAME = 100  # characters; a longer name is never read as another spelling of an argument
 
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
 
 
 @dataclass
 class Normalised:
-    """The args to validate, and what was done to those that were sent."""
+    """The args to validate, and what was changed from the args as sent."""
 
     args: dict[str, Any]
-    without_defaults: dict[str, Any] = field(default_factory=dict)  # what a corrected call is made of
+    without_defaults: dict[str, Any] = field(default_factory=dict)  # the base of a corrected call
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 
 
 def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalised:
-    """Return the args of a call in canonical form, with context and schema defaults. `sent` is left as it is.
+    """Return the args of a call in canonical form, with context and schema defaults. Does not change `raw_args`.
 
-    In this order: objects that dotted aliases name taken apart, blank optional strings dropped, names (aliases,
-    camelCase), display-only names, single values of lists, ids trimmed, values spelt in words, dates sent with a time
-    of day, `project_id` from the context where it is absent or blank, defaults of the schema.
+    In this order: unwrap nested objects named by dotted aliases, drop blank optional strings, rename arguments
+    (aliases, camelCase), drop display-only names, wrap single values of lists, trim ids, translate value aliases and
+    cut the time of day from dates, take `project_id` from the context if it is absent or blank, fill in schema
+    defaults.
     """
     found = Normalised(args=copy.deepcopy(sent))
     found.warnings += nested.take_apart(op, found.args)
@@ -55,7 +56,7 @@ def normalise(op: CatalogOp, sent: dict[str, Any], context: Context) -> Normalis
 
 
 def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
-    """Put the defaults that a schema names into an instance, in place, at every level that is there already."""
+    """Fill in the defaults of a schema, in place, at every level that already exists in the instance."""
     if isinstance(instance, list) and isinstance(items := schema.get("items"), dict):
         for item in instance:
             fill_defaults(items, item)
@@ -71,7 +72,7 @@ def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
 
 
 def whole_numbers(schema: dict[str, Any], value: Any) -> Any:
-    """Return a value with 5.0 as 5 where its schema asks for an integer: one number in JSON, but two in Python."""
+    """Convert 5.0 to 5 wherever the schema has an integer: JSON has one number type, Python has two."""
     if isinstance(value, float):
         whole = value.is_integer() and abs(value) <= strictjson.MAX_INTEGER and "integer" in str(schema.get("type"))
         return int(value) if whole else value
@@ -84,7 +85,7 @@ def whole_numbers(schema: dict[str, Any], value: Any) -> Any:
 
 
 def changes_nothing(op: CatalogOp, args: dict[str, Any]) -> bool:
-    """Whether an update names no field to change: only its ids, how to update, or empty objects and lists."""
+    """Whether an update has no field to change: only ids, update options, or empty objects and lists."""
     if op.action != "update":
         return False
     named = set(args) - op.required - STRATEGY
@@ -100,7 +101,7 @@ def _rename(op: CatalogOp, found: Normalised) -> None:
 
 
 def _meant_name(op: CatalogOp, name: str) -> str:
-    """Return the argument that a name stands for; the name itself where it stands for none."""
+    """Return the argument that a name stands for, or the name itself if it stands for none."""
     if name in op.arguments or name in op.display_only or len(name) > MAX_NAME:
         return name
     spelt = nearest.snake_case(name)
@@ -109,7 +110,7 @@ def _meant_name(op: CatalogOp, name: str) -> str:
 
 
 def _wrap_single_values(schema: dict[str, Any], args: dict[str, Any]) -> None:
-    """Read a single value as the list of it where the schema asks for a list of such: it says the same."""
+    """Wrap a single value in a list where the schema has a list of enum values."""
     for name, argument in schema.get("properties", {}).items():
         value = args.get(name)
         single = isinstance(value, int | float) or (isinstance(value, str) and not value.lstrip().startswith("["))
@@ -123,7 +124,7 @@ def _lists_choices(argument: dict[str, Any]) -> bool:
 
 
 def _trim_ids(schema: dict[str, Any], value: Any) -> None:
-    """Trim ids that the schema names; what lies in a free object such as props is the caller's own."""
+    """Trim ids that the schema names. Ids inside free-form objects such as props are left as sent."""
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         for item in value:
             _trim_ids(items, item)
@@ -142,14 +143,14 @@ def _drop_blanks(op: CatalogOp, found: Normalised) -> None:
         meant = _meant_name(op, name)
         if isinstance(value, str) and not value.strip() and meant in op.arguments:
             optional = meant not in op.required
-            if optional or meant.endswith("_id"):  # a blank id is no id: missing, and perhaps in the context
+            if optional or meant.endswith("_id"):  # a blank id counts as missing; the context may have it
                 del found.args[name]
             if optional and meant != "project_id":
                 found.warnings.append(f"Ignored the blank {name}.")
 
 
 def _translate(schema: dict[str, Any], value: Any, found: Normalised, within: str = "") -> None:
-    """Read values that models spell otherwise, at every level: completed is done, and a day's date-time its date."""
+    """Replace alternative spellings of values at every level: completed becomes done, a date-time becomes a date."""
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         for index in range(len(value)):
             _translate_one(items, value, index, within, found)
@@ -161,7 +162,7 @@ def _translate(schema: dict[str, Any], value: Any, found: Normalised, within: st
 
 
 def _translate_one(argument: dict[str, Any], holder: Any, key: Any, name: str, found: Normalised) -> None:
-    """Translate what an object or a list holds at a key; `name` is the argument's, for the warning."""
+    """Translate the value at one key of an object or list; `name` is the argument's name for the warning."""
     meant = _meant(argument, holder[key])
     if meant is not None:
         holder[key] = meant
@@ -176,7 +177,7 @@ def _meant(argument: dict[str, Any], value: Any) -> Any:
 
 
 def _meant_date(value: str) -> str | None:
-    """Return the date of a date-time as it is written: its offset says where the day was meant, so none is applied."""
+    """Return the date part of a date-time, without applying its offset: the day is meant in that offset."""
     if not _DATE_TIME.fullmatch(value):
         return None
     try:
@@ -186,7 +187,7 @@ def _meant_date(value: str) -> str | None:
 
 
 def _meant_option(argument: dict[str, Any], value: str) -> Any:
-    """Return what the schema's x-aliases say for a value, or the option that it spells otherwise."""
+    """Return the option that a value means: by another spelling, or by the schema's x-aliases."""
     aliases = argument.get(VALUE_ALIASES)
     if not isinstance(aliases, dict):
         return None

@@ -1,7 +1,7 @@
-"""OpenFeature Remote Evaluation Protocol: our flags for any OpenFeature client, one at a time or all at once.
+"""OpenFeature Remote Evaluation Protocol (OFREP): evaluate one flag or all flags for any OpenFeature client.
 
-https://openfeature.dev/specification/appendix-c. The protocol has an OpenAPI document of its own, so ours does not
-repeat it.
+See https://openfeature.dev/specification/appendix-c. The protocol has its own OpenAPI document, so ours leaves these
+endpoints out.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ from gateway.models import Scope
 from gateway.views import GatewayView, caller_of, matches, meaning
 
 JSON = "application/json"
-LONGEST = 200  # characters of a subject or of any other text of a context
-# Members of a context that are no traits, and the fact that each tells. The client says who it is by its key.
+LONGEST = 200  # characters of any text in an evaluation context
+# Context members that are not traits, and our name of each. The client is known from its key.
 KNOWN = {"targetingKey": "subject", "environment": "environment", "context": "context", "model": "model"}
 KNOWN |= {"project_id": "project"}
 
 
 class BadContext(Exception):
-    """A context that no flag can be evaluated for: the protocol's error code, and what to send instead."""
+    """The evaluation context is invalid. Has the protocol's error code and a message that says what to send."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -38,12 +38,12 @@ class BadContext(Exception):
 
 
 class FlagsView(GatewayView):
-    """What both addresses share: the scope, and errors as the protocol has them."""
+    """Base of both endpoints: the scope, and errors in the protocol's format."""
 
     http_method_names = ["post"]
     scope = Scope.FLAGS
 
-    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # we render it ourselves
         key = self.kwargs.get("key")
         said: dict[str, Any] = {"key": key} if key else {}
         if isinstance(exc, BadContext):
@@ -53,19 +53,19 @@ class FlagsView(GatewayView):
         return _answer(said | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
 
     def facts(self, request: Request) -> Facts:
-        """Return whom the body asks for. Raises Invalid, BadContext."""
+        """Return the evaluation context of the body. Raises Invalid, BadContext."""
         return facts_of(bodies.read(request._request), client=caller_of(self).key.client)
 
 
 class FlagView(FlagsView):
-    """One flag. Whoever asks for one shows it: that is an exposure."""
+    """Evaluates one flag and records an exposure, because a client asks for one flag when it uses it."""
 
     @extend_schema(exclude=True)
     def post(self, request: Request, key: str) -> HttpResponse:
         facts = self.facts(request)
         if key not in set(FlagKey):
             known = ", ".join(FlagKey)
-            said = {"key": key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": f"There are the flags {known}."}
+            said = {"key": key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": f"Unknown flag. Send one of {known}."}
             return _answer(said, 404)
         outcome = flags.decide(FlagKey(key), facts)
         exposures.record([outcome], subject=facts.subject, at=timezone.now())
@@ -73,7 +73,7 @@ class FlagView(FlagsView):
 
 
 class AllFlagsView(FlagsView):
-    """All flags at once, for clients that keep them; what they show of them later is not known here."""
+    """Evaluates all flags for clients that cache them. Records no exposure: which flags are used is not known."""
 
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
@@ -86,7 +86,7 @@ class AllFlagsView(FlagsView):
 
 
 def facts_of(body: dict[str, Any], *, client: str) -> Facts:
-    """Return what a body says of whom to evaluate for: members that are not known are traits. Raises BadContext."""
+    """Return the evaluation context of a body; unknown members become traits. Raises BadContext."""
     context = body.get("context")
     if not isinstance(context, dict):
         raise BadContext("INVALID_CONTEXT", 'Send {"context": {"targetingKey": "<subject>"}}.')
@@ -94,13 +94,13 @@ def facts_of(body: dict[str, Any], *, client: str) -> Facts:
         raise BadContext("TARGETING_KEY_MISSING", "Send context.targetingKey: the subject to evaluate for.")
     texts = {name: context[name] for name in KNOWN if name in context}
     if not all(isinstance(value, str) and len(value) <= LONGEST for value in texts.values()):
-        raise BadContext("INVALID_CONTEXT", f"{', '.join(KNOWN)} are texts of at most {LONGEST} characters.")
+        raise BadContext("INVALID_CONTEXT", f"{', '.join(KNOWN)} must be strings of at most {LONGEST} characters.")
     traits = {name: value for name, value in context.items() if name not in KNOWN and _is_trait(value)}
     return Facts(client=client, traits=traits, **{KNOWN[name]: value for name, value in texts.items()})
 
 
 def told(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as the protocol tells a successful evaluation."""
+    """Return an outcome in the protocol's format of a successful evaluation."""
     said: dict[str, Any] = {"key": outcome.flag, "value": outcome.variant, "variant": outcome.variant}
     metadata = {"cohort": outcome.cohort} if outcome.cohort else {}
     return said | {"reason": outcome.reason, "metadata": metadata}

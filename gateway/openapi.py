@@ -1,4 +1,4 @@
-"""The API as OpenAPI 3.1 tells it: what each door takes, and every form in which it answers."""
+"""The OpenAPI 3.1 document: the request body and all responses of each endpoint."""
 
 from collections.abc import Callable
 from functools import cache
@@ -56,7 +56,7 @@ _BATCH: dict[str, Any] = {
 _PLACE = {"index": {"type": "integer"}, "type": {"enum": ["help", "exec"]}}
 _SUMMARY = {name: {"type": "integer"} for name in ("succeeded", "failed", "skipped")}
 
-# What is named in the document, so that a client gets types with names.
+# Named components of the document, so that generated clients get named types.
 COMPONENTS: dict[str, Any] = {
     "HelpRequest": bodies.HELP,
     "ExecRequest": bodies.EXEC,
@@ -68,12 +68,12 @@ COMPONENTS: dict[str, Any] = {
             "items": _items({"path": TEXT}, {"summary": TEXT, "kind": {"enum": ["read", "write"]}}),
         },
         {"summary": TEXT, "next_cursor": TEXT},
-        description="A node with children: its direct children, 50 a page.",
+        description="A group: its direct children, 50 per page.",
     ),
     "HelpOp": _object(
         {**_OP, "args": {"type": "object", "additionalProperties": TEXT}},
         {"summary": TEXT, "examples": _EXAMPLES, "schema": OBJECT, "omitted": TEXTS},
-        description="An op, short: its arguments as typed signatures.",
+        description="An op in the short format: its arguments as typed signatures.",
     ),
     "HelpOpFull": _object(
         {
@@ -90,11 +90,11 @@ COMPONENTS: dict[str, Any] = {
             "schema": OBJECT,
             "omitted": TEXTS,
         },
-        description="An op, full: with its policy and examples.",
+        description="An op in the full format, with its policy and examples.",
     ),
     "HelpArg": _object(
         {"path": TEXT, "type": {"const": "arg"}, "arg": {"type": "object", "properties": _ARGUMENT}},
-        description="One argument of an op, whole.",
+        description="One argument of an op, in full.",
     ),
     "HelpSearch": _object(
         {
@@ -102,7 +102,7 @@ COMPONENTS: dict[str, Any] = {
             "type": {"const": "search"},
             "items": _items({"path": TEXT}, {"summary": TEXT, "ops": {"type": "integer"}}),
         },
-        description="The ops that fit a query, best first; where none does, the nearest groups, counted.",
+        description="The ops that match a query, best first; else the nearest groups with their number of ops.",
     ),
     "Meta": {
         **_object(
@@ -155,7 +155,7 @@ COMPONENTS: dict[str, Any] = {
 COMPONENTS["BatchHelp"] = _object(
     {**_PLACE, "path": TEXT, "ok": {"type": "boolean"}},
     {"result": OBJECT, "error": COMPONENTS["Error"]["properties"]["error"]},
-    description="A help entry: its body, or its error.",
+    description="A help entry: its result or its error.",
 )
 COMPONENTS["BatchExec"] = _object(
     {**_PLACE, "op": {"type": ["string", "null"]}, "ok": {"type": "boolean"}, "meta": _ref("Meta")},
@@ -174,7 +174,7 @@ COMPONENTS["Batch"] = _object(
         "results": {"type": "array", "items": {"oneOf": [_ref("BatchHelp"), _ref("BatchExec")]}},
         "summary": _object(_SUMMARY),
     },
-    description="A batch whose time is over: one result an entry, in the order of the request.",
+    description="A batch that is done or out of time: one result per entry, in the order of the request.",
 )
 COMPONENTS["BatchStatus"] = _object(
     {
@@ -186,17 +186,17 @@ COMPONENTS["BatchStatus"] = _object(
         "summary": _object({**_SUMMARY, "pending": {"type": "integer"}}),
         "status": {"enum": ["pending", "running", "done", "cancelled"]},
     },
-    description="How far a batch is.",
+    description="The status of a batch.",
 )
 
 _RELEASE = {
     "version": TEXT,
     "at": {**TEXT, "format": "date-time"},
     "by": TEXT,
-    "note": {**TEXT, "description": "What it was published with."},
+    "note": {**TEXT, "description": "The note of its publication."},
     "op_count": {"type": "integer"},
     "live": {"type": "boolean"},
-    "withdrawn": {"type": "boolean", "description": "Never made live or served again."},
+    "withdrawn": {"type": "boolean", "description": "It can never be made live or serve calls again."},
 }
 _WITHDRAWN = {"withdrawn_reason": TEXT}
 COMPONENTS["ReleasePage"] = _object(
@@ -217,23 +217,23 @@ COMPONENTS["Release"] = _object(
         ),
     },
     _WITHDRAWN,
-    description="One release, with its ops for this key and the o200k_base tokens of their help.",
+    description="One release, with the ops this key may see and the o200k_base tokens of their help.",
 )
 
-_VERSIONED = {"release": TEXT, "surface": TEXT, "cohort": {**TEXT, "description": "Those that decided; empty: none."}}
+_VERSIONED = {"release": TEXT, "surface": TEXT, "cohort": {**TEXT, "description": "The cohorts that decided."}}
 COMPONENTS["ToolsetRequest"] = toolset.BODY
 COMPONENTS["Toolset"] = _object(
     {
-        "id": {**TEXT, "description": "For Gateway-Toolset: holds the turn to this surface and release, 15 minutes."},
+        "id": {**TEXT, "description": "For Gateway-Toolset: keeps a turn on this surface and release, 15 minutes."},
         **_VERSIONED,
-        "tools": {"type": "array", "items": OBJECT, "description": "Definitions, as the format has them."},
-        "prompt": {**TEXT, "description": "What the system prompt says of them."},
-        "tokens": {"type": "integer", "description": "Of tools and prompt together (o200k_base)."},
+        "tools": {"type": "array", "items": OBJECT, "description": "Tool definitions in the requested format."},
+        "prompt": {**TEXT, "description": "The part of the system prompt about them."},
+        "tokens": {"type": "integer", "description": "Tokens of tools and prompt together (o200k_base)."},
     },
     {
         "selection": _object(
             {"kind": {"const": "static"}, "count": {"type": "integer"}},
-            {"left_out": {**TEXTS, "description": "Tools that providers would refuse, or too many."}},
+            {"left_out": {**TEXTS, "description": "Tools that providers would refuse, or that were too many."}},
         )
     },
     description="What to show the model.",
@@ -247,9 +247,9 @@ _EVENT: dict[str, Any] = dict.fromkeys(told_events.FIELDS, TEXT) | {
     "status": {"type": "integer"},
     "latency_ms": {"type": "number"},
     "result_count": {"type": ["integer", "null"]},
-    "mends": {"type": ["integer", "null"], "description": "The id of the failed call that this one mended."},
-    "field_errors": {"type": "array", "description": "[pointer, code] of each; never a value."},
-    "content": {"type": ["object", "null"], "description": "{args, result}, where the gateway keeps them."},
+    "mends": {"type": ["integer", "null"], "description": "The id of the failed call that this one repaired."},
+    "field_errors": {"type": "array", "description": "[JSON Pointer, code] of each field error; never a value."},
+    "content": {"type": ["object", "null"], "description": "{args, result}, if the gateway stores them."},
 }
 COMPONENTS["EventPage"] = _object(
     {
@@ -261,21 +261,21 @@ COMPONENTS["EventPage"] = _object(
 
 _ERROR = _ref("Error")
 _FAILURES = {
-    400: "Malformed: VALIDATION_ERROR, with all field errors at once.",
+    400: "VALIDATION_ERROR: malformed, with all field errors.",
     401: "No valid API key.",
-    403: "Not for this key, client or subject.",
+    403: "Not allowed for this key, client or subject.",
     404: "No such op, path or row.",
-    405: "The address does not take the method.",
+    405: "The endpoint does not support this method.",
     413: "The body is too large.",
     415: "Not application/json in UTF-8.",
-    429: "Over the key's rate; see Retry-After.",
+    429: "Over the key's rate limit; see Retry-After.",
     500: "A failure on our side.",
-    503: "Not ready, not connected, or briefly unavailable.",
+    503: "Not ready, not connected, or temporarily unavailable.",
 }
 _EXEC_FAILURES = {
     409: "CONFLICT: details.reason names the case.",
     422: "The idempotency key was used for another call.",
-    504: "The call took longer than it may.",
+    504: "The call timed out, or its outcome is unknown.",
 }
 
 _HEADERS = [
@@ -286,26 +286,26 @@ _HEADERS = [
         "Gateway-Context",
         OpenApiTypes.STR,
         OpenApiParameter.HEADER,
-        description='What the user looks at (RFC 9651): type=project, project_id="<uuid>".',
+        description='What the user is looking at (RFC 9651): type=project, project_id="<uuid>".',
     ),
     OpenApiParameter(
-        "Gateway-Toolset", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The id that toolset gave this turn."
+        "Gateway-Toolset", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The toolset id of this turn."
     ),
     OpenApiParameter(
         "Gateway-Traits",
         OpenApiTypes.STR,
         OpenApiParameter.HEADER,
-        description="What else rules of cohorts ask for (RFC 9651): plan=pro, seats=5, beta.",
+        description="Attributes for cohort rules (RFC 9651): plan=pro, seats=5, beta.",
     ),
     OpenApiParameter("Gateway-Model", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The model's name."),
     OpenApiParameter("Gateway-Environment", OpenApiTypes.STR, OpenApiParameter.HEADER, description="dev, production."),
     OpenApiParameter("traceparent", OpenApiTypes.STR, OpenApiParameter.HEADER, description="W3C trace context."),
 ]
 _KEY = OpenApiParameter(
-    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="Makes a repeated write one write."
+    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="A repeated write takes effect once."
 )
-_CONFIRM = "The token of a confirmation_required answer, once the end user has agreed."
-_AGAIN = "A batch is sent again under its idempotency key: what has run does not run again."
+_CONFIRM = "The token of a confirmation_required error, after the end user has agreed."
+_AGAIN = "Send the batch again with its idempotency key: entries that have run do not run again."
 
 
 def _confirm(description: str) -> OpenApiParameter:
@@ -313,7 +313,7 @@ def _confirm(description: str) -> OpenApiParameter:
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself, untyped
-    """Bearer keys, so that the page's Authorize button works."""
+    """Describes Bearer keys, so that the Authorize button of the docs page works."""
 
     target_class = "gateway.authentication.KeyAuthentication"
     name = "apiKey"
@@ -323,7 +323,7 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Name our shapes in the document, and say that a body must be sent (a post-processing hook)."""
+    """Add our named components and mark request bodies as required (a drf-spectacular post-processing hook)."""
     result["components"].setdefault("schemas", {}).update(COMPONENTS)
     for doors in result["paths"].values():
         for door in doors.values():
@@ -334,7 +334,7 @@ def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 @cache
 def document() -> bytes:
-    """Return the OpenAPI document of all doors, as JSON; made once a process."""
+    """Return the OpenAPI document of all endpoints as JSON; built once per process."""
     return orjson.dumps(SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
 
 
@@ -346,7 +346,7 @@ def documents(
     answers: dict[int, Any],
     parameters: list[OpenApiParameter] | None = None,
 ) -> Callable[[View], View]:
-    """Describe one door: its body (a component), its answers by status, its own parameters."""
+    """Describe one endpoint: its body (a component name), responses by status, and its own parameters."""
     responses = {status: OpenApiResponse(_ERROR, description=said) for status, said in _FAILURES.items()} | answers
     return extend_schema(
         operation_id=id,
@@ -368,7 +368,7 @@ help_by_get = documents(
     id="help_get",
     summary="List, read or search, with an ETag",
     takes=None,
-    answers={200: _HELP, 304: OpenApiResponse(description="What If-None-Match named still holds.")},
+    answers={200: _HELP, 304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")},
     parameters=[
         OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in bodies.HELP["properties"].items()
     ],
@@ -377,8 +377,8 @@ exec_by_post = documents(
     id="exec",
     summary="Run one op",
     takes="ExecRequest",
-    answers={200: OpenApiResponse(_ref("Success"), description="The op did what it says.")}
-    | {status: OpenApiResponse(_ERROR, description=said) for status, said in _EXEC_FAILURES.items()},
+    answers={200: OpenApiResponse(_ref("Success"), description="The op succeeded.")}
+    | {status: OpenApiResponse(_ERROR, description=text) for status, text in _EXEC_FAILURES.items()},
     parameters=[_KEY, _confirm(_CONFIRM)],
 )
 batch_by_post = documents(
@@ -386,8 +386,8 @@ batch_by_post = documents(
     summary="Make several calls at once",
     takes="BatchRequest",
     answers={
-        200: OpenApiResponse(_ref("Batch"), description="All entries are answered, or the time is over."),
-        202: OpenApiResponse(_ref("BatchStatus"), description="Taken; Location says where to look."),
+        200: OpenApiResponse(_ref("Batch"), description="All entries are done, or the time is over."),
+        202: OpenApiResponse(_ref("BatchStatus"), description="Accepted; Location is the URL of its status."),
         422: OpenApiResponse(_ERROR, description=_EXEC_FAILURES[422]),
     },
     parameters=[
@@ -397,14 +397,14 @@ batch_by_post = documents(
             "Prefer",
             OpenApiTypes.STR,
             OpenApiParameter.HEADER,
-            description="respond-async (RFC 7240): answered at once, run in the background.",
+            description="respond-async (RFC 7240): respond at once and run in the background.",
         ),
     ],
 )
-_STATUS = {200: OpenApiResponse(_ref("BatchStatus"), description="As it stands.")}
+_STATUS = {200: OpenApiResponse(_ref("BatchStatus"), description="The current status.")}
 batch_status = documents(
     id="batch_status",
-    summary="Look how far a batch is",
+    summary="Get the status of a batch",
     takes=None,
     answers=_STATUS,
     parameters=[
@@ -412,45 +412,45 @@ batch_status = documents(
             "wait",
             {"type": "integer", "minimum": 0, "maximum": service.LONGEST_WAIT},
             OpenApiParameter.QUERY,
-            description="Seconds to hold the answer until something changes. A process holds back "
-            f"{service.HELD_ANSWERS} answers at a time and gives any other at once: where nothing has changed, wait a "
-            "second before you ask again.",
+            description="Seconds to wait for a change before responding. A process lets "
+            f"{service.HELD_ANSWERS} requests wait at a time and responds to others at once: if nothing has changed, "
+            "wait a second before you ask again.",
         )
     ],
 )
-batch_cancel = documents(id="batch_cancel", summary="Cancel what has not begun", takes=None, answers=_STATUS)
+batch_cancel = documents(id="batch_cancel", summary="Cancel entries that have not started", takes=None, answers=_STATUS)
 releases_list = documents(
     id="releases",
-    summary="List the releases of the copy, newest first",
+    summary="List the releases, newest first",
     takes=None,
-    answers={200: OpenApiResponse(_ref("ReleasePage"), description="A page of them.")},
+    answers={200: OpenApiResponse(_ref("ReleasePage"), description="A page of releases.")},
     parameters=[
         OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in pages.QUERY["properties"].items()
     ],
 )
 release_get = documents(
     id="release",
-    summary="Look at one release: its ops and their tokens",
+    summary="Get one release: its ops and their tokens",
     takes=None,
     answers={200: OpenApiResponse(_ref("Release"), description="The release.")},
 )
 toolset_by_post = documents(
     id="toolset",
-    summary="Ask what to show the model in this turn",
+    summary="Get what to show the model in this turn",
     takes="ToolsetRequest",
-    answers={200: OpenApiResponse(_ref("Toolset"), description="Tools, prompt, and the id that holds the turn to it.")},
+    answers={200: OpenApiResponse(_ref("Toolset"), description="Tools, prompt, and the toolset id for the turn.")},
 )
 telemetry_by_post = documents(
     id="telemetry",
-    summary="Tell how a turn went",
+    summary="Report how a turn went",
     takes="TelemetryRequest",
-    answers={200: OpenApiResponse(_ref("Told"), description="Written down; a turn told again replaces what was told.")},
+    answers={200: OpenApiResponse(_ref("Told"), description="Recorded; a repeated report replaces the earlier one.")},
 )
 events_list = documents(
     id="events",
     summary="List your client's operation events, newest first",
     takes=None,
-    answers={200: OpenApiResponse(_ref("EventPage"), description="A page of them.")},
+    answers={200: OpenApiResponse(_ref("EventPage"), description="A page of events.")},
     parameters=[
         OpenApiParameter(name, schema, OpenApiParameter.QUERY)
         for name, schema in told_events.QUERY["properties"].items()

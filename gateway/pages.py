@@ -1,4 +1,4 @@
-"""Pages of a list, newest first: what a query may ask for, and the cursor that the next page begins after."""
+"""Cursor pagination of lists, newest first."""
 
 import base64
 import binascii
@@ -26,13 +26,13 @@ QUERY: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How many rows are asked for, and after which: its time and its key; None for the first page."""
+    """The size of a page and the (time, key) of the row before it; None for the first page."""
 
     limit: int = LIMIT
     after: tuple[datetime, str] | None = None
 
     def condition(self, time: str, key: str) -> Q:
-        """Return the filter of the rows after the cursor, where the newest come first, of two at once the later key."""
+        """Return the filter for rows after the cursor, ordered by time and key, both descending."""
         if self.after is None:
             return Q()
         at, name = self.after
@@ -41,16 +41,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A page, and what else its query says."""
+    """A page and the validated query parameters of a list request."""
 
     page: Page
     query: dict[str, Any]
 
 
 def asked(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False) -> Asked:
-    """Return what URL parameters ask for, held to a schema; `numbered` where rows have whole numbers for keys.
+    """Parse URL parameters by a schema; `numbered` tells that the keys of the rows are integers.
 
-    Raises Invalid with all that is wrong with them.
+    Raises Invalid with all field errors.
     """
     query = discovery.from_parameters(parameters)
     errors = field_errors(_validator(json.dumps(schema)), schema, query)
@@ -58,7 +58,7 @@ def asked(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, n
     if not errors and "cursor" in query:
         after = _read(query["cursor"])
         if after is None or (numbered and not _is_number(after[1])):
-            message = "The cursor is not one of ours. Send the next_cursor of the page before."
+            message = "The cursor is not valid. Send the next_cursor of the previous page."
             errors.append(FieldError("/cursor", "invalid", message))
     if errors:
         raise Invalid(f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
@@ -66,7 +66,7 @@ def asked(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, n
 
 
 def told(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mapping[str, Any]:
-    """Return rows as a page; `last` is the time and key of its last row where others follow."""
+    """Return {results, next_cursor}; `last` is the (time, key) of the last row if more follow, else None."""
     return {"results": rows, "next_cursor": None if last is None else _cursor(*last)}
 
 
@@ -84,7 +84,7 @@ def _read(cursor: str) -> tuple[datetime, str] | None:
         text = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         at, key = json.loads(text)
         time, key = datetime.fromisoformat(at), str(key)
-        # What no database takes: a moment before the year 1 in UTC, half a surrogate pair, a NUL.
+        # Refuse what databases do not accept: a time before year 1 in UTC, a lone surrogate, a NUL.
         found = time.astimezone(UTC), key.encode().decode()
     except (binascii.Error, ValueError, TypeError, RecursionError, OverflowError):
         return None

@@ -1,4 +1,4 @@
-"""May this be run? Pure decisions, each with the reason that is shown, stored and tested."""
+"""Access policies: pure decisions, each with the reason that is shown, stored and tested."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ SCOPES = {"read": Scope.EXEC_READ, "write": Scope.EXEC_WRITE}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether it may, and if not why: a reason for machines and a sentence for the caller."""
+    """Whether access is allowed. If not: a reason for machines and a message for the caller."""
 
     allowed: bool
     reason: str = ""
@@ -22,19 +22,19 @@ ALLOWED = Decision(allowed=True)
 
 
 def may_ask(caller: Caller) -> Decision:
-    """Decide by the key's scope whether an entry of a batch may ask for help; of help's own door the view decides."""
+    """Decide by the key's scope whether a batch entry may use help. For the help endpoint the view checks the scope."""
     if Scope.HELP in caller.key.scopes:
         return ALLOWED
     return Decision(False, "scope_missing", f"This API key lacks the scope {Scope.HELP}. Use a key that has it.")
 
 
 def may_run(caller: Caller, op: CatalogOp) -> Decision:
-    """Decide by the key's scope, the client's op patterns and the op's need of a subject, in this order."""
+    """Decide by the key's scope, the client's op patterns and whether the op needs a subject, in this order."""
     scope = SCOPES[op.kind]
     if scope not in caller.key.scopes:
         return Decision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
     if not caller.key.visibility.allows(op):
         return Decision(False, "op_not_allowed", f"This client may not run {op.op}.")
     if op.needs_subject and not caller.subject:
-        return Decision(False, "subject_required", f"{op.op} is for one end user. Name them in Gateway-Subject.")
+        return Decision(False, "subject_required", f"{op.op} runs for one end user. Send their id in Gateway-Subject.")
     return ALLOWED

@@ -1,4 +1,4 @@
-"""Operation events of calls: what was asked, how it ended, under what and for whom."""
+"""Build operation events of calls: what was called, how it ended, under which release and for whom."""
 
 import hashlib
 from collections.abc import Mapping
@@ -33,7 +33,10 @@ def event(
     error: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the event of one call. `name` stands for the op where none was resolved; `error` is the envelope's."""
+    """Return the event of one call and set the trace's metric labels.
+
+    `name` is used if no op was resolved; `error` is the `error` of the envelope.
+    """
     fields: dict[str, Any] = {"op": name, "ok": not error, "status": status, **more}
     if op is not None:
         fields.update(
@@ -64,22 +67,22 @@ def event(
 
 
 def digest(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:
-    """Return what is the same for the same call within one turn, and tells nothing of it elsewhere; empty without."""
+    """Return a keyed hash that is equal for equal calls within one turn; empty without a turn."""
     if not caller.turn:
         return ""
     said = orjson.dumps([caller.key.client_id, caller.session, caller.turn, kind, body], option=_SORTED)
-    # The pepper keeps whoever reads events from guessing args: all else that goes in stands beside the digest.
+    # The pepper prevents readers of events from guessing args: the event holds all other inputs of the hash.
     return hashlib.blake2b(said, key=_hashed(settings.GATEWAY_KEY_PEPPER), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=1)
 def _hashed(pepper: str) -> bytes:
-    """Return a key of a length that BLAKE2 takes."""
+    """Return the pepper at a key length that BLAKE2 accepts."""
     return hashlib.sha256(pepper.encode()).digest()
 
 
 def item_count(op: CatalogOp, result: Any) -> int | None:
-    """Return how many items a read found: of its list where its result is one or holds a single one, else None."""
+    """Return the length of a read's list, if the result is a list or holds exactly one; else None."""
     if op.kind != Op.Kind.READ:
         return None
     lists = [each for each in (result.values() if isinstance(result, dict) else [result]) if isinstance(each, list)]
@@ -87,6 +90,6 @@ def item_count(op: CatalogOp, result: Any) -> int | None:
 
 
 def entity_id(op: CatalogOp, args: dict[str, Any], found: str | None = None) -> str:
-    """Return the id of what a call is about: as the upstream says, else as the args name it."""
+    """Return the id of the entity of a call: from the upstream, else from the args; empty if it is not a UUID."""
     named = found or args.get(f"{op.entity}_id")
     return named if isinstance(named, str) and is_uuid(named) else ""

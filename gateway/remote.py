@@ -1,7 +1,7 @@
-"""A write that no transaction of ours undoes: its claim is committed first, then it is sent, then its outcome stored.
+"""Writes to a remote upstream, which our transaction cannot undo.
 
-What was sent without an answer, or by a process that died, is `unknown`: it is never sent again by itself, and a
-call with the same key is told so.
+The claim is committed first, then the write is sent, then its outcome is stored. If no answer came, or the process
+died, the outcome is `unknown`: the gateway never sends the write again, and a call with the same key gets an error.
 """
 
 import logging
@@ -20,14 +20,14 @@ from gateway.executors.base import Executor, Outcome, Work
 from gateway.idempotency import KeyedCall
 
 log = logging.getLogger(__name__)
-GRACE = timedelta(seconds=5)  # that storing an outcome may take beyond the deadline of the call
+GRACE = timedelta(seconds=5)  # time for storing the outcome after the call's deadline
 
 
 def run(call: Call, work: Work, executor: Executor) -> Answer:
-    """Run a remote write and return its answer. Without a key it is sent once, and that is all that is promised.
+    """Run a remote write and return its response. Without an idempotency key a repeated call is sent again.
 
-    Raises Conflict for a twin: at once, for nobody knows how long an upstream takes. Raises NotSent where nothing was
-    sent, InDoubt where the outcome could not be stored.
+    Raises Conflict if another call with the key is running, without waiting: an upstream may take arbitrarily long.
+    Raises NotSent if nothing was sent, InDoubt if the outcome could not be stored.
     """
     if call.dry_run:
         return rehearse(call, work, executor)
@@ -46,7 +46,7 @@ def run(call: Call, work: Work, executor: Executor) -> Answer:
     except Exception as error:
         _log(call, error)
         return _kept(call, claim, calls.failed(call, errors.in_doubt()), in_doubt=True)
-    except BaseException:  # the process is told to end
+    except BaseException:  # the process is shutting down
         if claim is not None:
             idempotency.doubt(claim)
         raise
@@ -54,9 +54,9 @@ def run(call: Call, work: Work, executor: Executor) -> Answer:
 
 
 def rehearse(call: Call, work: Work, executor: Executor) -> Answer:
-    """Return what a dry run can tell: that the call is valid. Nothing is sent."""
+    """Return the response to a dry run: the call is valid. Nothing is sent, so the effect is not known."""
     executor.prepare(work)
-    told = {"message": f"{work.op.op} would be sent with these args. Nothing was."}
+    told = {"message": f"{work.op.op} would be sent with these args. Nothing was sent."}
     return calls.succeeded(call, work, Outcome(result=told))
 
 
@@ -66,9 +66,10 @@ def _claim(call: Call, keyed: KeyedCall, work: Work) -> int | None:
 
 
 def _kept(call: Call, claim: int | None, answer: Answer, *, in_doubt: bool = False) -> Answer:
-    """Store the outcome and its event together. Raises InDoubt where that fails: the caller may not rely on it.
+    """Store the outcome and its event in one transaction. Raises InDoubt if that fails.
 
-    Whoever waits is told afterwards: a batch that has given its entry to another must not undo what is known.
+    The response is handed over after this commits, not inside: a batch entry that another runner took over must not
+    roll back a known outcome.
     """
     try:
         orjson.dumps(answer.envelope)
@@ -85,5 +86,5 @@ def _kept(call: Call, claim: int | None, answer: Answer, *, in_doubt: bool = Fal
 
 
 def _log(call: Call, error: Exception) -> None:
-    told = "%s was sent, and its outcome is not known, trace %s\n%s"
+    told = "exec.outcome_unknown op=%s trace=%s\n%s"
     log.error(told, call.path, call.trace.id, faults.told(error))

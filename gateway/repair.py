@@ -1,4 +1,4 @@
-"""The corrected call, where the gateway can know it: a model then needs no second round of help."""
+"""Repair an invalid call, if the correction is certain: the model then needs no further call of help."""
 
 import copy
 import json
@@ -11,20 +11,19 @@ from gateway.errors import FieldError
 from gateway.validation import field_errors, schema_at
 from registry.catalogs import CatalogOp
 
-# How alike two spellings are before the one is taken for the other: position is no description.
+# Minimum similarity before one spelling is taken for another. It is high: `position` must not become `description`.
 SURE_NAME, SURE_VALUE = 0.78, 0.85
-MAX_CHARACTERS = 4_000  # of a retry_with: beyond that the echo costs more than the repair saves
+MAX_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens than it saves
 
 
 _TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
 
 
 def corrected(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: Context) -> dict[str, Any] | None:
-    """Return `{op, args}` that passes validation where each error has one sure mend, else None.
+    """Return a valid `{op, args}` if every error has one certain correction, else None.
 
-    Sure are: a misspelt argument name, an enum value in other letters, a number or boolean in quotes (also as values of
-    a list), a single value where a list of such is wanted, and a malformed project_id while the context names the
-    project.
+    Certain are: a misspelt argument name, a misspelt enum value, a number or boolean in quotes (also inside a list), a
+    single value instead of a list, null for an optional argument, and a malformed project_id if the context has one.
     """
     mended = copy.deepcopy(args)
     for error in errors:
@@ -36,7 +35,7 @@ def corrected(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], con
 
 
 def fitting(call: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a call that is small enough to be sent back, else None."""
+    """Return the call if it is small enough for retry_with, else None."""
     return call if len(json.dumps(call, ensure_ascii=False)) <= MAX_CHARACTERS else None
 
 
@@ -59,7 +58,7 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
         args[name] = context.project_id
         return True
     if error.code in ("type", "enum") and args[name] is None and name not in op.required:
-        del args[name]  # strict tool modes send null for whatever is left out
+        del args[name]  # strict tool modes send null for omitted arguments
         return True
     mend = _value(schema_at(op.schema, [name]), args[name], error.code)
     if mend is None:
@@ -69,7 +68,7 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
 
 
 def _mend_item(argument: dict[str, Any], items: Any, place: str, error: FieldError) -> bool:
-    """Mend one value of a list of such; deeper down a guess is no longer sure."""
+    """Correct one value of a list. Deeper levels are not corrected: a guess there is no longer certain."""
     schema = argument.get("items")
     if not (isinstance(items, list) and isinstance(schema, dict) and place.isdecimal()):
         return False

@@ -1,7 +1,7 @@
-"""Roles: what people may do in the admin, as Django's groups.
+"""Roles: built-in Django groups that define what people may do in the admin.
 
-Each of these groups holds exactly what stands here, made so by every `migrate`. Whoever needs more gets it from another
-group, or for themselves: those are never touched, and permissions add up.
+Every `migrate` resets each role to the permissions listed here. To grant more, use other groups or user permissions:
+those are never changed, and permissions add up.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from django.apps import apps as installed
 
 
 class Role(StrEnum):
-    """A group that this software brings."""
+    """A built-in group."""
 
     ADMIN = "Admin"
     EDITOR = "Editor"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 VIEW: tuple[str, ...] = ("view",)
 ALL: tuple[str, ...] = ("view", "add", "change", "delete")
 
-# Every model of ours lies in one area.
+# Every model of this project belongs to exactly one area.
 AREAS = {
     "copy": (
         *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
@@ -49,8 +49,8 @@ AREAS = {
 
 _LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)
 
-# What each role may do with the rows of each area. Publishing, making live and withdrawing take adding releases;
-# switching takes changing switches.
+# What each role may do with the rows of each area. Publishing, making live and withdrawing require permission to add
+# releases; switching requires permission to change switches.
 GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.ADMIN: dict.fromkeys(AREAS, ALL),
     Role.EDITOR: {**_LOOKED_AT, "copy": ALL},
@@ -60,7 +60,7 @@ GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
 
 
 def permissions(role: Role) -> Iterator[str]:
-    """Yield the permissions of a role as `has_perm` takes them: registry.change_op."""
+    """Yield the permissions of a role in the form of `has_perm`, such as registry.change_op."""
     for area, verbs in GRANTS[role].items():
         for model in AREAS[area]:
             app, name = model.split(".")
@@ -69,11 +69,11 @@ def permissions(role: Role) -> Iterator[str]:
 
 
 def keep(*, using: str, apps: Any = installed, **_: Any) -> None:
-    """Give the group of each role the permissions that stand here and no others. For `post_migrate`."""
+    """Set the permissions of each role's group to exactly those listed here. Receiver of `post_migrate`."""
     try:
         groups, known = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     except LookupError:
-        return  # some apps were migrated, and not yet the one that has groups
+        return  # a partial migrate: the auth app is not migrated yet
     found = known.objects.using(using).values_list("pk", "content_type__app_label", "codename")
     ids = {f"{app}.{codename}": pk for pk, app, codename in found}
     for role in Role:

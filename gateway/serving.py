@@ -1,4 +1,4 @@
-"""Under what a call is served: a surface and a release, as its toolset says, else as the flags say for its headers."""
+"""Which surface and release serve a call: those of its toolset, else those that the flags choose for its headers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,18 +22,21 @@ GONE = (Release.DoesNotExist, catalogs.CorruptRelease, catalogs.WithdrawnRelease
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What whoever calls is shown, and why."""
+    """The surface and release that serve a caller, and the cohorts that decided."""
 
     surface: str = Surface.LEGACY
-    release: str = ""  # the version of one; empty: whichever is live
-    cohort: str = ""  # the cohorts that decided, as events tell them
+    release: str = ""  # version; empty: the live release
+    cohort: str = ""  # the cohorts that decided, in the form of operation events
 
 
 DEFAULT = Served()
 
 
 def decide(facts: Facts) -> tuple[Served, list[Outcome]]:
-    """Return what the flags say for somebody, and each flag's outcome. No query, but for a release new to memory."""
+    """Evaluate the surface and release flags. Queries only for a release that is not in memory.
+
+    Returns the result and the outcome of each flag.
+    """
     people.note(facts, timezone.now())
     outcomes = [flags.decide(flag, facts) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
     surface, release = outcomes
@@ -42,9 +45,10 @@ def decide(facts: Facts) -> tuple[Served, list[Outcome]]:
 
 
 def by_flags(subject: str, facts: Callable[[], Facts], at: datetime) -> Served:
-    """Return what a call without a toolset is served under; whom a cohort gives another copy was exposed to it.
+    """Return the surface and release of a call without a toolset, and record an exposure if a cohort chose the release.
 
-    The facts are made only where they are needed: most calls are of somebody seen, and where there is no cohort.
+    The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
+    recently.
     """
     if not current.current().cohorts:
         if people.is_due(subject, at):
@@ -57,19 +61,19 @@ def by_flags(subject: str, facts: Callable[[], Facts], at: datetime) -> Served:
 
 
 def expose(outcomes: Iterable[Outcome], subject: str) -> None:
-    """Have written down what a subject is shown."""
+    """Record an exposure of the subject for each outcome."""
     exposures.record(outcomes, subject=subject, at=timezone.now())
 
 
 def catalog(served: Served) -> Catalog:
-    """Return the catalog that a call is answered from. Raises Failed where its release is gone since it was decided."""
+    """Return the catalog that serves a call. Raises Failed if its release was withdrawn in the meantime."""
     if not served.release:
         return catalogs.live()
     try:
         return catalogs.get(served.release)
     except GONE:
         raise Failed(
-            "The release that this call is served under was just withdrawn. Send it again, with a new toolset.",
+            "The release that serves this call was just withdrawn. Send the call again with a new toolset.",
             status=503,
             reason="release_gone",
             retryable=True,
@@ -78,7 +82,7 @@ def catalog(served: Served) -> Catalog:
 
 
 def follow() -> None:
-    """Load the releases that cohorts are on ahead of their calls, as many as a process keeps; a follower's task."""
+    """Preload the releases that cohorts use, as many as a process keeps. The follower thread calls this."""
     cohorts = current.current().cohorts.get(FlagKey.RELEASE, ())
     pinned = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
     for version in list(pinned)[: settings.GATEWAY_RELEASES_KEPT - 1]:

@@ -1,4 +1,4 @@
-"""A get without its id lists instead: a model that does not know the id yet is shown the rows to choose from."""
+"""Run the list op for a get without its id, so that the model can choose a row."""
 
 from typing import Any
 
@@ -11,11 +11,10 @@ from registry.catalogs import Catalog, CatalogOp
 def stand_in(
     op: CatalogOp, found: Normalised, *, catalog: Catalog, caller: Caller
 ) -> tuple[CatalogOp, Normalised] | None:
-    """Return the op that runs in place of this one and its args; None where the op asked for is the one to run.
+    """Return the op that runs instead of this one and its args; None if the requested op itself is to run.
 
-    Its record names the other op (`without_id`), which must be served, allowed to the caller, switched on, and take
-    what was sent.
-    What only the op asked for has a meaning for is left out with a warning.
+    `without_id` of the requested op names the other op. It must be active, allowed for the caller, switched on, and
+    accept the args that were sent. Args that only the requested op has are left out with a warning.
     """
     instead = catalog.ops.get(op.without_id)
     missing = [name for name in sorted(op.required) if found.args.get(name) is None]
@@ -26,15 +25,15 @@ def stand_in(
     args, ignored = _shared(op, found, instead)
     carried = normalise(instead, args, caller.context)
     if not carried.args.keys() <= instead.arguments.keys():
-        return None  # something is misspelt, perhaps the id: the op asked for says what it takes
+        return None  # a name is misspelt, perhaps the id: the requested op reports it
     told = f"{missing[0]} is missing, so {instead.op} ran instead; send {missing[0]} for one complete row."
-    of_one_row = [f"Ignored {name}: it is for one row." for name in ignored]
+    of_one_row = [f"Ignored {name}: it applies to one row." for name in ignored]
     carried.warnings = [told, *found.warnings, *of_one_row, *carried.warnings]
     return instead, carried
 
 
 def _shared(op: CatalogOp, found: Normalised, instead: CatalogOp) -> tuple[dict[str, Any], list[str]]:
-    """Return what was sent that may concern the other op as well, and the names of what cannot."""
+    """Return the sent args that the other op can take, and the names of those that were left out."""
     sent = {name: value for name, value in found.without_defaults.items() if name not in found.applied_defaults}
     ignored = [name for name in sent if name in op.arguments and name not in instead.arguments]
     args = {name: value for name, value in sent.items() if name not in ignored}

@@ -1,4 +1,4 @@
-"""All that the gateway keeps of one subject: told to whoever may ask for it, and forgotten."""
+"""Export and delete all data that the gateway stores about one subject."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ FORGOTTEN = "[forgotten]"
 
 
 def rows(subject: str) -> dict[str, QuerySet[Any]]:
-    """Return what is kept of a subject, by what it is called in an export."""
+    """Return the stored rows of a subject, by their name in an export."""
     own: dict[str, type[Model]] = {
         "events": OperationEvent,
         "turns": Turn,
@@ -33,7 +33,7 @@ def rows(subject: str) -> dict[str, QuerySet[Any]]:
 
 
 def export(subject: str) -> Iterator[dict[str, Any]]:
-    """Yield each row that is kept of a subject as {row: what it is, …its fields}, oldest first of each kind."""
+    """Yield each stored row of a subject as {row: name, id, …fields}, oldest first within a name."""
     events.flush()
     exposures.follow()
     people.follow()
@@ -45,7 +45,7 @@ def export(subject: str) -> Iterator[dict[str, Any]]:
 
 
 def forget(subject: str) -> dict[str, int]:
-    """Delete all that is kept of a subject; return how many rows of each kind. Daily figures name nobody and stay."""
+    """Delete all data of a subject; return the number of rows by name. Daily figures stay: they name no subject."""
     events.flush()
     exposures.forget()
     people.forget()
@@ -57,7 +57,7 @@ def forget(subject: str) -> dict[str, int]:
 
 
 def keys_of(subject: str) -> list[ApiKey]:
-    """Return the keys that are bound to a subject: they name it until somebody revokes and deletes them."""
+    """Return the API keys bound to a subject. They name it until an admin deletes them."""
     return list(ApiKey.objects.filter(subject=subject))
 
 
@@ -66,7 +66,7 @@ def _fields(row: Model) -> dict[str, Any]:
 
 
 def _delete(kept: QuerySet[Any]) -> int:
-    """Delete rows some at a time, so that nobody waits long for a lock."""
+    """Delete rows in chunks, so that locks are short."""
     deleted = 0
     while ids := list(kept.values_list("pk", flat=True)[:AT_ONCE]):
         kept.model._default_manager.filter(pk__in=ids).delete()
@@ -75,7 +75,7 @@ def _delete(kept: QuerySet[Any]) -> int:
 
 
 def _naming(subject: str) -> list[Cohort]:
-    """Return the cohorts that name a subject, in their list or in a rule's values."""
+    """Return the cohorts that name a subject in their list or in a rule."""
     cohorts = Cohort.objects.prefetch_related("rules")
     return [
         cohort
@@ -91,14 +91,14 @@ def _unlist(subject: str) -> int:
         Cohort.objects.filter(pk=cohort.pk).update(listed=[each for each in cohort.listed if each != subject])
         for rule in cohort.rules.all():
             if rule.attribute == "subject" and subject in rule.values:
-                # A rule without a value would be none; nobody is called this.
+                # A rule needs a value; no subject has this name.
                 rule.values = [each for each in rule.values if each != subject] or [FORGOTTEN]
                 rule.save(update_fields=["values"])
     return len(found)
 
 
 def _blank(subject: str) -> int:
-    """Black a subject out of the history of cohorts: what changed, by whom and when stays."""
+    """Redact a subject in the history of cohorts. What changed, by whom and when stays."""
     entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT)
     changed = 0
     for entry in entries.iterator(AT_ONCE):
@@ -113,7 +113,7 @@ def _without(value: Any, subject: str) -> Any:
         return {name: _without(each, subject) for name, each in value.items()}
     if isinstance(value, list):
         return [_without(each, subject) for each in value]
-    # A rule is told in words: subject is one of ana or ben.
+    # A rule is stored as text: subject is one of ana or ben.
     if isinstance(value, str) and subject in value.split():
         return " ".join(FORGOTTEN if word == subject else word for word in value.split(" "))
     return value

@@ -1,4 +1,4 @@
-"""What Celery workers run."""
+"""Celery tasks."""
 
 from typing import Any
 from uuid import UUID
@@ -12,12 +12,12 @@ from gateway.batches import queue, running
 
 @shared_task(
     name=queue.TASK,
-    acks_late=True,  # a message is done when its thread has done its turn
+    acks_late=True,  # acknowledge only after the turn has ended
     reject_on_worker_lost=True,
-    ignore_result=True,  # the rows hold it
+    ignore_result=True,  # results are stored in the rows
 )
 def work(*, batch_id: str, trace_id: str, **_: Any) -> None:
-    """Run entries of a batch that nobody else runs, for one turn."""
+    """Run unclaimed entries of a batch for one turn."""
     logs.trace.set(trace_id)
     queue.heard()
     try:

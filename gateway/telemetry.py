@@ -1,4 +1,4 @@
-"""telemetry: what the chat service tells of a turn that is over. Told again it replaces what was told before."""
+"""telemetry: store what the chat service reports about a finished turn. A later report of a turn replaces it."""
 
 from functools import cache
 from typing import Any
@@ -24,13 +24,13 @@ _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
 BODY: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "toolset": {"type": "string", "minLength": 1, "description": "The id that POST toolset gave"},
+        "toolset": {"type": "string", "minLength": 1, "description": "The id from POST toolset"},
         "turn": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The turn, as in Gateway-Turn"},
-        "tools_loaded": {**_NAMES, "description": "Tools that the model was handed"},
-        "tools_used": {**_NAMES, "description": "Of those, what it called"},
-        "tool_misses": {**_NAMES, "description": "What it called that it was not handed"},
-        "tool_escalations": {**_NAMES, "description": "What was added for it"},
-        "tokens": {**_COUNT, "description": "Of the whole turn, in and out, as the provider bills them"},
+        "tools_loaded": {**_NAMES, "description": "Tools given to the model"},
+        "tools_used": {**_NAMES, "description": "Which of those it called"},
+        "tool_misses": {**_NAMES, "description": "Tools it called but was not given"},
+        "tool_escalations": {**_NAMES, "description": "Tools added during the turn"},
+        "tokens": {**_COUNT, "description": "Tokens of the whole turn, in and out, as the provider bills them"},
         "outcome": {"type": "string", "enum": list(Outcome.values), "description": "How the turn ended for the user"},
     },
     "required": ["toolset", "turn"],
@@ -39,15 +39,20 @@ BODY: dict[str, Any] = {
 
 
 def tell(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
-    """Write down what was told of a turn. Raises Invalid for a malformed body or toolset, Denied for another's."""
+    """Store the report of a turn.
+
+    Raises Invalid for a malformed body or toolset, Denied for a toolset or turn of another client or subject.
+    """
     if errors := field_errors(_validator(), BODY, body):
         raise Invalid(f"The telemetry is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
     toolset = tokens.told(body["toolset"], key=caller.key)
     trace.release = toolset.served.release
     turn = {"client": caller.key.client, "session": caller.session, "turn": body["turn"]}
-    # Keys of one client may be of several users: none of them tells anew what another's turn came to.
+    # Keys of one client may be bound to different subjects: none may overwrite the report of another's turn.
     if ToolSelection.objects.filter(**turn).exclude(subject=toolset.subject).exists():
-        raise Denied("That turn is of another subject. Send a turn of this one's.", reason="toolset_of_another")
+        raise Denied(
+            "The turn belongs to another subject. Send one of the toolset's subject.", reason="toolset_of_another"
+        )
     ToolSelection.objects.bulk_create(
         [
             ToolSelection(

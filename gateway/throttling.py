@@ -1,4 +1,4 @@
-"""How many requests a second a key may make, counted in this process."""
+"""The rate limit of an API key, counted per process."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _buckets = Buckets()
 
 
 class KeyThrottle(BaseThrottle):
-    """Limits each key to its rate; tells the view, which tells the client (RateLimit header)."""
+    """Limits each key to its rate. Stores the decision on the view, for the RateLimit header."""
 
     taken: Taken | None = None
 
@@ -26,5 +26,5 @@ class KeyThrottle(BaseThrottle):
 
 
 def charge(key: VerifiedKey, count: int) -> None:
-    """Count calls that came with one request: the key waits for them afterwards."""
+    """Charge a key for further calls of the same request; its next request waits until they are regained."""
     _buckets.charge(key.prefix, key.rate, count)

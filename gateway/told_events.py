@@ -1,4 +1,4 @@
-"""Operation events as the API tells them: a client reads its own, newest first."""
+"""The events endpoint: a client lists its own operation events, newest first."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,10 @@ QUERY: dict[str, Any] = {
     "type": "object",
     "properties": {
         **pages.QUERY["properties"],
-        "session": {**_TEXT, "description": "Of this conversation"},
-        "turn": {**_TEXT, "description": "Of this turn"},
-        "op": {**_TEXT, "description": "Of this op"},
-        "code": {"type": "string", "enum": list(Code.values), "description": "Failed with this code"},
+        "session": {**_TEXT, "description": "Only this conversation"},
+        "turn": {**_TEXT, "description": "Only this turn"},
+        "op": {**_TEXT, "description": "Only this op"},
+        "code": {"type": "string", "enum": list(Code.values), "description": "Only failed with this code"},
     },
     "additionalProperties": False,
 }
@@ -34,9 +34,9 @@ FIELDS = (
 def listed(asked: Asked, caller: Caller) -> Mapping[str, Any]:
     """Return a page of the client's events: {results, next_cursor}. One query.
 
-    A key that is bound to a subject reads that subject's alone.
+    A key that is bound to a subject reads only the events of that subject.
     """
-    events.flush()  # what this process has just answered
+    events.flush()  # so that the calls this process just answered are included
     page = asked.page
     own = OperationEvent.objects.filter(client=caller.key.client).exclude(source=OperationEvent.Source.ADMIN)
     if caller.key.bound_subject:

@@ -1,4 +1,4 @@
-"""Releases as the API tells them: which there are, and what one of them says of each op and costs."""
+"""The releases endpoints: list releases, and show one with its ops and their tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,10 +23,10 @@ def listed(page: Page) -> Mapping[str, Any]:
 
 
 def one(version: str, caller: Caller) -> dict[str, Any]:
-    """Return one release with those of its ops that are for this caller, and their tokens. Raises Missing."""
+    """Return one release with the ops that this caller may see, and their tokens. Raises Missing."""
     release = _rows().filter(version=version).first()
     if release is None:
-        message = "There is no such release. GET /api/v1/releases lists all."
+        message = "There is no such release. GET /api/v1/releases lists them."
         raise Missing(message, reason="unknown_release")
     catalog = catalogs.build(version, releases.content(release), release.tokens)
     visible = (op for path, op in sorted(catalog.ops.items()) if caller.key.visibility.allows(op))
@@ -42,7 +42,7 @@ def _rows() -> QuerySet[Release]:
 
 
 def _told(release: Any) -> dict[str, Any]:
-    """Return what a list says of a release; its note is the one that it was published with."""
+    """Return a release as a list shows it; `note` is the note of its first activation."""
     told = {
         "version": release.version,
         "at": release.created_at.isoformat(),

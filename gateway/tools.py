@@ -1,7 +1,7 @@
-"""The tools that a model is handed in place of all ops.
+"""The definitions of the three gateway tools, which a model gets instead of all ops.
 
-They are constants of the software, the same bytes for every caller and release: a prompt that begins with them stays
-cached. Their parameters are what the API holds the bodies to.
+They are constants, with the same bytes for every caller and release, so that prompts that start with them stay cached.
+Their parameters are the schemas that the API validates bodies with.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ HELP: dict[str, Any] = {
     "name": "tool_help",
     "description": (
         "Find out what you can do. Send nothing for the top-level groups, path for a group or an op, or query to "
-        "search by words. An op's help tells its args; they are the truth, so never guess one."
+        "search by words. An op's help lists its exact args; never guess one."
     ),
     "parameters": bodies.HELP,
 }
@@ -20,9 +20,8 @@ HELP: dict[str, Any] = {
 EXEC: dict[str, Any] = {
     "name": "tool_exec",
     "description": (
-        "Run one op. Take ids from what list, search and get ops answer, never from memory. After an error read "
-        "tool_help of its help_path, correct the call (retry_with is the corrected one where it is given) and send it "
-        "once more."
+        "Run one op. Take ids from the results of list, search and get ops, never from memory. After an error, read "
+        "tool_help for its help_path, correct the call (use retry_with if it is given) and send it once more."
     ),
     "parameters": bodies.EXEC,
 }
@@ -30,10 +29,10 @@ EXEC: dict[str, Any] = {
 BATCH: dict[str, Any] = {
     "name": "tool_batch",
     "description": (
-        "Send up to 50 tool_help and tool_exec calls at once; one that fails spoils no other. An entry is its call's "
-        'arguments with "type": "help" or "exec", and depends_on (indexes of earlier entries) where those must succeed '
-        'first. Anywhere in args {"$result": "0#/result/project/id"} is a value from the answer of entry 0, by JSON '
-        "Pointer."
+        "Send up to 50 tool_help and tool_exec calls at once; a failed entry does not stop the others. An entry has "
+        'its call\'s arguments and "type": "help" or "exec", plus depends_on (indexes of earlier entries) if those '
+        'must succeed first. Anywhere in args, {"$result": "0#/result/project/id"} is a value from the answer of '
+        "entry 0, by JSON Pointer."
     ),
     "parameters": bodies.BATCH,
 }

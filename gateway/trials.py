@@ -1,7 +1,7 @@
-"""Trying an op from the admin: a dry run for any subject, answered as the API would answer it.
+"""Try an op from the admin: a dry run for any subject, with the answer that the API would give.
 
-It goes the way of every call, through the same checks and the same handlers, and nothing of it is kept: a write is
-undone, a read only reads. Its event names who tried it, since it tells what a subject sees; no figure counts it.
+The call runs through the same checks and handlers as any other, and a write is undone. Its event names the admin user,
+because the answer shows a subject's data. Reports do not count it.
 """
 
 import orjson
@@ -17,16 +17,16 @@ from registry import catalogs, checks, snapshot
 from registry.catalogs import EVERYTHING, Catalog
 from registry.models import Op
 
-DRAFT = "draft"  # in place of the version of a release
+DRAFT = "draft"  # instead of a release's version
 SOURCE = "admin"
 
 
 class NotServable(Exception):
-    """The draft says something that no release could: it cannot run. Its text says what to mend."""
+    """The draft of an op is invalid and cannot run. The message says what to fix."""
 
 
 def draft_of(op: Op) -> Catalog:
-    """Return the live catalog with an op as the draft has it. Raises NotServable, catalogs.NothingLive."""
+    """Return the live catalog with one op replaced by its draft. Raises NotServable, catalogs.NothingLive."""
     entry = snapshot.entry(op)
     if problems := checks.op_problems(entry):
         raise NotServable(problems[0].told)
@@ -35,7 +35,7 @@ def draft_of(op: Op) -> Catalog:
 
 
 def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace) -> Answer:
-    """Return what a call with these args, JSON as it is typed, would be answered. Nothing of it is kept."""
+    """Return the answer to a dry run. `args` is JSON as typed. No write is kept."""
     caller = _caller(subject, by, trace)
     try:
         body = {"op": op, "args": strictjson.loads(args.encode()), "dry_run": True}
@@ -46,7 +46,7 @@ def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: T
 
 
 def _caller(subject: str, by: str, trace: Trace) -> Caller:
-    """Return a caller that may run everything for a subject, as a client of its own that nobody has a key of."""
+    """Return a caller with all permissions for a subject. Its client exists only here and has no key."""
     key = VerifiedKey(
         id=0,
         prefix=SOURCE,

@@ -1,4 +1,4 @@
-"""Holding a value against a schema: all field errors at once, each saying what to send instead."""
+"""Validate a value by a schema: all field errors at once, each with what to send instead."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from gateway.errors import FieldError
 from registry import keywords, schemas, signatures
 
 MAX_ERRORS = 50
-ALIKE = 0.75  # how alike an unknown name and a known one must be to be asked after
+ALIKE = 0.75  # minimum similarity of an unknown name and a known one to suggest it
 
 _HINTS = {
     "uuid": "a UUID",
@@ -35,9 +35,9 @@ def field_errors(
     *,
     id_sources: dict[str, str] | None = None,
 ) -> list[FieldError]:
-    """Return what is wrong with an instance, at most 50 errors, in the order of the schema.
+    """Return the field errors of an instance, at most 50, in the order of the schema.
 
-    `id_sources` says, for an id argument, which op answers such ids; it goes into the message.
+    `id_sources` maps an id argument to the op that lists such ids, which the message names.
     """
     found: list[FieldError] = []
     try:
@@ -48,12 +48,12 @@ def field_errors(
         found += _field_errors(error, schema, instance, id_sources or {})
         if len(found) >= MAX_ERRORS:
             break
-    mistyped = {error.path for error in found if error.code == "type"}  # its message lists the values already
+    mistyped = {error.path for error in found if error.code == "type"}  # the type error already lists the values
     return [error for error in found if error.code != "enum" or error.path not in mistyped][:MAX_ERRORS]
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value is, in JSON's words, without telling the value: it may be a secret."""
+    """Describe a value by its JSON type, without the value itself: it may be a secret."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -84,7 +84,7 @@ def _field_errors(
 
 
 def _named(path: list[str | int]) -> str:
-    """Return what a message calls a place: its name, and of an item of a list the list's: types/0."""
+    """Return how a message refers to a path: its last name, with the index for a list item: types/0."""
     start = next((at for at in range(len(path) - 1, -1, -1) if isinstance(path[at], str)), 0)
     return "/".join(map(str, path[start:])) or "The value"
 
@@ -132,7 +132,7 @@ def _message(
         end = "at least" if kind.name.startswith("min") else "at most"
         return f"{name} must have {end} {kind.limit} {'items' if kind.name.endswith('Items') else 'members'}."
     if kind.name == "uniqueItems":
-        return f"{name} must name no item twice."
+        return f"{name} must not repeat an item."
     if kind.name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
         return f"{name} must be {words.get(kind.name, 'less than')} {kind.limit}."
@@ -164,7 +164,7 @@ def _value_at(instance: Any, path: list[str | int]) -> Any:
 
 
 def schema_at(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
-    """Return the schema that describes a place in the instance, as far as names and items lead there."""
+    """Return the subschema for a path in the instance, following properties, items and $ref; {} if there is none."""
     found: Any = schema
     for part in path:
         found = _resolved(schema, found)

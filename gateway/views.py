@@ -1,4 +1,4 @@
-"""The API's doors. Each checks the body, calls one service and answers."""
+"""The API endpoints. Each view checks the body, calls one service and returns its response."""
 
 import logging
 import re
@@ -53,13 +53,16 @@ _SECONDS = re.compile(r"[0-9]{1,4}")
 
 
 class GatewayView(APIView):
-    """What every door does: size, key, rate, scope and headers, in this order; trace, limits and errors in one form."""
+    """Base view of all endpoints: checks size, key, rate, scope and headers, in this order.
+
+    Adds the trace and rate-limit headers, and turns every exception into an error envelope.
+    """
 
     http_method_names = ["get", "head", "post"]
     scope: Scope | None = None
     records: OperationEvent.Type | None = None
-    is_of_a_turn = False  # served under a toolset, or under what the flags say
-    asked: str = ""  # the path as sent, for the event of a call that fails
+    is_of_a_turn = False  # a toolset or the flags choose its surface and release
+    asked: str = ""  # the path as sent, for the event of a failed call
     taken: Taken | None = None
     key: VerifiedKey | None = None
     caller: Caller | None = None
@@ -68,7 +71,7 @@ class GatewayView(APIView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.trace = Trace(callers.trace_id(request.META))
         logs.trace.set(self.trace.id)
-        # Bodies are parsed and answers rendered by us: parsers and content negotiation are not set up.
+        # We parse bodies and render responses ourselves, so parsers and content negotiation are not set up.
         return Request(request, authenticators=self.get_authenticators())
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -76,7 +79,7 @@ class GatewayView(APIView):
         self.perform_authentication(request)
         self.check_throttles(request)
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.key = key  # from here on a refusal has an event
+        self.key = key  # from here on errors are recorded as events
         self.check_permissions(request)
         self.caller = callers.identify(key, request._request.META)
         if self.is_of_a_turn:
@@ -115,7 +118,7 @@ class GatewayView(APIView):
         headers["Cache-Control"] = "private, no-cache"
         if self.taken is not None:
             headers["RateLimit"] = f'"key";r={self.taken.remaining};t=1'
-        logs.clear()  # the thread's next line may be about nothing, or about another request
+        logs.clear()  # the thread's next log line may belong to another request
         return response
 
 
@@ -146,7 +149,7 @@ class HelpView(GatewayView):
 
 
 class ExecView(GatewayView):
-    """exec: run one op. Which scope it needs, the op decides."""
+    """exec: run one op. The op decides which scope it needs."""
 
     records = OperationEvent.Type.EXEC
     is_of_a_turn = True
@@ -158,7 +161,7 @@ class ExecView(GatewayView):
 
 
 class BatchView(GatewayView):
-    """batch: several calls at once. Their own scopes, the entries decide."""
+    """batch: several calls in one request. Each entry also needs its own scope."""
 
     scope = Scope.BATCH
     is_of_a_turn = True
@@ -176,7 +179,7 @@ class BatchView(GatewayView):
 
 
 class BatchStatusView(GatewayView):
-    """A batch that was sent before: how far it is, and cancelling what has not begun."""
+    """Progress of a batch, and cancelling its entries that have not started."""
 
     http_method_names = ["get", "head", "delete"]
     scope = Scope.BATCH
@@ -192,7 +195,7 @@ class BatchStatusView(GatewayView):
 
 
 class ReleasesView(GatewayView):
-    """Which releases there are."""
+    """releases: list the releases."""
 
     scope = Scope.EVENTS
 
@@ -203,7 +206,7 @@ class ReleasesView(GatewayView):
 
 
 class ReleaseView(GatewayView):
-    """One release and what its ops cost."""
+    """releases/<version>: one release, its ops and their tokens."""
 
     scope = Scope.EVENTS
 
@@ -213,7 +216,7 @@ class ReleaseView(GatewayView):
 
 
 class EventsView(GatewayView):
-    """What happened: the client's own events."""
+    """events: list the client's own operation events."""
 
     scope = Scope.EVENTS
 
@@ -236,7 +239,7 @@ class ToolsetView(GatewayView):
 
 
 class TelemetryView(GatewayView):
-    """telemetry: what the chat service tells of a turn."""
+    """telemetry: the chat service reports how a turn went."""
 
     scope = Scope.TOOLSET
 
@@ -247,7 +250,7 @@ class TelemetryView(GatewayView):
 
 
 class PublicView(GatewayView):
-    """A door without a lock: it tells nothing that is behind the others."""
+    """Base view of endpoints without authentication."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         bodies.check_size(request._request)
@@ -262,7 +265,7 @@ class SchemaView(PublicView):
 
 
 class DocsView(PublicView):
-    """The document as a page to read and try; all its files are ours."""
+    """The OpenAPI document as an interactive page. All its assets are served from here."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
@@ -275,27 +278,30 @@ def answer(envelope: dict[str, Any], status: int, headers: dict[str, str] | None
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer an unknown address."""
+    """Return the 404 response for an unknown URL."""
     return _bare(request, Missing("There is nothing at this address. See /api/v1/help.", reason="unknown_address"))
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer what Django refuses before any view: a host that is not ours, a malformed request."""
-    return _bare(request, Invalid("The request is malformed, or for a host that is not ours."))
+    """Return the 400 response for requests that Django refuses before any view, such as an unknown host."""
+    return _bare(request, Invalid("The request is malformed, or its host is not served here."))
 
 
 def insecure(request: HttpRequest) -> HttpResponse:
-    """Answer an API call over plain http: a redirect would lose its body, and have its key sent in the clear again."""
+    """Return the 400 response for plain http.
+
+    A redirect would lose the body, and the client would keep sending its key in the clear.
+    """
     return _bare(request, Invalid("The API is served over https only. Send the call there.", reason="https_required"))
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer what Django forbids before any view."""
+    """Return the 403 response for requests that Django forbids before any view."""
     return _bare(request, Denied("The request is not allowed."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a failure outside every view."""
+    """Return the 500 response for a failure outside every view."""
     return _bare(request, Failed("The call failed on our side. Its trace id tells the administrator where."))
 
 
@@ -307,7 +313,7 @@ def _bare(request: HttpRequest, error: GatewayError) -> HttpResponse:
 
 
 def meaning(exc: Exception, view: GatewayView) -> GatewayError:
-    """Return what an exception of any layer is in our codes; a bug is logged and INTERNAL, without a word of it."""
+    """Return the API error for an exception of any layer. A bug is logged and becomes INTERNAL without details."""
     if isinstance(exc, GatewayError):
         return exc
     if isinstance(exc, MethodNotAllowed):
@@ -321,7 +327,7 @@ def meaning(exc: Exception, view: GatewayView) -> GatewayError:
     if isinstance(exc, Throttled):
         wait = max(1, round(getattr(exc, "wait", None) or 1))
         return Denied(
-            f"This API key has used up its requests of this second. Wait {wait} s.",
+            f"This API key has reached its rate limit. Wait {wait} s.",
             status=429,
             reason="rate_limited",
             retryable=True,
@@ -336,12 +342,12 @@ def meaning(exc: Exception, view: GatewayView) -> GatewayError:
         return Failed(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
     if isinstance(exc, OperationalError | InterfaceError):
         return database.meaning(exc, keyed=False)
-    log.error("A view failed, trace %s\n%s", view.trace.id, faults.told(exc))
+    log.error("request.crashed trace=%s\n%s", view.trace.id, faults.told(exc))
     return Failed("The call failed on our side. Its trace id tells the administrator where.")
 
 
 def caller_of(view: GatewayView) -> Caller:
-    """Return whom a view answers, once its door has let somebody in."""
+    """Return the caller of a view. Raises RuntimeError before the request was authenticated."""
     if view.caller is None:
         raise RuntimeError("A view answered before its caller was known.")
     return view.caller
@@ -370,5 +376,5 @@ def _wait(query_string: str) -> int:
 
 
 def matches(header: str, etag: str) -> bool:
-    """Weak comparison of If-None-Match (RFC 9110 section 13.1.2)."""
+    """Whether an If-None-Match header matches, by weak comparison (RFC 9110 section 13.1.2)."""
     return header.strip() == "*" or etag in (tag.strip().removeprefix("W/") for tag in header.split(","))

@@ -1,4 +1,4 @@
-"""A write by a transactional executor: claim, handler, outcome and event in one transaction, or none of them."""
+"""Writes by a transactional executor: claim, handler, outcome and event commit in one transaction or not at all."""
 
 import logging
 import time
@@ -16,14 +16,14 @@ from gateway.errors import GatewayError
 from gateway.executors.base import Executor, Outcome, Work
 
 log = logging.getLogger(__name__)
-DEADLOCKS = 2  # that a write may lose before its caller hears of it; PostgreSQL takes a second to see one
+DEADLOCKS = 2  # retries after a deadlock; PostgreSQL takes a second to detect one
 
 
 def run(call: Call, work: Work, executor: Executor) -> Answer:
-    """Run a write and return its answer, committed with its claim and its event.
+    """Run a write and return its response, committed together with its claim and its event.
 
-    A refusal by the domain rolls back to the savepoint and is the answer; anything else raised rolls back all, and
-    the idempotency key is free again. A write that lost a deadlock has done nothing and runs again.
+    A GatewayError rolls back to the savepoint and becomes the response. Any other exception rolls back everything and
+    frees the idempotency key. A write that lost a deadlock has done nothing and runs again.
     """
     prepared = executor.prepare(work)
     for _ in range(DEADLOCKS):
@@ -32,7 +32,7 @@ def run(call: Call, work: Work, executor: Executor) -> Answer:
         except OperationalError as error:
             if not database.is_deadlock(error) or connection.in_atomic_block:
                 raise
-            log.info("%s lost a deadlock and runs again, trace %s", work.op.op, call.trace.id)
+            log.info("exec.deadlock_retried op=%s trace=%s", work.op.op, call.trace.id)
     return _written(call, work, executor, prepared)
 
 
@@ -48,7 +48,7 @@ def _written(call: Call, work: Work, executor: Executor, prepared: Any) -> Answe
         if claim is not None:
             idempotency.finish(claim, status=answer.status, envelope=answer.envelope)
         else:
-            orjson.dumps(answer.envelope)  # what cannot be answered must not be kept; finish has shown it otherwise
+            orjson.dumps(answer.envelope)  # roll back a result that is not JSON; finish serialises it otherwise
         if call.settle:
             call.settle(answer)
         events.record(calls.event(call, answer))
@@ -57,7 +57,7 @@ def _written(call: Call, work: Work, executor: Executor, prepared: Any) -> Answe
 
 
 def rehearse(call: Call, work: Work, executor: Executor) -> Answer:
-    """Return what a write would be answered, and undo it: the same code, with nothing kept."""
+    """Run the same code as a write, roll it back and return the response."""
     prepared = executor.prepare(work)
     deadlines.wait_for_write_lock_at_most(work.deadline)
     with transaction.atomic():
@@ -68,7 +68,7 @@ def rehearse(call: Call, work: Work, executor: Executor) -> Answer:
 
 
 def timed(trace: Trace, executor: Executor, work: Work, prepared: Any) -> Outcome:
-    """Run the executor and note how long it took."""
+    """Run the executor and add its time to the trace."""
     started = time.perf_counter()
     try:
         return executor.apply(work, prepared)
@@ -77,7 +77,7 @@ def timed(trace: Trace, executor: Executor, work: Work, prepared: Any) -> Outcom
 
 
 def _applied(call: Call, work: Work, executor: Executor, prepared: Any) -> Answer:
-    """Run the handler inside a savepoint, which a refusal and a dry run roll back."""
+    """Run the handler inside a savepoint. A GatewayError or a dry run rolls it back."""
     try:
         with transaction.atomic():
             with work.deadline.enforced():
@@ -89,7 +89,7 @@ def _applied(call: Call, work: Work, executor: Executor, prepared: Any) -> Answe
 
 
 def twin(call: Call, keyed: idempotency.KeyedCall) -> Answer:
-    """Answer what the call that holds the key was answered. Raises Conflict where it has not ended."""
+    """Return the stored response of the call that holds the key. Raises Conflict if it has not ended."""
     stored = idempotency.find(keyed, at=call.trace.at)
     if stored is None:
         raise idempotency.in_progress(keyed.op)

@@ -1,12 +1,12 @@
-"""Which arguments a schema names, wherever it names them: in itself, through references, in all or any of its parts."""
+"""List the arguments that a schema names directly, through references, or in its allOf, anyOf and oneOf parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from registry import keywords
 
-MAX_DEPTH = 8  # of references and parts within parts; what lies deeper is validated, and not shown
-MAX_WAYS = 50  # of describing one argument that are told apart
+MAX_DEPTH = 8  # of references and nested parts; deeper arguments are validated, but not shown
+MAX_WAYS = 50  # different schemas for one argument
 
 _EITHER = ("anyOf", "oneOf")
 _PARTED = frozenset(("$ref", "allOf", *_EITHER, "then", "else", "dependentSchemas"))
@@ -15,17 +15,17 @@ Found = dict[str, list[dict[str, Any]]]
 
 
 def is_plain(schema: dict[str, Any]) -> bool:
-    """Return whether a schema names all its arguments itself."""
+    """Return whether a schema names all its arguments directly."""
     return _PARTED.isdisjoint(schema)
 
 
 def properties(
     schema: dict[str, Any], root: dict[str, Any] | None = None
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Yield (name, schema, required) of each argument, the required ones first.
+    """Yield (name, schema, required) for each argument, required ones first.
 
-    `root` is what references lead into: the schema itself, unless it is part of another one. An argument that parts
-    describe in several ways has them under `anyOf`; only what all alternatives require is required.
+    `root` is the document that references point into: the schema itself, unless it is part of another one. If several
+    parts describe one argument, its schemas are joined under `anyOf`. It is required if all alternatives require it.
     """
     if is_plain(schema):
         named, required = _own(schema)
@@ -38,7 +38,7 @@ def properties(
 
 
 def choices(schema: dict[str, Any]) -> list[list[str]]:
-    """Return the sets of arguments of which a call must have one; empty where nothing is to be chosen."""
+    """Return the alternative sets of required arguments, of which a call must send one. Empty if there is no choice."""
     for keyword in _EITHER:
         parts = [keywords.resolved(schema, part) for part in _parts(schema, keyword)]
         wanted = [sorted(_own(part)[1]) for part in parts]
@@ -53,7 +53,7 @@ def _own(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _collected(schema: Any, root: dict[str, Any], depth: int) -> tuple[Found, list[str]]:
-    """Return what a schema and its parts say of each argument, and which ones they require."""
+    """Return the schemas of each argument in a schema and its parts, and the names that are required."""
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return {}, []
     named, required = _own(schema)
@@ -81,7 +81,7 @@ def _parts(schema: dict[str, Any], keyword: str) -> list[Any]:
 
 
 def _add(found: Found, more: Found, *, only_new: bool = False) -> None:
-    """Add what is said of arguments; with `only_new` only where what is there says nothing."""
+    """Add schemas of arguments in place. With `only_new`, skip arguments that already have a non-empty schema."""
     for name, said in more.items():
         there = found.setdefault(name, [])
         if not only_new or not any(there):

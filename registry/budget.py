@@ -1,4 +1,4 @@
-"""Fitting a help body into a number of tokens, the least useful part first, a required argument never."""
+"""Fit a help body into a number of tokens. Drop the least useful parts first, and never a required argument."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,15 +9,15 @@ from core import tokens
 from registry import signatures
 from registry.arguments import properties
 
-STEPS = 32  # in which the optional arguments go: each is counted, and an op may have hundreds
-NAMED = 12  # optional arguments that are named when all of them are left out
+STEPS = 32  # in which optional arguments are dropped; each step counts tokens, and an op may have hundreds
+NAMED = 12  # dropped optional arguments listed by name; with more, `omitted` has args.*
 PROSE = ("notes", "policy", "usage", "description", "summary")
 
 
 def fitted(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
-    """Return an op's body that fits: without examples, then optional arguments, then prose.
+    """Return an op's body that fits. Drops examples first, then the schema, optional arguments and prose.
 
-    What was left out is named in `omitted`. Below the smallest form the smallest form is returned.
+    `omitted` lists what was dropped. If nothing fits, the smallest form is returned.
     """
     if max_tokens is None or size(body) <= max_tokens:
         return body
@@ -30,7 +30,7 @@ def fitted(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None)
 
 
 def argument_fitted(body: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
-    """Return one argument's body that fits: without examples, then the schema of its parts, then its description."""
+    """Return one argument's body that fits. Drops examples first, then the nested schema, then the description."""
     told, omitted = dict(body["arg"]), list[str]()
     for part in ("examples", "schema", "description"):
         if max_tokens is None or size(_argument_body(body, told, omitted)) <= max_tokens:
@@ -45,11 +45,11 @@ def _argument_body(body: dict[str, Any], told: dict[str, Any], omitted: list[str
 
 
 def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
-    """Return how many of a list's items fit, at least one where there are any: a page of nothing leads nowhere."""
+    """Return how many items of a list fit: at least one if there are any, so that paging makes progress."""
     items: list[Any] = body["items"]
     if max_tokens is None or size(body) <= max_tokens:
         return len(items)
-    left = max_tokens - size({**body, "items": []}) - 10  # ten for the cursor and its name
+    left = max_tokens - size({**body, "items": []}) - 10  # 10 for next_cursor
     for index, item in enumerate(items):
         left -= size(item) + 1
         if left < 0:
@@ -58,17 +58,17 @@ def items_that_fit(body: dict[str, Any], max_tokens: int | None) -> int:
 
 
 def size(body: Any) -> int:
-    """Return the o200k_base tokens of a body as it is sent."""
+    """Return the o200k_base tokens of a body as sent."""
     return size_of(orjson.dumps(body))
 
 
 def size_of(body: bytes) -> int:
-    """Return the o200k_base tokens of a body that is rendered already."""
+    """Return the o200k_base tokens of a rendered body."""
     return tokens.count(body.decode())
 
 
 def _ever_smaller(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the body with one thing less each time; there is at least one, the smallest."""
+    """Yield the body at least once, each time with one more part dropped."""
     body = dict(body)
     omitted: list[str] = []
     for part in ("examples", "schema"):

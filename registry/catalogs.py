@@ -1,7 +1,7 @@
-"""Catalogs: releases loaded into memory, immutable, several versions at once.
+"""Catalogs: immutable releases loaded into memory, several versions at once.
 
-Whatever serves a model goes through `live()` or `get(version)`. A new release is loaded aside and one reference is
-swapped, so that every answer is of one release and a cached answer costs no query.
+All code that serves a model reads `live()` or `get(version)`. A new release is loaded first and one reference is
+swapped afterwards. So every answer comes from a single release, and a cached answer costs no query.
 """
 
 import hashlib
@@ -31,20 +31,20 @@ VIEWS_KEPT = 100
 
 
 class NothingLive(Exception):
-    """No release was published yet, or none could be loaded."""
+    """No release has been published yet, or the live one could not be loaded."""
 
 
 class CorruptRelease(Exception):
-    """A release's content does not hash to its version."""
+    """The hash of a release's content differs from its version."""
 
 
 class WithdrawnRelease(Exception):
-    """The release was withdrawn: nobody is served it, also who was pinned to it."""
+    """The release was withdrawn. It is no longer served, not even to clients pinned to it."""
 
 
 @dataclass(frozen=True)
 class CatalogOp:
-    """One op as released. Its validator is compiled at first use."""
+    """One op of a release. Its validator is compiled on first use."""
 
     op: str
     tool_name: str
@@ -91,7 +91,7 @@ class CatalogOp:
 
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
-        """The schema of each argument by name."""
+        """The schema of each argument, by argument name."""
         if not is_plain(self.schema):
             return {name: schema for name, schema, _ in properties(self.schema)}
         named: dict[str, dict[str, Any]] = self.schema.get("properties", {})
@@ -106,7 +106,7 @@ class CatalogOp:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One passage of a prompt as released."""
+    """One section of a prompt in a release."""
 
     name: str
     title: str
@@ -115,18 +115,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Which ops a caller may run, and therefore see: by pattern of path and by kind, less what is switched off."""
+    """The ops that a caller may run and therefore see: by path pattern and kind, minus what is switched off."""
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
     off: Switches = NOTHING_OFF
 
     def without(self, off: Switches) -> "Visibility":
-        """Return it with this switched off."""
+        """Return this visibility with the given switches applied."""
         return self if off is self.off else Visibility(self.patterns, self.kinds, off)
 
     def allows(self, op: CatalogOp) -> bool:
-        """Whether an op is for this caller, on or off."""
+        """Return whether this caller may run the op, ignoring switches."""
         return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
 
 
@@ -135,12 +135,15 @@ EVERYTHING = Visibility()
 
 @dataclass(frozen=True)
 class View:
-    """A catalog as one kind of caller sees it. What is retired or switched off is in no list, but resolves by name."""
+    """A catalog as one kind of caller sees it.
+
+    Retired and switched-off ops are in no list, but they still resolve by name.
+    """
 
     ops: frozenset[str]
-    children: dict[str, tuple[str, ...]]  # group path -> its groups and ops that lead somewhere, by name
+    children: dict[str, tuple[str, ...]]  # group path -> its subgroups and ops with visible ops, sorted by name
     counts: dict[str, int]  # group path -> ops below it
-    off: dict[str, str] = field(default_factory=dict)  # what would be seen if it were on -> the sentence that says why
+    off: dict[str, str] = field(default_factory=dict)  # switched-off path that would be visible -> why it is off
 
 
 @dataclass(frozen=True)
@@ -150,20 +153,20 @@ class Catalog:
     version: str
     ops: dict[str, CatalogOp]
     groups: dict[str, str]  # path -> summary
-    names: dict[str, str]  # every path, tool name, alias, and upstream's name of one op alone -> path
-    prompts: dict[str, tuple[Section, ...]] = field(default_factory=dict)  # name -> its sections in their order
+    names: dict[str, str]  # path, tool name, alias or unambiguous upstream name -> path
+    prompts: dict[str, tuple[Section, ...]] = field(default_factory=dict)  # prompt name -> its sections in order
     tokens: dict[str, list[int]] = field(default_factory=dict)
-    answers: dict[Any, Any] = field(default_factory=dict)  # help rendered so far, by view and query
+    answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
     _views: dict[Visibility, View] = field(default_factory=dict)
 
     def find(self, name: str) -> CatalogOp | None:
-        """Return the op that a path, tool name or alias names, matched exactly."""
+        """Return the op with exactly this path, tool name or alias, or None."""
         path = self.names.get(name)
         return self.ops[path] if path is not None else None
 
     def view(self, visibility: Visibility) -> View:
-        """Return the catalog as a caller with this visibility sees it; made once for each."""
+        """Return the catalog as a caller with this visibility sees it. Views are cached."""
         view = self._views.get(visibility)
         if view is None:
             if len(self._views) >= VIEWS_KEPT:
@@ -172,12 +175,12 @@ class Catalog:
         return view
 
     def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
-        """Return this catalog with an op added, or put in place of the one of its path, under another version."""
+        """Return a copy of this catalog, under another version, with the op added or replaced by path."""
         ops = self.ops | {op.op: op}
         return Catalog(version, ops, self.groups, _names(ops, self.groups), self.prompts)
 
     def derived(self, kind: type[T], make: Callable[[], T]) -> T:
-        """Return what is derived of this catalog and kept with it, such as its search index; made at first use."""
+        """Return a value derived from this catalog, such as its search index; made on first use, then cached."""
         if kind not in self._derived:
             self._derived[kind] = make()
         found: T = self._derived[kind]
@@ -185,7 +188,7 @@ class Catalog:
 
 
 def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
-    """Return the catalog of a release's content (see registry.snapshot)."""
+    """Build the catalog from a release's content (see registry.snapshot)."""
     ops = {entry["op"]: op_of(entry) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
@@ -194,7 +197,7 @@ def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | 
 
 
 def op_of(entry: dict[str, Any]) -> CatalogOp:
-    """Return the op of a release's entry (see registry.snapshot)."""
+    """Build a catalog op from a release's entry (see registry.snapshot)."""
     said = dict(entry)
     said["schema"] = said.pop("parameters_schema")
     said["display_only"] = frozenset(said.get("display_only", ()))
@@ -205,7 +208,7 @@ def op_of(entry: dict[str, Any]) -> CatalogOp:
 
 
 def live() -> Catalog:
-    """Return the catalog of the live release. Raises NothingLive, also where the live one cannot be loaded."""
+    """Return the catalog of the live release. Raises NothingLive if there is none or it cannot be loaded."""
     if _live is None:
         try:
             follow()
@@ -217,14 +220,14 @@ def live() -> Catalog:
 
 
 def live_version() -> str | None:
-    """Return the version that this process serves as the live one, from memory; None before there is one."""
+    """Return the live version that this process has in memory, or None if it has none yet."""
     return _live.version if _live is not None else None
 
 
 def get(version: str) -> Catalog:
-    """Return the catalog of any release, from memory where it is among the last few used.
+    """Return the catalog of a release, from memory if it was used recently.
 
-    Raises Release.DoesNotExist, CorruptRelease where the stored content is not what was published, WithdrawnRelease.
+    Raises Release.DoesNotExist, WithdrawnRelease, or CorruptRelease if the stored content is not what was published.
     """
     with _lock:
         if version in _loaded:
@@ -234,15 +237,15 @@ def get(version: str) -> Catalog:
     with _lock:
         _loaded[version] = catalog
         while len(_loaded) > settings.GATEWAY_RELEASES_KEPT:
-            # Never what is live, which is in memory anyway: a turn that is held to it would load it again.
+            # Never evict the live version: it stays in memory anyway, and a turn pinned to it would reload it.
             del _loaded[next(each for each in _loaded if each != live_version())]
     return catalog
 
 
 def follow() -> None:
-    """Swap in the live release, once it is ready to serve, if it is another one than before.
+    """Load the live release if it has changed, and serve it once it is warmed up.
 
-    One query when nothing changed.
+    Takes one query if nothing changed.
     """
     global _live
     version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
@@ -250,27 +253,27 @@ def follow() -> None:
         _live = None
     elif _live is None or _live.version != version:
         _live = _warmed(get(version))
-        log.info("release %s is live", version[:12])
+        log.info("release.live version=%s", version[:12])
 
 
 def ready(version: str) -> None:
-    """Have a release in memory before somebody asks for it. One that cannot be served is left where it is."""
+    """Load a release into memory before it is requested. Does nothing if the release cannot be served."""
     if is_held(version) or version in _withdrawn:
         return
     try:
         _warmed(get(version))
     except (Release.DoesNotExist, CorruptRelease, WithdrawnRelease) as error:
-        log.debug("release %s is not made ready: %s", version[:12], error)
+        log.debug("release.not_preloaded version=%s error=%s", version[:12], error)
 
 
 def is_held(version: str) -> bool:
-    """Whether a release is in memory, and so may be served: what was withdrawn is dropped within half a second."""
+    """Return whether a release is in memory and so may be served. Withdrawn ones are dropped within half a second."""
     with _lock:
         return version in _loaded
 
 
 def is_served(version: str) -> bool:
-    """Whether a release may be served. One query where it is neither in memory nor known to be withdrawn."""
+    """Return whether a release may be served. Takes one query if it is neither in memory nor known to be withdrawn."""
     if is_held(version):
         return True
     if version in _withdrawn:
@@ -282,7 +285,7 @@ def is_served(version: str) -> bool:
 
 
 def follow_withdrawn() -> None:
-    """Drop what was withdrawn of the versions in memory. One query."""
+    """Drop withdrawn releases from memory. Takes one query."""
     with _lock:
         versions = list(_loaded)
     gone = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
@@ -293,7 +296,7 @@ def follow_withdrawn() -> None:
 
 
 def forget() -> None:
-    """Drop all that is in memory, as a new process would begin."""
+    """Clear all catalogs from memory, as in a new process."""
     global _live
     _live = None
     _withdrawn.clear()
@@ -303,7 +306,7 @@ def forget() -> None:
 
 _live: Catalog | None = None
 _loaded: OrderedDict[str, Catalog] = OrderedDict()
-_withdrawn: set[str] = set()  # as far as this process knows; for good, so that nobody asks twice
+_withdrawn: set[str] = set()  # known to this process. Withdrawing is permanent, so the database is asked only once
 _lock = Lock()
 
 
@@ -319,13 +322,13 @@ def _load(version: str) -> Catalog:
         _withdrawn.add(version)
         raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
-        raise CorruptRelease(f"Release {version[:12]} is not what was published; what was live before stays.")
+        raise CorruptRelease(f"Release {version[:12]} is not what was published. The previous live release stays.")
     return build(version, json.loads(release.content), release.tokens)
 
 
 def _names(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
-    """Return every name that leads to an op, with its path."""
-    # Nobody chose these names, so each gives way: to a group, to any other name, and to the same name of another op.
+    """Return {name: path} for every name of an op."""
+    # Upstream names were not chosen here, so they lose to groups and other names. If two ops share one, both lose it.
     upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name and op.upstream_name not in groups)
     names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
     names |= {alias: path for path, op in ops.items() for alias in op.aliases}
@@ -342,7 +345,7 @@ def _prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[Section, ...]]:
 
 
 def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Put an example into the order in which it is read: title, args with the required ones first, note."""
+    """Return an example in reading order: title, args (required ones first), note."""
     required = schema.get("required", [])
     args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}
     ordered = {"title": example.get("title"), "args": args, "note": example.get("note")}

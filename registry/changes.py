@@ -1,4 +1,4 @@
-"""What is different between two snapshots (see registry.snapshot), entry by entry and field by field."""
+"""The differences between two snapshots (see registry.snapshot), by entry and field."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ Kind = AuditEntry.Kind
 Action = AuditEntry.Action
 Entries = Mapping[str, dict[str, Any]]  # by name
 
-KINDS = (Kind.GROUP, Kind.OP, Kind.SECTION)  # groups first: ops lie in them
+KINDS = (Kind.GROUP, Kind.OP, Kind.SECTION)  # groups first, because ops belong to them
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One group, op or prompt section that is not what it was; of one that was added or removed, all its fields."""
+    """One group, op or prompt section that was added, removed or changed. Added and removed entries list all fields."""
 
     kind: Kind
     name: str
     action: Action
-    fields: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # name -> before, after; None: no such entry
+    fields: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # name -> (before, after); None: no such entry
 
 
 def entries(content: Mapping[str, Any], kind: Kind) -> dict[str, dict[str, Any]]:
-    """Return the entries of one kind of a snapshot by name: path, or prompt/name."""
+    """Return a snapshot's entries of one kind, by name (a path, or prompt/name for a section)."""
     if kind == Kind.GROUP:
         return {entry["path"]: entry for entry in content["groups"]}
     if kind == Kind.OP:
@@ -37,12 +37,12 @@ def entries(content: Mapping[str, Any], kind: Kind) -> dict[str, dict[str, Any]]
 
 
 def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """Return all changes from one snapshot to another: groups, ops, prompt sections, each by name."""
+    """Return all changes between two snapshots: groups, ops, prompt sections, each sorted by name."""
     return [change for kind in KINDS for change in _between(kind, entries(before, kind), entries(after, kind))]
 
 
 def of_entry(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Change | None:
-    """Return the change from one entry to another, named as it is called afterwards; None where nothing changed."""
+    """Return the change between two entries, under the new name; None if nothing changed."""
     if before is None and after is None:
         return None
     fields = {}
@@ -57,19 +57,19 @@ def of_entry(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any] | 
 
 
 def name_of(kind: Kind, entry: Mapping[str, Any]) -> str:
-    """Return what an entry is known by."""
+    """Return the name that identifies an entry: its path, or prompt/name for a section."""
     if kind == Kind.SECTION:
         return snapshot.section_name(dict(entry))
     return str(entry["path" if kind == Kind.GROUP else "op"])
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON: to Python true is 1."""
+    """Return whether two values are the same JSON. Python's == is not enough: it says True == 1."""
     if one != other:
         return False
     if not isinstance(one, dict | list) or _sorted(one) == _sorted(other):
         return True
-    return canonical.dumps(one) == canonical.dumps(other)  # slower, but 1.0 is 1 to it
+    return canonical.dumps(one) == canonical.dumps(other)  # slower, but treats 1.0 and 1 as equal
 
 
 def _sorted(value: Any) -> bytes:
@@ -84,15 +84,15 @@ def _between(kind: Kind, before: Entries, after: Entries) -> Iterator[Change]:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two entries are surely the same: of thousands all but a few are, and need no look at each field."""
+    """Return True only if two entries are certainly the same. Most are, and then need no comparison by field."""
     try:
         return one == other and _sorted(one) == _sorted(other)
-    except orjson.JSONEncodeError:  # what orjson cannot write; `same` takes what it compares one by one
+    except orjson.JSONEncodeError:  # orjson cannot write it; `same` then compares field by field
         return False
 
 
 def _in_order(*found: Mapping[str, Any]) -> Iterable[str]:
-    """Return the fields of some entries in the order in which a person reads them."""
+    """Return the field names of some entries in reading order."""
     names = {name for entry in found for name in entry}
     known = [name for name in (*snapshot.OP_FIELDS, *snapshot.SECTION_FIELDS) if name in names]
     return dict.fromkeys([*known, *sorted(names)])

@@ -1,4 +1,4 @@
-"""Two states of the copy side by side, as a reviewer wants them: what a model would read otherwise, word by word."""
+"""Compare two states of the copy for a reviewer: what a model would read differently, word by word."""
 
 import difflib
 import json
@@ -14,7 +14,7 @@ from registry import budget, catalogs, changes, checks, help
 from registry.changes import KINDS, Action, Change, Kind
 from registry.help import HelpQuery
 
-# Of these the passages tell.
+# The passages show changes of these fields.
 _READ_FIELDS = frozenset(
     ["kind", "summary", "description", "notes", "parameters_schema", "policy", "examples", "title", "text"]
 )
@@ -26,7 +26,7 @@ Tokens = tuple[int, int]  # of an op's short and full help
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Some words that stand in both texts, in the one before, or in the one after."""
+    """A run of words that is in both texts, only in the old one, or only in the new one."""
 
     said: Literal["both", "before", "after"]
     text: str
@@ -34,7 +34,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One part of what a model reads that is not what it was: the summary, an argument, an example."""
+    """One changed part of what a model reads: the summary, an argument, an example."""
 
     label: str
     words: tuple[Words, ...]
@@ -42,17 +42,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One group, op or prompt section that changed: its fields, what of it is read, its tokens, and who changed it."""
+    """One changed group, op or prompt section: its fields, changed passages, tokens and editors."""
 
     change: Change
     passages: tuple[Passage, ...]
-    before: Tokens | None  # None: no help there, or none that could be made
+    before: Tokens | None  # None: there is no help, or it cannot be rendered
     after: Tokens | None
     editors: tuple[str, ...] = ()
 
     @property
     def unread(self) -> tuple[Passage, ...]:
-        """The fields that changed and of which a model reads nothing in help: what finds an op, how it runs."""
+        """The changed fields that are not part of help, such as keywords or the connection."""
         if self.change.action != Action.CHANGED:
             return ()
         told = _READ_FIELDS if self.passages else frozenset[str]()
@@ -64,7 +64,7 @@ class Difference:
 
     @property
     def tokens(self) -> Tokens:
-        """How many tokens more (or fewer) its short and its full help have."""
+        """By how many tokens its short and its full help grew; negative if they shrank."""
         (short, full), (short_after, full_after) = self.before or (0, 0), self.after or (0, 0)
         return short_after - short, full_after - full
 
@@ -72,9 +72,9 @@ class Difference:
 def compare(
     before: Content, after: Content, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
 ) -> list[Difference]:
-    """Return what changed from one snapshot to another (see registry.snapshot): groups, ops, prompt sections.
+    """Return the groups, ops and prompt sections that changed between two snapshots (see registry.snapshot).
 
-    `editors` says who changed what, as registry.history.editors does.
+    `editors` is {(kind, name): users}, as registry.history.editors returns it.
     """
     return read(changes.between(before, after), before, after, editors=editors)
 
@@ -86,7 +86,7 @@ def read(
     *,
     editors: Mapping[tuple[str, str], Sequence[str]] | None = None,
 ) -> list[Difference]:
-    """Return some of the changes from one snapshot to another with what a model reads of them on either side."""
+    """Return given changes between two snapshots, with what a model reads about them before and after."""
     ops = {change.name for change in found if change.kind == Kind.OP}
     sides = [_Side.of(content, ops) for content in (before, after)]
     differences = []
@@ -99,14 +99,14 @@ def read(
 
 
 def passages(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Passage, ...]:
-    """Return what a model reads otherwise of an op, given the bodies of its full help; empty: there is none."""
+    """Return what changed for a model between two bodies of full help. An empty body means no help."""
     return tuple(_passages(dict(_parts(before)), dict(_parts(after))))
 
 
 def words(before: str, after: str) -> tuple[Words, ...]:
-    """Return two texts as one, word by word: what stands in both, and what stands in one of them alone."""
+    """Return the word-by-word difference of two texts, in reading order."""
     one, other = _WORDS.findall(before), _WORDS.findall(after)
-    # Texts are not aligned by their spaces: there are too many, and they mean nothing.
+    # Spaces are junk to the matcher: they are frequent and mean nothing.
     matcher = difflib.SequenceMatcher(str.isspace, one, other, autojunk=False)
     found: list[Words] = []
     for kind, start, end, start_after, end_after in matcher.get_opcodes():
@@ -122,7 +122,7 @@ def words(before: str, after: str) -> tuple[Words, ...]:
 
 @dataclass(frozen=True)
 class _Side:
-    """One of the two states: what is read of its changed entries."""
+    """One of the two snapshots: its entries, and the help of its changed ops."""
 
     entries: dict[Kind, dict[str, dict[str, Any]]]
     bodies: dict[str, dict[str, Any]]  # op -> its full help
@@ -131,9 +131,9 @@ class _Side:
     @classmethod
     def of(cls, content: Content, ops: set[str]) -> "_Side":
         entries = {kind: changes.entries(content, kind) for kind in KINDS}
-        # What would break serving cannot be read; its fields are told still.
+        # An op that would break serving has no help; its fields are still compared.
         served = [op for op in content["ops"] if op["op"] in ops and not checks.op_problems(op)]
-        text = canonical.dumps({"groups": [], "ops": served})  # its order is the one that is served
+        text = canonical.dumps({"groups": [], "ops": served})  # a release is served in this key order
         catalog = catalogs.build("", orjson.loads(text))
         bodies, tokens = {}, {}
         for path in (path for path, op in catalog.ops.items() if op.is_active):
@@ -142,7 +142,7 @@ class _Side:
         return cls(entries, bodies, tokens)
 
     def read(self, change: Change) -> dict[str, str]:
-        """Return what a model reads of an entry, {label: text}."""
+        """Return what a model reads about an entry, as {label: text}."""
         if change.kind == Kind.OP:
             return dict(_parts(self.bodies.get(change.name, {})))
         entry = self.entries[change.kind].get(change.name, {})
@@ -153,7 +153,7 @@ _FORMS: tuple[Literal["short", "full"], ...] = ("short", "full")
 
 
 def _parts(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a full help says, part by part."""
+    """Yield (label, text) for each part of a body of full help."""
     for name in ("kind", "summary", "description"):
         if name in body:
             yield name, body[name]
@@ -180,7 +180,7 @@ def _json(value: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a field as text; what says nothing as nothing."""
+    """Return a field as text; "" if it is empty."""
     if value in (None, "", [], {}):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Which kind of upstream each connection is, followed in memory: a call must not ask the database for it."""
+"""The kind of each connection, kept in memory so that a call needs no database query."""
 
 from registry.models import Connection
 
@@ -6,11 +6,11 @@ _kinds: dict[str, str] = {}
 
 
 def kind(name: str) -> str | None:
-    """Return the kind of a connection by name, or None where there is none."""
+    """Return the kind of the connection with this name, or None if there is no such connection."""
     return _kinds.get(name)
 
 
 def follow() -> None:
-    """Read all connections. One query."""
+    """Reload all connections. Takes one query."""
     global _kinds
     _kinds = dict(Connection.objects.values_list("name", "kind"))

@@ -1,4 +1,4 @@
-"""Changes as a person reads them in a terminal: op by op, field by field, line by line."""
+"""Format changes for a terminal: op by op, field by field, line by line."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,11 @@ from typing import Any
 from registry import export
 from registry.changes import Action, Change
 
-CONTEXT = 1  # lines around what differs
+CONTEXT = 1  # unchanged lines around a difference
 
 
 def told(changes: Sequence[Change]) -> str:
-    """Return changes as text, and how many they are."""
+    """Return changes as text, with their number at the end."""
     lines = [line for change in changes for line in _change(change)]
     return "\n".join([*lines, _counted(changes)])
 
@@ -32,7 +32,7 @@ def _change(change: Change) -> Iterator[str]:
 def _lines(before: Any, after: Any) -> Iterator[str]:
     found = difflib.unified_diff(_text(before), _text(after), n=CONTEXT, lineterm="")
     for number, line in enumerate(found):
-        if number > 1 and not line.startswith("@@"):  # the first two name files
+        if number > 1 and not line.startswith("@@"):  # the first two are file names
             yield line
 
 
@@ -43,5 +43,5 @@ def _text(value: Any) -> list[str]:
 
 
 def _printable(line: str) -> str:
-    """Return a line of a stranger's file for a terminal: what cannot be printed is escaped."""
+    """Return an untrusted line with non-printable characters escaped."""
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line)

@@ -1,6 +1,6 @@
-"""Whole entries into the draft, whoever made its rows: from files, from a release, or as they were before a change.
+"""Write whole entries into the draft: from files, from a release, or from before a change.
 
-Unlike registry.merge this takes what is given for what is wanted. Every change is written into the history.
+Unlike registry.merge, this overwrites what is there. Every change is recorded in the history.
 """
 
 from collections import Counter
@@ -14,16 +14,16 @@ from registry import changes, checks, history, snapshot, writing
 from registry.changes import KINDS, Action, Change, Kind
 from registry.models import Group, Op, PromptSection
 
-# What an op says to others: names that mean one thing, and what runs in place of another.
+# Fields of an op that other ops depend on: names that must be unique, and ops that run in place of another.
 _SHARED = {"op", "tool_name", "upstream_name", "aliases", "kind", "successor", "without_id", "parameters_schema"}
 
 
 class NothingToDo(Exception):
-    """The draft says so already; nothing was changed."""
+    """The draft has this content already; nothing was changed."""
 
 
 class Refused(Exception):
-    """The draft would be worse than before. `problems` says where and what to do; nothing was changed."""
+    """The change would add problems to the draft, so nothing was changed. `problems` lists them with fixes."""
 
     def __init__(self, problems: Sequence[Any]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems[:5]))
@@ -31,42 +31,42 @@ class Refused(Exception):
 
 
 class Moved(Exception):
-    """The draft is not what it was when this was looked at; nothing was changed."""
+    """The draft was changed after the user reviewed it; nothing was changed now."""
 
 
 def read(kind: Kind, name: str) -> dict[str, Any] | None:
-    """Return one entry of the draft by its name, None where there is none."""
+    """Return the draft's entry with this name, or None."""
     found = row(kind, name)
     return None if found is None else entry_of(found)
 
 
 def entry_of(row: Group | Op | PromptSection) -> dict[str, Any]:
-    """Return the entry of a row as it stands in the database."""
+    """Return a row as an entry (see registry.snapshot)."""
     if isinstance(row, Group):
         return {"path": row.path, "summary": row.summary}
     return snapshot.entry(row) if isinstance(row, Op) else snapshot.section_entry(row)
 
 
 def changes_to(content: dict[str, Any], *, whole: bool = False) -> list[Change]:
-    """Return what writing a snapshot would change in the draft; with `whole`, what it has not would go."""
+    """Return what writing a snapshot would change in the draft. With `whole`, entries missing from it are removed."""
     return _wanted(changes.between(snapshot.draft(), content), whole=whole)
 
 
 def write(
     content: dict[str, Any], *, by: str, at: datetime, note: str, whole: bool = False, seen: str = ""
 ) -> list[Change]:
-    """Make the draft say what a snapshot says; with `whole`, and nothing else. Return what changed.
+    """Write a snapshot into the draft and return what changed. With `whole`, remove entries that it lacks.
 
-    `seen` is the version that the draft had when somebody agreed to it. Raises NothingToDo, Refused, Moved.
+    `seen` is the version of the draft that the user reviewed. Raises NothingToDo, Refused, Moved.
     """
     _refuse_doubles(content)
     with transaction.atomic():
         before = snapshot.draft()
         if seen and snapshot.version(before) != seen:
-            raise Moved("The draft was changed in the meantime. Look at the difference again.")
+            raise Moved("The draft has changed since you reviewed it. Review the changes again.")
         wanted = _wanted(changes.between(before, content), whole=whole)
         if not wanted:
-            raise NothingToDo("The draft says so already.")
+            raise NothingToDo("The draft has this content already.")
         _refuse_new(checks.problems(before), checks.problems(_with(before, content, wanted)))
         _write(content, wanted)
         history.record(wanted, by=by, at=at, note=note)
@@ -74,7 +74,7 @@ def write(
 
 
 def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: datetime, note: str) -> Change:
-    """Make one group, op or prompt section what an entry says, under the name it says; None removes it.
+    """Replace one group, op or prompt section with an entry, under the entry's name. None removes it.
 
     Raises NothingToDo, Refused.
     """
@@ -82,7 +82,7 @@ def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: dat
         now = row(kind, name)
         change = changes.of_entry(kind, entry_of(now) if now else None, entry)
         if change is None:
-            raise NothingToDo("The draft says so already.")
+            raise NothingToDo("The draft has this content already.")
         if entry is not None and _concerns_it_alone(change):
             _refuse_new(checks.op_problems(entry_of(now)), checks.op_problems(entry))
         else:
@@ -97,12 +97,12 @@ def put(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: dat
 
 
 def row(kind: Kind, name: str) -> Any:
-    """Return the row of one entry of the draft by its name, None where there is none."""
+    """Return the row of the draft's entry with this name, or None."""
     return rows(kind, [name]).get(name)
 
 
 def rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
-    """Return rows by name."""
+    """Return {name: row} for the names that exist in the draft."""
     if kind == Kind.GROUP:
         return dict(Group.objects.in_bulk(list(names), field_name="path"))
     if kind == Kind.OP:
@@ -118,7 +118,7 @@ def _wanted(found: list[Change], *, whole: bool) -> list[Change]:
 
 
 def _with(before: dict[str, Any], content: dict[str, Any], wanted: list[Change]) -> dict[str, Any]:
-    """Return what the draft will say."""
+    """Return the draft's content after the changes."""
     after: dict[str, dict[str, Any]] = {}
     for kind in KINDS:
         new = changes.entries(content, kind)
@@ -142,23 +142,23 @@ def _content(entries: dict[Any, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _concerns_it_alone(change: Change) -> bool:
-    """Whether a change can break nothing but its own op, so that thousands of others need not be read."""
+    """Return whether a change can break only its own op, so that the other ops need not be checked."""
     return change.kind == Kind.OP and change.action == Action.CHANGED and not change.fields.keys() & _SHARED
 
 
 def _refuse_new(before: Sequence[Any], after: Sequence[Any]) -> None:
-    """Raise Refused with the problems that were not there before: an unfinished draft may be worked on."""
+    """Raise Refused for problems that are new. Old ones may stay, so that an unfinished draft can be edited."""
     known = {str(problem) for problem in before}
     if problems := [problem for problem in after if str(problem) not in known]:
         raise Refused(problems)
 
 
 def _refuse_doubles(content: dict[str, Any]) -> None:
-    """Raise Refused where an entry stands twice: which of the two is wanted nobody can say."""
+    """Raise Refused if an entry appears twice: it is unclear which one is meant."""
     said = [(kind, changes.name_of(kind, entry)) for kind in KINDS for entry in content.get(f"{kind}s", [])]
     doubles = [(kind, name) for (kind, name), times in Counter(said).items() if times > 1]
     if doubles:
-        raise Refused([f"{name}, {kind}: It stands there more than once. Leave one." for kind, name in doubles])
+        raise Refused([f"{name}, {kind}: This entry appears more than once. Keep one." for kind, name in doubles])
 
 
 def _write(content: dict[str, Any], wanted: list[Change]) -> None:
@@ -173,7 +173,7 @@ def _write(content: dict[str, Any], wanted: list[Change]) -> None:
 
 
 def _save(kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, Change]) -> None:
-    """Write entries into rows of one kind; what has no row yet gets one, an admin's own."""
+    """Write entries of one kind into rows. New rows belong to the admins, not to an import."""
     model, fields = _MODELS[kind]
     connections = writing.connections(entry.get("connection", "") for entry in entries.values())
     added: list[Any] = []
@@ -194,7 +194,7 @@ def _save(kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], 
             writing.save(model, added, changed, [*fields, *(["connection"] if kind == Kind.OP else [])])
             writing.replace_children(children)
     except IntegrityError:
-        message = "Two entries exchange a name, or somebody changed the draft this moment. Try again, one by one."
+        message = "Two entries swap names, or someone else changed the draft just now. Try again, one entry at a time."
         raise Moved(message) from None
 
 

@@ -1,8 +1,8 @@
-"""What checking an instance against a schema may cost: bounded for a schema, and counted for an instance.
+"""Limit the cost of validation: bound it for a schema, and estimate it for an instance.
 
-A schema's size says little. A chain of definitions that each refer to the next one twice doubles at every link, a
-recursive schema with two branches doubles at every level of the instance, and a pattern walks its text once for each
-of its states. So nothing is published whose cost has no bound, and nothing is checked before its cost is known.
+The size of a schema says little. A chain of definitions that each refer to the next one twice doubles at every link. A
+recursive schema with two branches doubles at every level of the instance. A pattern walks its text once for each of its
+states. So a schema without a bound is never published, and an instance is checked only after its cost is estimated.
 """
 
 from collections.abc import Iterable
@@ -18,22 +18,22 @@ MAX_APPLICATIONS = 5_000  # of subschemas along one path into an instance of MAX
 MAX_INSTANCE_DEPTH = 32
 MAX_PATTERN_BYTES = 1_000_000  # of a compiled pattern
 
-# Of one check, so that a request's stays under 250 ms. The estimates below are worst cases, measured; most cost less.
+# Limits of one check, to keep a request under 250 ms. The estimates below are measured worst cases; most cost less.
 CHECKING_NS = 100_000_000
 TELLING_NS = 160_000_000
 
-_COUNTING_NS = 1_000  # here, for each schema that leads to a value
+_COUNTING_NS = 1_000  # spent in this module for each schema of a value
 _APPLICATION_NS = 100
-_ERROR_NS = 20_000  # to tell of an application that failed…
-_COPY_NS = 200  # …and for each value within, since an error holds the value that it is about
-_CHARACTERS = 100  # of a string cost as much as one value
-_CHARACTER_NS = 60  # for each thousand bytes of the compiled pattern
+_ERROR_NS = 20_000  # to report one failed application…
+_COPY_NS = 200  # …plus this for each value in it, because an error copies the value it is about
+_CHARACTERS = 100  # this many characters of a string cost as much as one value
+_CHARACTER_NS = 60  # per character and thousand bytes of the compiled pattern
 _PATTERN_BYTES = (5_000, 10_000, 20_000, 50_000, 100_000, 200_000, MAX_PATTERN_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What an instance costs at most, in nanoseconds: to be checked, and to have all its errors told."""
+    """The most that an instance costs, in nanoseconds: to check it, and to report all its errors."""
 
     checking: int
     telling: int
@@ -41,11 +41,11 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """All that applies to a value under one schema, that schema and what it applies in place."""
+    """Everything that one schema applies to a value, by itself and through its in-place subschemas."""
 
     applications: int
     pattern_ns: int  # for each character of a string
-    name_ns: int  # for each character of a member's name
+    name_ns: int  # for each character of a member name
     names: tuple[object, ...]
     named: tuple[dict[str, Any], ...]
     first: tuple[list[object], ...]
@@ -53,13 +53,13 @@ class _Place:
 
 
 class Endless(Exception):
-    """A schema applies to a value what applies it again, without going one level down."""
+    """A schema applies itself again to the same value, without going one level down."""
 
 
 def bound(root: dict[str, Any]) -> int:
-    """Return how many subschemas apply along one path into the deepest instance, counted to MAX_APPLICATIONS + 1.
+    """Return how many subschemas apply along one path into the deepest instance, at most MAX_APPLICATIONS + 1.
 
-    Raises Endless.
+    Raises EndlessReference.
     """
     known: dict[tuple[int, int], int] = {}
     open_here: set[tuple[int, int]] = set()
@@ -87,21 +87,21 @@ def bound(root: dict[str, Any]) -> int:
 
 
 class Meter:
-    """Counts what instances cost under one schema whose `bound` is known."""
+    """Estimates the cost of instances under one schema whose bound was checked."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
         self._places: dict[int, _Place] = {}
 
     def effort(self, instance: object) -> Effort:
-        """Return what an instance costs, counted until one of the two limits is passed."""
+        """Return the cost of an instance, counted until the checking limit is passed."""
         checking = telling = 0
         stack: list[tuple[object, tuple[object, ...], int]] = [(instance, (self._root,), 0)]
         while stack and checking <= CHECKING_NS:
             value, schemas, above = stack.pop()
             places = [self._place(schema) for schema in schemas if isinstance(schema, dict)]
             applied = sum(place.applications for place in places)
-            held = above + applied  # errors about this value or one around it, each with a copy of this one
+            held = above + applied  # errors about this value or one that contains it; each copies this one
             checking += _COUNTING_NS * (1 + len(places)) + _APPLICATION_NS * applied
             telling += _ERROR_NS * applied + _COPY_NS * held
             if isinstance(value, str):
@@ -124,7 +124,7 @@ class Meter:
 
     def _made(self, schema: dict[str, Any]) -> _Place:
         applied = [(schema, 1)]
-        for each, times in applied:  # grows while it is walked; `bound` has shown that it ends
+        for each, times in applied:  # grows during the loop; `bound_applications` has shown that it ends
             further = times * keywords.again(each)
             applied += [(child, further) for child in keywords.in_place(each, self._root) if isinstance(child, dict)]
         return _Place(
@@ -142,7 +142,7 @@ class Meter:
 
 @lru_cache(maxsize=4096)
 def character_ns(pattern: object) -> int:
-    """Return what one character costs under a pattern at most: time grows with the states that it compiles to."""
+    """Return the most that one character costs under a pattern. Time grows with the size of the compiled pattern."""
     if not isinstance(pattern, str):
         return 0
     for limit in _PATTERN_BYTES:

@@ -1,6 +1,6 @@
-"""A snapshot as files: YAML of the form that registry.files reads, and a table for a spreadsheet.
+"""Export a snapshot as YAML files that registry.files can read, or as a CSV table.
 
-The same content gives the same bytes, whichever database it comes from: what has no order of its own is sorted.
+The same content gives the same bytes on every database: keys without a defined order are sorted.
 """
 
 import io
@@ -20,24 +20,24 @@ WIDTH = 120  # characters of a line
 
 _MADE = "# Written by manage.py catalog export."
 _IN_ORDER = (*snapshot.OP_FIELDS, "connection", "policy", "examples", "aliases")
-# What YAML's blocks would take for the end of a line, or lose there.
+# Characters that a YAML block scalar would treat as a line end, or lose.
 _NOT_IN_A_BLOCK = re.compile(r"[\r\x85\u2028\u2029\ufeff]|[ \t]\n|\A\s|[^\S\n]\Z")
 
 COLUMNS = (*_IN_ORDER, "tokens_short", "tokens_full")
 
 
 class NotEmpty(Exception):
-    """The folder holds files of a catalog that are not of this one; nothing was written."""
+    """The folder has YAML files that this export would not overwrite; nothing was written."""
 
 
 def to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a snapshot as files into a folder. Returns the files.
+    """Write a snapshot into a folder as YAML files. Returns their paths.
 
-    Raises NotEmpty where the folder holds other YAML files, which would be read together with these.
+    Raises NotEmpty if the folder has other YAML files, because those would be read together with these.
     """
     files = {folder / name: said for name, said in to_files(content).items()}
     if others := sorted(path.name for path in folder.glob("*.yaml") if path not in files):
-        raise NotEmpty(f"{folder} holds {', '.join(others[:5])} as well. Remove them, or choose another folder.")
+        raise NotEmpty(f"{folder} also contains {', '.join(others[:5])}. Remove them, or choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     for path, said in files.items():
         path.write_text(said, encoding="utf-8", newline="\n")
@@ -45,16 +45,17 @@ def to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def to_zip(content: dict[str, Any]) -> bytes:
-    """Return a snapshot as files in a ZIP archive."""
+    """Return a snapshot as a ZIP archive of YAML files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, said in to_files(content).items():
-            archive.writestr(zipfile.ZipInfo(name), said, zipfile.ZIP_DEFLATED)  # without a time: the same bytes again
+            # ZipInfo has a fixed timestamp, so that the same content gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name), said, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
 def to_files(content: dict[str, Any]) -> dict[str, str]:
-    """Return a snapshot as YAML, {name: text}: groups, prompts, and the ops of each group in a file of its name."""
+    """Return {file name: YAML text}: one file for groups, one for prompts, and one for the ops of each group."""
     documents: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for group in content["groups"]:
         _list(documents, "groups", "groups").append(_ordered(group, ("path", "summary")))
@@ -66,12 +67,12 @@ def to_files(content: dict[str, Any]) -> dict[str, str]:
 
 
 def text(value: Any) -> str:
-    """Return a value as YAML, strings of several lines as blocks."""
+    """Return a value as YAML, with multi-line strings as block scalars."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH, default_flow_style=False)
 
 
 def to_csv(content: dict[str, Any], tokens: dict[str, list[int]]) -> str:
-    """Return the ops of a snapshot as CSV with a header; a cell that a spreadsheet would run begins with a quote."""
+    """Return a snapshot's ops as CSV with a header. Cells that look like formulas start with a quote."""
     return spreadsheet.table(
         COLUMNS,
         (
@@ -102,14 +103,14 @@ def _ordered(entry: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _settled(value: Any) -> Any:
-    """Return JSON with its objects in the order of their names: one database keeps another order, one none."""
+    """Return JSON with object keys sorted, because databases store them in different orders."""
     if isinstance(value, dict):
         return {name: _settled(value[name]) for name in sorted(value)}
     return [_settled(item) for item in value] if isinstance(value, list) else value
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Strings of several lines as blocks, and nothing by reference: each entry reads alone."""
+    """Dump multi-line strings as block scalars, and never use YAML aliases, so that each entry can be read alone."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Copy as files: YAML of groups, ops and prompt sections, held against a schema before anything is made of it."""
+"""Read groups, ops and prompt sections from YAML files, validating them against a schema first."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from registry.checks import blocking
 from registry.checks.blocking import FILE_INVALID
 from registry.checks.finding import Finding
 
-DEEPEST = 64  # objects and lists within each other; the API takes no deeper JSON
+DEEPEST = 64  # levels of nested objects and lists; the API has the same limit
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
@@ -72,7 +72,7 @@ _SECTION: dict[str, Any] = {
 
 
 class BadCatalog(Exception):
-    """The files would break serving; nothing was loaded. `problems` says where and what to do."""
+    """The files are invalid or would break serving; nothing was loaded. `problems` lists them with fixes."""
 
     def __init__(self, problems: list[Finding]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems[:5]))
@@ -80,14 +80,15 @@ class BadCatalog(Exception):
 
 
 def read(folder: Path, *, alone: bool = True) -> dict[str, Any]:
-    """Return the YAML files of a folder as one snapshot, as `parse` does their texts. Raises BadCatalog."""
+    """Return a folder's YAML files as one snapshot (see `parse`). Raises BadCatalog."""
     return parse({path.name: path.read_bytes() for path in sorted(folder.glob("*.yaml"))}, alone=alone)
 
 
 def parse(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, Any]:
-    """Return YAML, {name of a file: its bytes}, as one snapshot (see registry.snapshot). Raises BadCatalog.
+    """Return YAML files, {file name: bytes}, as one snapshot (see registry.snapshot). Raises BadCatalog.
 
-    Where the files do not stand `alone`, but join what is there, what they lack is nobody's fault yet.
+    With `alone`, the files must form a complete catalog. Without it they join existing entries, so missing ones are
+    not reported.
     """
     groups: list[dict[str, Any]] = []
     ops: list[dict[str, Any]] = []
@@ -119,7 +120,7 @@ def _named(entry: Any) -> str:
 
 
 def _document(name: str, text: bytes) -> dict[str, Any]:
-    """Return one file, as JSON that a release could hold."""
+    """Parse one file into JSON that a release can store. Raises BadCatalog."""
     try:
         _refuse_what_json_has_not(text)
         read = yaml.load(text, Loader=_Loader) or {}  # noqa: S506 - a safe loader
@@ -128,7 +129,7 @@ def _document(name: str, text: bytes) -> dict[str, Any]:
         raise BadCatalog([FILE_INVALID.found(name, "YAML", " ".join(str(error).split()))]) from None
     lists = document.values() if isinstance(document, dict) else [None]
     if not isinstance(document, dict) or set(document) - _KEYS or not all(isinstance(each, list) for each in lists):
-        message = "A file holds lists of groups, ops and sections, and no other."
+        message = "A file may only contain lists named groups, ops and sections."
         raise BadCatalog([FILE_INVALID.found(name, "YAML", message)])
     return document
 
@@ -137,7 +138,7 @@ _KEYS = {"groups", "ops", "sections"}
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML's values as JSON has them: a date is text."""
+    """Load YAML values as JSON types: a date stays text."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -147,20 +148,20 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def _refuse_what_json_has_not(text: bytes) -> None:
-    """Raise ValueError for references, tags and depth: a short file could stand for gigabytes, or end the process."""
+    """Raise ValueError for aliases, tags and deep nesting: a short file could fill the memory or crash the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise ValueError(f"It is nested more than {DEEPEST} deep.")
+            raise ValueError(f"Nested more than {DEEPEST} levels deep.")
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError(f"*{event.anchor} stands for something written elsewhere. Write it out.")
+            raise ValueError(f"The alias *{event.anchor} is not allowed. Write its value out.")
         if tag := getattr(event, "tag", None):
-            raise ValueError(f"{tag} is no type of JSON. Leave it out.")
+            raise ValueError(f"The tag {tag} is not a JSON type. Remove it.")
 
 
 def _settled(op: dict[str, Any]) -> dict[str, Any]:
-    """Write an entry as `snapshot.entry` would, so that the two can be compared."""
+    """Return an op's entry in the form that `snapshot.entry` gives, so that the two can be compared."""
     settled = {**op, "aliases": sorted(op.get("aliases", []))}
     settled["examples"] = [{"args": {}, **example} for example in op.get("examples", [])]
     keep = ("needs_subject", "parameters_schema")

@@ -1,4 +1,4 @@
-"""Forms of the admin's own pages."""
+"""Forms for the custom admin pages."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from registry.models import Activation, Release
 
 
 class PublishForm(forms.Form):
-    """What is published, and, where it warns, why that is right."""
+    """Publish the draft. Asks for a reason if there are new warnings."""
 
     note = forms.CharField(
-        label="What is new, and why",
+        label="What changed, and why",
         max_length=500,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="Stands beside the release, for whoever asks later what changed.",
+        help_text="Shown with the release in the release history.",
     )
     reviewed = forms.BooleanField(label="I have read these warnings.", widget=UnfoldBooleanWidget)
     because = forms.CharField(
-        label="Why they are right as they are",
+        label="Why is it safe to publish with these warnings?",
         max_length=500,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="Kept with the release.",
+        help_text="Stored with the release.",
     )
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # what was looked at (registry.review.Review.seen)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.review.Review.seen
 
     def __init__(self, *args: Any, is_warned: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -34,36 +34,36 @@ class PublishForm(forms.Form):
 
 
 class MakeLiveForm(forms.Form):
-    """Why an older release goes live again."""
+    """Make an older release live again."""
 
     note = forms.CharField(
         label="Note",
         max_length=500,
         initial="Made live again",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="Stands beside the release in what was live when.",
+        help_text="Shown with the release in the release history.",
     )
 
 
 class WithdrawForm(forms.Form):
-    """Why a release is taken out of use."""
+    """Withdraw a release, with a reason."""
 
     reason = forms.CharField(
-        label="Why it is withdrawn",
+        label="Reason",
         max_length=500,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="Whoever misses it reads this.",
+        help_text="Shown to anyone who asks for this release.",
     )
 
 
 class RestoreForm(forms.Form):
-    """That a release goes back into the draft."""
+    """Restore a release into the draft."""
 
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # the version of the draft that was looked at
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # the version of the draft that the user reviewed
 
 
 class ReleaseField(forms.ModelChoiceField[Release]):
-    """A release, told by when it was made and what was said when it last went live; none is the draft."""
+    """A choice of release, labelled with its creation time and last note. Empty means the draft."""
 
     def __init__(self, **kwargs: Any) -> None:
         note = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id").values("note")[:1]
@@ -77,30 +77,30 @@ class ReleaseField(forms.ModelChoiceField[Release]):
 
 
 class CompareForm(forms.Form):
-    """Which two states to hold side by side."""
+    """Choose two releases, or a release and the draft, to compare."""
 
     before = ReleaseField(label="First")
     after = ReleaseField(label="Second")
 
 
 class SeveralFiles(forms.ClearableFileInput):
-    """A browser's choice of files."""
+    """A file input that accepts several files."""
 
     allow_multiple_selected = True
 
 
 class SeveralFilesField(forms.FileField):
-    """Files, as a list."""
+    """A field for several files. Its cleaned value is a list."""
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         return [super(SeveralFilesField, self).clean(each, initial) for each in data or [None]]
 
 
 class FilesForm(forms.Form):
-    """Files of copy."""
+    """Import copy from files."""
 
     chosen = SeveralFilesField(
         label="YAML files, or a ZIP archive of them",
         widget=SeveralFiles(attrs={"accept": ".yaml,.yml,.zip"}),
-        help_text="An entry that they name becomes what they say; one that they do not name stays.",
+        help_text="Entries in the files are replaced; others stay.",
     )

@@ -1,7 +1,6 @@
-"""Help: what a model reads of one node of the tree, at the size it asked for.
+"""Render help: what a model reads about one node of the tree, at the requested size.
 
-A body is exactly what the model should read and nothing else. It is rendered once for each catalog, view and query,
-and kept.
+A body has only what the model should read. It is rendered once per catalog, visibility and query, then cached.
 """
 
 import base64
@@ -17,7 +16,7 @@ from registry import budget, search, signatures
 from registry.catalogs import EVERYTHING, Catalog, CatalogOp, View, Visibility
 from registry.models import ROOT, parent_of
 
-ANSWERS_KEPT = 20_000  # a catalog: at about 1 kB each, what a few clients of 10,000 ops ask for
+ANSWERS_KEPT = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
 SEARCH_LIMIT = 8
@@ -25,13 +24,13 @@ SEARCH_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class HelpQuery:
-    """What was asked. `path` "" is the root; where `query` is given, `path` is not read."""
+    """A request for help. `path` "" is the root. If `query` is set, `path` is ignored."""
 
     path: str = ROOT
     query: str | None = None
     arg: str | None = None
     format: Literal["short", "full"] = "short"
-    include_examples: bool | None = None  # None: full has them, short has not
+    include_examples: bool | None = None  # None: only full has them
     include_schemas: bool = False
     max_tokens: int | None = None
     limit: int | None = None
@@ -40,7 +39,7 @@ class HelpQuery:
 
 @dataclass(frozen=True, slots=True)
 class HelpAnswer:
-    """A body as sent, its strong ETag, and what the operation event tells of it."""
+    """A body as sent, its strong ETag, and the path and result count for the operation event."""
 
     body: bytes
     etag: str
@@ -49,7 +48,7 @@ class HelpAnswer:
 
 
 class UnknownPath(Exception):
-    """No such node, or none that this caller may see."""
+    """There is no such node, or this caller may not see it."""
 
     def __init__(self, message: str, *, help_path: str, did_you_mean: list[str]) -> None:
         super().__init__(message)
@@ -58,7 +57,7 @@ class UnknownPath(Exception):
 
 
 class BadQuery(Exception):
-    """A field of the query does not fit the node it is asked of."""
+    """A field of the query does not apply to this node."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -66,15 +65,12 @@ class BadQuery(Exception):
 
 
 def answer(catalog: Catalog, query: HelpQuery, visibility: Visibility = EVERYTHING) -> HelpAnswer:
-    """Return the answer to a query, from memory where it was asked before.
-
-    Raises UnknownPath and BadQuery.
-    """
+    """Return the answer to a query, from the cache if possible. Raises UnknownPath and BadHelpQuery."""
     key = (visibility, query)
     found: HelpAnswer | None = catalog.answers.get(key)
     if found is None:
         found = _render(catalog, catalog.view(visibility), query)
-        if query.query is None and query.cursor is None:  # words and cursors are too many to keep
+        if query.query is None and query.cursor is None:  # too many different searches and cursors to cache
             if len(catalog.answers) >= ANSWERS_KEPT:
                 catalog.answers.clear()
             catalog.answers[key] = found
@@ -82,9 +78,9 @@ def answer(catalog: Catalog, query: HelpQuery, visibility: Visibility = EVERYTHI
 
 
 def of_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
-    """Return the answer about one op, whatever path the query has. Raises UnknownPath for an unknown argument."""
+    """Return help on one op; the path of the query is ignored. Raises BadHelpQuery, and UnknownPath for an argument."""
     if query.cursor is not None:
-        raise BadQuery("cursor", f"{op.op} is an op and has no pages. Leave the cursor out.")
+        raise BadQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
     if query.arg is not None:
         return _answer(budget.argument_fitted(_argument(op, query.arg), query.max_tokens), op.op)
     body = _full(op, query) if query.format == "full" else _short(op, query)
@@ -92,7 +88,7 @@ def of_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
 
 
 def resolve(catalog: Catalog, view: View, name: str) -> str:
-    """Return the canonical path of a group or a visible op, by path, tool name or alias. Raises UnknownPath."""
+    """Return the canonical path of a group or visible op, given a path, tool name or alias. Raises UnknownPath."""
     if name in ("", ROOT):
         return ROOT
     op = catalog.find(name)
@@ -108,7 +104,7 @@ def resolve(catalog: Catalog, view: View, name: str) -> str:
     if told := view.off.get(op.op if op else name):
         raise UnknownPath(told, help_path=nearest_ancestor(view, op.op if op else name), did_you_mean=[])
     close = did_you_mean(catalog, view, name)
-    mend = f" Close to it: {', '.join(close)}." if close else ""
+    mend = f" Did you mean {', '.join(close)}?" if close else ""
     shown = name if len(name) <= 100 else name[:100] + "…"
     raise UnknownPath(
         f"There is no op or group {shown}.{mend}", help_path=nearest_ancestor(view, name), did_you_mean=close
@@ -116,8 +112,8 @@ def resolve(catalog: Catalog, view: View, name: str) -> str:
 
 
 def nearest_ancestor(view: View, path: str) -> str:
-    """Return the deepest group above a path that exists and that this caller can read."""
-    path = path[:200]  # no path is longer, and a body may hold a million dots
+    """Return the deepest group above a path that this caller can read."""
+    path = path[:200]  # no path is longer, but a request may send a million dots
     while path != ROOT:
         path = parent_of(path)
         if path in view.children:
@@ -126,12 +122,12 @@ def nearest_ancestor(view: View, path: str) -> str:
 
 
 def readable(view: View, path: str) -> str:
-    """Return a path, or the nearest group above it that this caller can read."""
+    """Return a path if this caller can read it, else the nearest readable group above it."""
     return path if path in view.ops or path in view.children else nearest_ancestor(view, path)
 
 
 def did_you_mean(catalog: Catalog, view: View, name: str) -> list[str]:
-    """Return at most three visible paths that look like a name: its would-be siblings and what its words find."""
+    """Return up to three visible paths similar to a name, from search results, its would-be siblings and groups."""
     words = search.find(catalog, view, name, limit=20)
     siblings = view.children.get(nearest_ancestor(view, name), ())
     candidates = dict.fromkeys([*words, *siblings, *(path for path in view.children if path != ROOT)])
@@ -214,7 +210,7 @@ def _item(catalog: Catalog, path: str) -> dict[str, Any]:
 def _search(catalog: Catalog, view: View, query: HelpQuery, text: str) -> HelpAnswer:
     for field in ("arg", "cursor"):
         if getattr(query, field) is not None:
-            raise BadQuery(field, f"A search takes no {field}. Leave it out, or give a path instead of a query.")
+            raise BadQuery(field, f"A search takes no {field}. Remove it, or send a path instead of a query.")
     found = search.find(catalog, view, text, limit=query.limit or SEARCH_LIMIT)
     if found:
         items = [{"path": path, "summary": catalog.ops[path].summary} for path in found]
@@ -236,7 +232,7 @@ def _answer(body: dict[str, Any], path: str, result_count: int | None = None) ->
 
 
 def _said(body: dict[str, Any], keep: tuple[str, ...] = ("args",)) -> dict[str, Any]:
-    """Leave out empty strings, lists and objects; false and 0 say something."""
+    """Return a body without None and empty strings, lists and objects. False and 0 stay."""
     return {key: value for key, value in body.items() if key in keep or value not in ("", [], {}, (), None)}
 
 
@@ -245,11 +241,11 @@ def _cursor(last: str) -> str:
 
 
 def _start(children: tuple[str, ...], cursor: str | None) -> int:
-    """Return where a page begins: after the path that the cursor holds, also where that path is gone by now."""
+    """Return the index where a page begins: after the path in the cursor, even if that path is gone."""
     if cursor is None:
         return 0
     try:
         last = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
-        raise BadQuery("cursor", "The cursor is not one of ours. Send the next_cursor of the page before.") from None
+        raise BadQuery("cursor", "The cursor is invalid. Send the next_cursor of the previous page.") from None
     return sum(child <= last for child in children)

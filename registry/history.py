@@ -1,4 +1,4 @@
-"""The history of copy: every change with who, when and what it was before."""
+"""The history of copy: every change, with who made it, when, and the values before."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,9 +12,9 @@ from registry.writing import BATCH
 
 
 def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") -> None:
-    """Write changes down, after they were made.
+    """Record changes in the history, after they were made.
 
-    Of what was added nothing but that: what it said is what was changed or removed since.
+    An added entry is recorded without its fields: they can be derived from the current entry and later changes.
     """
     entries = [
         AuditEntry(
@@ -35,12 +35,12 @@ def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") 
 
 
 def of(kind: Kind, name: str) -> list[AuditEntry]:
-    """Return the history of one group, op or prompt section, newest first."""
+    """Return the recorded changes of one group, op or prompt section, newest first."""
     return list(AuditEntry.objects.filter(kind=kind, name=name).order_by("-id"))
 
 
 def editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
-    """Return who changed what after a time, the last first: {(kind, name): [by]}."""
+    """Return who changed each entry after `since`, most recent first: {(kind, name): [by]}."""
     found: dict[tuple[str, str], list[str]] = {}
     entries = AuditEntry.objects.filter(**{"time__gt": since} if since else {}).order_by("-id")
     for kind, name, by in entries.values_list("kind", "name", "by"):
@@ -51,6 +51,6 @@ def editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
 
 
 def last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:
-    """Return who changed each of some entries last, by its name."""
+    """Return {name: last editor} for some entries of one kind."""
     last = AuditEntry.objects.filter(kind=kind, name__in=list(names)).order_by().values("name").annotate(id=Max("id"))
     return dict(AuditEntry.objects.filter(id__in=last.values("id")).values_list("name", "by"))

@@ -1,4 +1,4 @@
-"""What JSON Schema's keywords apply where: to the same value, to one named member of it, or to any of its members."""
+"""Group the JSON Schema keywords by what they apply to: the same value, one named member, or any member."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,18 +19,18 @@ _BELOW = frozenset(
 
 
 def is_leaf(schema: dict[str, Any]) -> bool:
-    """Whether no subschema stands in a schema and none is referred to: most are such, and need not be walked."""
+    """Return whether a schema has no subschemas and no references. Most have none and need not be walked."""
     return _BELOW.isdisjoint(schema)
 
 
 def in_place(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Iterator[object]:
-    """Yield the subschemas that apply to the same value; with `root` also what a $ref leads to in it."""
+    """Yield the subschemas that apply to the same value. With `root`, include the target of a $ref."""
     yield from (schema[keyword] for keyword in _IN_PLACE if keyword in schema)
     for keyword in _IN_PLACE_LISTS:
         if isinstance(many := schema.get(keyword), list):
             yield from many
     yield from values(schema, "dependentSchemas")
-    yield from values(schema, "dependencies")  # of drafts before 2019-09, but the compiler still applies it
+    yield from values(schema, "dependencies")  # replaced in 2019-09, but the compiler still applies it
     if root is not None and isinstance(ref := schema.get("$ref"), str):
         yield resolve(root, ref)
 
@@ -42,33 +42,33 @@ def any_member(schema: dict[str, Any]) -> Iterator[object]:
 
 
 def named_members(schema: dict[str, Any]) -> list[object]:
-    """Return the subschemas that apply to one member each: by its name, or by its place in a list."""
+    """Return the subschemas that apply to one member, chosen by its name or its list index."""
     return values(schema, "properties") + prefix(schema)
 
 
 def prefix(schema: dict[str, Any]) -> list[object]:
-    """Return the subschemas of the first items of a list."""
+    """Return the subschemas of `prefixItems`."""
     return items if isinstance(items := schema.get("prefixItems"), list) else []
 
 
 def values(schema: dict[str, Any], keyword: str) -> list[object]:
-    """Return the subschemas that a keyword holds by name."""
+    """Return the subschemas under a keyword whose value is an object of schemas."""
     named = schema.get(keyword)
     return list(named.values()) if isinstance(named, dict) else []
 
 
 def again(schema: dict[str, Any]) -> int:
-    """Return how often what applies in place is applied.
+    """Return how many times the in-place subschemas are applied.
 
-    To tell what its neighbours left unevaluated, an unevaluated… applies all of them again, twice.
+    `unevaluatedProperties` and `unevaluatedItems` apply them twice more, to find what they left unevaluated.
     """
     return 3 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
 
 
 def resolve(root: dict[str, Any], ref: str) -> object:
-    """Return what a local reference such as #/$defs/name refers to in a schema, or None."""
+    """Return the target of a local reference such as #/$defs/name, or None."""
     start, *parts = unquote(ref.removeprefix("#")).split("/")
-    target: object = root if not start else None  # else an anchor
+    target: object = root if not start else None  # an anchor is not supported
     for part in parts:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(target, dict) and key in target:
@@ -81,13 +81,13 @@ def resolve(root: dict[str, Any], ref: str) -> object:
 
 
 def resolved(root: dict[str, Any], schema: object) -> dict[str, Any]:
-    """Return what a schema's reference leads to, or the schema itself; empty where that is no object."""
+    """Return the target of a schema's reference, or the schema itself. Empty if that is not an object."""
     target = resolve(root, ref) if isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) else schema
     return target if isinstance(target, dict) else {}
 
 
 def definitions(root: dict[str, Any], part: object) -> dict[str, dict[str, object]]:
-    """Return {"$defs": {name: schema} …} of all that the references in a part lead to, directly or not."""
+    """Return {"$defs": {name: schema} …} with every definition that a part refers to, directly or indirectly."""
     found: dict[str, dict[str, object]] = {}
     stack = [part]
     while stack:

@@ -1,4 +1,4 @@
-"""Shipped copy into rows: what the files say, merged with what admins made of it (see registry.merge)."""
+"""Load the shipped catalog into the draft, keeping the edits of admins (see registry.merge)."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from registry.merge import Report
 from registry.models import Op
 
 CATALOG = Path(__file__).parent / "catalog"
-SHIPPED = ""  # the source of what is shipped, and of rows that admins made
+SHIPPED = ""  # the source of shipped rows and of rows that admins added
 
 
 def read(folder: Path = CATALOG) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def read(folder: Path = CATALOG) -> dict[str, Any]:
 
 @transaction.atomic
 def load(content: dict[str, Any]) -> Report:
-    """Merge a snapshot of shipped copy into the draft and say what was done. Imported rows are left alone."""
+    """Merge a snapshot of shipped copy into the draft and report what was done. Imported rows are left alone."""
     report = Report()
     merge.groups(content["groups"], source=SHIPPED, report=report)
     merge.ops(content["ops"], source=SHIPPED, report=report)

@@ -1,8 +1,8 @@
-"""Copy from outside into rows, by a three-way merge that never overwrites an admin's edit.
+"""Merge copy from files or imports into rows: a three-way merge that never overwrites an admin's edit.
 
-Beside each row lies `shipped`, its entry as it last came. A field that still equals it follows what comes; a field
-that an admin changed stays. Each row has one source and is merged with that one alone: what is shipped never touches
-what was imported, nor one import another. Merging twice changes nothing. Some queries for every 500 rows.
+Each row stores its entry as last received in `shipped`. A field that still equals it takes the incoming value; a
+field that an admin changed stays. Each row has one source and is merged only with that source: shipped copy never
+touches imported copy, nor one import another. Merging twice changes nothing. Takes a few queries per 500 rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from registry.models import Group, Op, PromptSection
 
 @dataclass
 class Report:
-    """What merging did: paths by outcome, and the fields where an admin's edit was kept against a newer text."""
+    """The result of a merge: paths by outcome, and the fields where an admin's edit was kept over a newer value."""
 
     added: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
@@ -29,17 +29,17 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{len(self.added)} added, {len(self.updated)} updated, {self.unchanged} unchanged."]
         lines += [f"Kept your edit: {place}." for place in self.kept]
-        lines += [f"Left out, since a row of another source has the name: {path}." for path in self.taken]
-        lines += [f"No longer shipped, left as it is: {path}." for path in self.gone]
+        lines += [f"Skipped, because a row of another source has the name: {path}." for path in self.taken]
+        lines += [f"No longer shipped, left unchanged: {path}." for path in self.gone]
         return "\n".join(lines)
 
     def add(self, kind: Kind, name: str, path: str) -> None:
-        """Tell of a row that was not there before."""
+        """Record a new row."""
         self.added.append(path)
         self.changes.append(Change(kind, name, Action.ADDED))
 
     def note(self, kind: Kind, name: str, path: str, ours: dict[str, Any], changes: dict[str, Any]) -> None:
-        """Count a row that was there before by whether anything of it changed."""
+        """Record an existing row as updated or unchanged."""
         if changes:
             self.updated.append(path)
             fields = {field: (snapshot.value(ours, field), value) for field, value in changes.items()}
@@ -49,7 +49,7 @@ class Report:
 
 
 def groups(entries: Iterable[dict[str, Any]], *, source: str, report: Report) -> None:
-    """Merge groups. One that another source has is left to it: all that lies below may lie there."""
+    """Merge groups. A group of another source is left alone, because that source's ops may be in it."""
     rows = {group.path: group for group in Group.objects.all()}
     added, changed = [], []
     for entry in entries:
@@ -67,7 +67,7 @@ def groups(entries: Iterable[dict[str, Any]], *, source: str, report: Report) ->
 
 
 def sections(entries: Iterable[dict[str, Any]], *, report: Report) -> None:
-    """Merge prompt sections; only shipped ones come from outside."""
+    """Merge prompt sections. They only come from the shipped catalog."""
     rows = {(section.prompt, section.name): section for section in PromptSection.objects.all()}
     added, changed = [], []
     for entry in entries:
@@ -87,7 +87,10 @@ def sections(entries: Iterable[dict[str, Any]], *, report: Report) -> None:
 
 
 def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> None:
-    """Merge ops with all that hangs on them. One whose path or tool name another source has is left out and told."""
+    """Merge ops with their rules, examples and aliases.
+
+    An op whose path or tool name belongs to another source is skipped and reported.
+    """
     rows = {op.op: op for op in of_source(source)}
     others = _names_of_others(source)
     connections = writing.connections(entry.get("connection", "") for entry in entries)
@@ -120,7 +123,7 @@ def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> No
 
 
 def of_source(source: str) -> Iterator[Op]:
-    """Return the ops of one source with all that hangs on them."""
+    """Return the ops of one source with their rules, examples and aliases."""
     found = Op.objects.filter(source=source).select_related("connection")
     return found.prefetch_related("rules", "examples", "aliases").iterator(writing.BATCH)
 
@@ -133,7 +136,7 @@ def _names_of_others(source: str) -> frozenset[str]:
 def _three_way(
     path: str, base: dict[str, Any] | None, ours: dict[str, Any], theirs: dict[str, Any], report: Report
 ) -> dict[str, Any]:
-    """Return the fields to take from outside: those that changed there and that no admin has changed here."""
+    """Return the incoming fields to apply: those that are new and that no admin has changed here."""
     changes = {}
     for name in sorted({*(base or {}), *ours, *theirs}):
         was, now, new = (snapshot.value(side or {}, name) for side in (base, ours, theirs))
@@ -147,7 +150,7 @@ def _three_way(
 
 
 def _take(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
-    """Set the changed fields and the baseline of a row; return whether either is new."""
+    """Set a row's changed fields and its `shipped` entry. Return whether anything was new."""
     if not changes and row.shipped == entry:
         return False
     for name, value in changes.items():

@@ -1,6 +1,6 @@
-"""The draft (rows that admins edit) and the releases made of it.
+"""The draft (rows that admins edit) and the releases made from it.
 
-Whatever serves a model reads a release, never these rows.
+Code that serves a model reads a release, never the draft's rows.
 """
 
 from django.core.exceptions import ValidationError
@@ -28,7 +28,7 @@ word_validator = RegexValidator(r"\A[a-z][a-z0-9_]*\Z", "Lower-case letters, dig
 
 
 def parent_of(path: str) -> str:
-    """Return the path of the group that a path lies in; the root's children lie in `root`."""
+    """Return the path of the group that contains a path; `root` for a top-level path."""
     return path.rpartition(".")[0] or ROOT
 
 
@@ -43,14 +43,14 @@ def _map_of_text(value: object) -> None:
 
 
 def _source() -> "models.CharField[str, str]":
-    # A default in the database: what ran before this column was there still inserts rows.
+    # A database default, because processes of the previous version insert rows without this column.
     return models.CharField(
         max_length=200,
         blank=True,
         default="",
         db_default="",
         editable=False,
-        help_text="The group of the import that it came with; empty for what is shipped and for the admins' own.",
+        help_text="Group of the import it came from. Empty for shipped rows and rows added by admins.",
     )
 
 
@@ -87,13 +87,13 @@ class Group(models.Model):
         return self.path
 
     def clean(self) -> None:
-        """Refuse a path that is an op's."""
+        """Refuse a path that an op has."""
         if Op.objects.filter(op=self.path).exists():
             raise ValidationError({"path": "An op has this path already. Rename the op or the group."})
 
 
 class Op(models.Model):
-    """One runnable command and all that a model reads of it."""
+    """One runnable command, with the copy that a model reads about it."""
 
     class Kind(models.TextChoices):
         READ = "read", "read"
@@ -111,58 +111,58 @@ class Op(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="What its upstream calls it, where its tool name cannot be that.",
+        help_text="The upstream's name, if it cannot be the tool name.",
     )
     kind = models.CharField(max_length=10, choices=Kind)
-    entity = models.CharField(max_length=60, blank=True, help_text="What its operation event is about.")
+    entity = models.CharField(max_length=60, blank=True, help_text="The entity in its operation events.")
     action = models.CharField(max_length=60, blank=True)
     category = models.CharField(max_length=40, blank=True)
     contexts = models.JSONField(default=list, blank=True, validators=[_list_of_text])
     keywords = models.JSONField(
-        default=list, blank=True, validators=[_list_of_text], help_text="Words it is found by; never shown."
+        default=list, blank=True, validators=[_list_of_text], help_text="Extra words for search. Never shown."
     )
     summary = models.CharField(max_length=200, help_text="One line, at most 12 words, read when the group is listed.")
     description = models.TextField(blank=True, max_length=4000)
     notes = models.TextField(blank=True, max_length=4000)
     parameters_schema = models.JSONField(default=schemas.no_arguments, help_text="JSON Schema 2020-12 of the args.")
-    # A default in the database: what ran before this column was there still inserts rows.
+    # A database default, because processes of the previous version insert rows without this column.
     schema_text = models.TextField(
-        blank=True, default="", db_default="", editable=False, help_text="The schema as an admin typed it last."
+        blank=True, default="", db_default="", editable=False, help_text="The schema as an admin last typed it."
     )
     argument_aliases = models.JSONField(default=dict, blank=True, validators=[_map_of_text])
     display_only = models.JSONField(
         default=list, blank=True, validators=[_list_of_text], help_text="Arguments accepted and ignored."
     )
-    needs_subject = models.BooleanField(default=True, help_text="Touches user data, so a call must name its subject.")
-    confirm = models.BooleanField(default=False, help_text="Runs only once the end user has agreed to the call.")
+    needs_subject = models.BooleanField(default=True, help_text="Uses user data, so a call must name its subject.")
+    confirm = models.BooleanField(default=False, help_text="Runs only after the end user confirms the call.")
     without_id = models.CharField(
-        max_length=200, blank=True, help_text="Of a get: the op that runs instead when the id is left out."
+        max_length=200, blank=True, help_text="For a get op: the op that runs instead if the call has no id."
     )
     timeout_ms = models.PositiveIntegerField(
         default=30_000, validators=[MinValueValidator(100), MaxValueValidator(120_000)], help_text="Milliseconds."
     )
     connection = models.ForeignKey(Connection, null=True, blank=True, on_delete=models.PROTECT, related_name="ops")
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
-    successor = models.CharField(max_length=200, blank=True, help_text="What to run instead, once retired.")
+    successor = models.CharField(max_length=200, blank=True, help_text="The op to run instead of a retired one.")
     source = _source()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
-    # Kept by registry.counting. A default in the database: what ran before these columns were there still inserts.
+    # Set by registry.counting. Database default: processes of the previous version insert rows without it.
     is_counted = models.BooleanField(default=False, db_default=False, editable=False)
-    short_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Of its short help in the draft.")
-    full_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Of its full help in the draft.")
+    short_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Tokens of its short draft help.")
+    full_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Tokens of its full draft help.")
 
     class Meta:
         ordering = ["op"]
         constraints = [
             # A list item without a summary tells a model nothing.
             models.CheckConstraint(condition=Q(summary__length__gt=0), name="op_summary_not_empty"),
-            # Kind decides scope, transaction and confirmation: it is never anything else.
+            # Scope, transaction and confirmation depend on the kind.
             models.CheckConstraint(condition=Q(kind__in=["read", "write"]), name="op_kind_known"),
             models.CheckConstraint(condition=Q(status__in=["active", "retired"]), name="op_status_known"),
-            # A deadline of nothing refuses every call, one of hours holds a thread for hours.
+            # A timeout of zero would refuse every call; one of hours would block a thread for hours.
             models.CheckConstraint(condition=Q(timeout_ms__range=(100, 120_000)), name="op_timeout_in_range"),
-            # Only what is retired has a successor.
+            # Only a retired op has a successor.
             models.CheckConstraint(condition=Q(status="retired") | Q(successor=""), name="op_successor_when_retired"),
         ]
 
@@ -170,7 +170,7 @@ class Op(models.Model):
         return self.op
 
     def clean(self) -> None:
-        """Give the person in the admin a sentence for what publishing would refuse."""
+        """Raise ValidationError with a message for problems that publishing would refuse."""
         found: dict[str, list[str]] = {}
         if problems := schemas.problems(self.parameters_schema):
             found["parameters_schema"] = problems
@@ -178,15 +178,15 @@ class Op(models.Model):
             found["op"] = ["A group has this path already. Rename the op or the group."]
         parent = parent_of(self.op)
         if parent != ROOT and not Group.objects.filter(path=parent).exists():
-            found["op"] = [f"The group {parent} is missing. Add it first, so that the path can be walked to."]
+            found["op"] = [f"The group {parent} does not exist. Add it first."]
         if OpAlias.objects.filter(name__in=[self.op, self.tool_name]).exclude(op=self.pk).exists():
-            found["tool_name"] = ["Another op has this name as an alias. Choose another, or remove that alias."]
+            found["tool_name"] = ["Another op has this name as an alias. Choose another name, or remove that alias."]
         if found:
             raise ValidationError(found)
 
 
 class PolicyRule(models.Model):
-    """One sentence of an op's policy."""
+    """One rule of an op's policy: something to do, something not to do, or an edge case."""
 
     class Kind(models.TextChoices):
         DO = "do", "do"
@@ -210,7 +210,7 @@ class PolicyRule(models.Model):
 
 
 class Example(models.Model):
-    """One call that works, shown in help."""
+    """One working call, shown in help."""
 
     op = models.ForeignKey(Op, on_delete=models.CASCADE, related_name="examples")
     title = models.CharField(max_length=100, blank=True)
@@ -225,9 +225,9 @@ class Example(models.Model):
         return self.title or f"example {self.position}"
 
     def clean(self) -> None:
-        """Refuse an example that its op would refuse."""
+        """Refuse args that the op's schema does not allow."""
         if self.op_id is None or schemas.problems(self.op.parameters_schema):
-            return  # nothing to hold it against; the op's own form says why
+            return  # no valid schema to check against; the op's own form reports that
         problems = schemas.instance_problems(self.op.parameters_schema, self.args, ignoring=self.op.display_only)
         if problems:
             raise ValidationError({"args": problems})
@@ -240,7 +240,8 @@ class OpAlias(models.Model):
     op = models.ForeignKey(Op, on_delete=models.CASCADE, related_name="aliases")
 
     class Meta:
-        verbose_name_plural = "op aliases"
+        verbose_name = "alias"
+        verbose_name_plural = "aliases"
         ordering = ["name"]
 
     def __str__(self) -> str:
@@ -249,29 +250,29 @@ class OpAlias(models.Model):
     def clean(self) -> None:
         """Refuse a name that already means something."""
         if Op.objects.filter(Q(op=self.name) | Q(tool_name=self.name)).exists():
-            raise ValidationError({"name": "An op has this path or tool name already; choose another alias."})
+            raise ValidationError({"name": "An op has this path or tool name already. Choose another alias."})
         if Group.objects.filter(path=self.name).exists():
-            raise ValidationError({"name": "A group has this path already; choose another alias."})
+            raise ValidationError({"name": "A group has this path already. Choose another alias."})
 
 
 class PromptSection(models.Model):
-    """A passage of a prompt: of what a model reads that belongs to no op. A prompt is its sections in their order."""
+    """One section of a prompt: copy that belongs to no op. A prompt is its sections in order."""
 
     class Status(models.TextChoices):
         ACTIVE = "active", "active"
         RETIRED = "retired", "retired"
 
     prompt = models.CharField(
-        max_length=60, validators=[word_validator], help_text="The prompt it is part of, such as overview."
+        max_length=60, validators=[word_validator], help_text="The prompt it belongs to, such as overview."
     )
     name = models.CharField(
-        max_length=60, validators=[word_validator], help_text="What it is asked for by; no other of its prompt has it."
+        max_length=60, validators=[word_validator], help_text="Its name in requests. Unique within the prompt."
     )
-    position = models.PositiveSmallIntegerField(default=0, help_text="Sections are read from the lowest up.")
-    title = models.CharField(max_length=200, help_text="A line above the text.")
-    text = models.TextField(max_length=8000, help_text="What the model reads, in plain words or markdown.")
+    position = models.PositiveSmallIntegerField(default=0, help_text="Sections are sorted by position, lowest first.")
+    title = models.CharField(max_length=200, help_text="Heading above the text.")
+    text = models.TextField(max_length=8000, help_text="What the model reads, as plain text or Markdown.")
     status = models.CharField(
-        max_length=10, choices=Status, default=Status.ACTIVE, help_text="A retired section is left out."
+        max_length=10, choices=Status, default=Status.ACTIVE, help_text="Retired sections are not sent to models."
     )
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
@@ -279,9 +280,9 @@ class PromptSection(models.Model):
     class Meta:
         ordering = ["prompt", "position", "name"]
         constraints = [
-            # A section is asked for by its name.
+            # A section is requested by its name.
             models.UniqueConstraint(fields=["prompt", "name"], name="section_name_unique_in_prompt"),
-            # A heading over nothing, and text under none, tell a model nothing.
+            # A heading without text, or text without a heading, tells a model nothing.
             models.CheckConstraint(condition=Q(title__length__gt=0, text__length__gt=0), name="section_not_empty"),
             models.CheckConstraint(condition=Q(status__in=["active", "retired"]), name="section_status_known"),
         ]
@@ -291,17 +292,17 @@ class PromptSection(models.Model):
 
 
 class SwitchQuerySet(models.QuerySet["Switch"]):
-    """Switches by what they do."""
+    """Filters for switches."""
 
     def off(self) -> "SwitchQuerySet":
-        """Those that keep something from running."""
+        """Return the switches that are off."""
         return self.filter(is_off=True)
 
 
 class Switch(models.Model):
-    """An op, group or connection that was turned off at once, without a release; or on again.
+    """The state of an op, group or connection that was switched off (or on again) at once, without a release.
 
-    It names what it is about: what comes back under the name later is still off.
+    It refers to its target by name. A target that is removed and added again under that name is still off.
     """
 
     class Kind(models.TextChoices):
@@ -310,9 +311,9 @@ class Switch(models.Model):
         CONNECTION = "connection", "connection"
 
     kind = models.CharField(max_length=10, choices=Kind)
-    name = models.CharField(max_length=200, help_text="The op's or group's path, or the connection's name.")
-    is_off = models.BooleanField(default=True, help_text="Off: nothing of it runs or is listed, from now on.")
-    reason = models.CharField(max_length=200, blank=True, help_text="Why. Whoever calls it reads this sentence.")
+    name = models.CharField(max_length=200, help_text="Path of the op or group, or name of the connection.")
+    is_off = models.BooleanField(default=True, help_text="While off, it is not listed and does not run.")
+    reason = models.CharField(max_length=200, blank=True, help_text="Callers read this sentence.")
     changed_by = models.CharField(max_length=150, editable=False)
     changed_at = models.DateTimeField(editable=False)
 
@@ -322,10 +323,10 @@ class Switch(models.Model):
         verbose_name_plural = "switches"
         ordering = ["-changed_at", "-id"]
         constraints = [
-            # One answer to the question whether it is off.
+            # A target has one state.
             models.UniqueConstraint(fields=["kind", "name"], name="switch_once_a_target"),
             models.CheckConstraint(condition=Q(kind__in=["op", "group", "connection"]), name="switch_kind_known"),
-            # A caller who is refused is told why.
+            # A refused caller reads the reason.
             models.CheckConstraint(condition=Q(is_off=False) | Q(reason__length__gt=0), name="switch_off_has_reason"),
         ]
 
@@ -333,19 +334,19 @@ class Switch(models.Model):
         return f"{self.kind} {self.name} {'off' if self.is_off else 'on'}"
 
     def clean(self) -> None:
-        """Refuse what nothing has the name of, and to turn off without a reason."""
+        """Refuse an unknown name, and switching off without a reason."""
         found: dict[str, str] = {}
         if self.is_off and not self.reason.strip():
-            found["reason"] = "Say why it is off: whoever calls it reads this sentence."
+            found["reason"] = "Give a reason. Callers read this sentence."
         if self.kind in self.Kind.values and (names := self._names()) is not None and self.name not in names:
             close = nearest.close(self.name, names)
-            mend = f" Close to it: {', '.join(close)}." if close else ""
-            found["name"] = f"There is no {self.kind} {self.name}.{mend}"
+            hint = f" Did you mean {', '.join(close)}?" if close else ""
+            found["name"] = f"There is no {self.kind} {self.name}.{hint}"
         if found:
             raise ValidationError(found)
 
     def _names(self) -> set[str] | None:
-        """Return what can be switched off; None to turn on again, for what is gone by now may be."""
+        """Return the names that can be switched off. None when switching on: the target may no longer exist."""
         if not self.is_off:
             return None
         if self.kind == self.Kind.CONNECTION:
@@ -353,37 +354,37 @@ class Switch(models.Model):
         if self.kind == self.Kind.GROUP:
             return {ROOT, *Group.objects.values_list("path", flat=True)}
         live = Release.objects.filter(activations__is_live=True).values_list("tokens", flat=True).first()
-        return {*Op.objects.values_list("op", flat=True), *(live or {})}  # also what only the draft has not any more
+        return {*Op.objects.values_list("op", flat=True), *(live or {})}  # including live ops removed from the draft
 
 
 class Release(models.Model):
-    """An immutable snapshot of all copy; its version is the hash of its content."""
+    """An immutable snapshot of all copy. Its version is the hash of its content."""
 
     version = models.CharField(max_length=64, primary_key=True, editable=False)
     content = models.TextField(editable=False, help_text="RFC 8785 JSON; its SHA-256 is the version.")
     tokens = models.JSONField(editable=False, help_text="o200k_base tokens of each op's help: {op: [short, full]}.")
     op_count = models.PositiveIntegerField(editable=False)
-    # Defaults in the database: what ran before these columns were there still inserts rows.
+    # Database defaults, because processes of the previous version insert rows without these columns.
     accepted_warnings = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
         editable=False,
-        help_text="What the checks warned of that was not live before: [{op, field, rule, severity, message, fix}].",
+        help_text="Warnings not in the release before: [{op, field, rule, severity, message, fix}].",
     )
     accepted_because = models.CharField(
-        max_length=500, default="", db_default="", editable=False, help_text="Why they were accepted."
+        max_length=500, default="", db_default="", editable=False, help_text="Why the warnings were accepted."
     )
     created_at = models.DateTimeField(editable=False)
     created_by = models.CharField(max_length=150, editable=False)
     withdrawn_at = models.DateTimeField(null=True, editable=False)
-    # Defaults in the database: what ran before these columns were there still inserts rows.
+    # Database defaults, because processes of the previous version insert rows without these columns.
     withdrawn_by = models.CharField(max_length=150, blank=True, default="", db_default="", editable=False)
     withdrawn_reason = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
 
     class Meta:
         ordering = ["-created_at"]
         constraints = [
-            # Whoever misses it is told why and by whom.
+            # Anyone who asks for it is told the reason and who withdrew it.
             models.CheckConstraint(
                 condition=Q(withdrawn_at=None) | (~Q(withdrawn_by="") & ~Q(withdrawn_reason="")),
                 name="release_withdrawn_has_reason",
@@ -395,7 +396,7 @@ class Release(models.Model):
 
 
 class Activation(models.Model):
-    """One moment at which a release went live; the row that is live is the pointer that all processes follow."""
+    """One time that a release was made live. The row with `is_live` is the pointer that all processes follow."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="activations")
     is_live = models.BooleanField(default=True)
@@ -404,9 +405,11 @@ class Activation(models.Model):
     activated_by = models.CharField(max_length=150)
 
     class Meta:
+        verbose_name = "release history entry"
+        verbose_name_plural = "release history"
         ordering = ["-activated_at", "-id"]
         constraints = [
-            # One pointer: two releases can never be live at once. Also serves the follower's query.
+            # Two releases can never be live at once. The index also serves the query that polls for the live release.
             models.UniqueConstraint(fields=["is_live"], condition=Q(is_live=True), name="activation_one_live"),
         ]
 

@@ -1,7 +1,7 @@
-"""What the draft says that is not live, by name: in a few small queries, however many ops there are.
+"""Find the unpublished entries of the draft with a few small queries, however many ops there are.
 
-Only what was touched since the live release was frozen is held against it, by a hash of each of its entries that a
-process makes once a release. Whatever writes copy sets `updated_at`, or writes the history.
+Only entries touched since the live release was frozen are compared with it, by hash. The hashes of a release are
+computed once in each process. This relies on all code that writes copy setting `updated_at` or recording history.
 """
 
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ Names = dict[Kind, frozenset[str]]
 Rows = dict[Kind, dict[str, datetime]]  # name -> last change
 
 AT_ONCE = 100  # rows
-SLACK = timedelta(minutes=5)  # for what was being changed while a release was frozen, and for clocks that differ
+SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
 
 
 def names() -> Names:
-    """Return the names of all groups, ops and prompt sections that publishing would add, change or take away."""
+    """Return the names of all groups, ops and prompt sections that publishing would add, change or remove."""
     global _kept
     rows = {kind: dict(_rows(kind)) for kind in KINDS}
     live = Activation.objects.filter(is_live=True).values_list("release_id", "release__created_at").first()
@@ -67,7 +67,7 @@ def _differing(version: str, rows: Rows, touched: dict[Kind, set[str]]) -> Names
 
 
 def _drafted(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and the hashes of their entries in the draft; thousands of rows at once would stay in memory."""
+    """Yield (name, hash of its entry in the draft), reading rows in batches to limit memory."""
     wanted = sorted(names)
     for start in range(0, len(wanted), AT_ONCE):
         for name, row in draft.rows(kind, wanted[start : start + AT_ONCE]).items():
@@ -75,16 +75,16 @@ def _drafted(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _digest(entry: dict[str, Any]) -> str:
-    """Return a hash of an entry of the draft; nothing for one that no release can hold."""
+    """Return the hash of a draft entry; an empty string if no release could store the entry."""
     try:
         return canonical.digest(entry)
     except ValueError:
         return ""
 
 
-@lru_cache(maxsize=2)  # a release never changes; one of 10,000 ops takes about 2 MB here
+@lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
 def _digests(version: str) -> dict[Kind, dict[str, str]]:
-    """Return a hash of each entry of a release."""
+    """Return the hash of each entry of a release."""
     content = releases.content(Release.objects.get(version=version))
     return {
         kind: {name: canonical.digest(entry) for name, entry in changes.entries(content, kind).items()}

@@ -1,4 +1,4 @@
-"""What a model will read of copy as it stands, saved or not: the answers, their tokens, what checks find."""
+"""Preview copy as a model will read it, saved or not: the help answers, their tokens, and the findings."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -16,51 +16,51 @@ from registry.comparison import Passage
 from registry.help import HelpQuery
 from registry.models import PromptSection
 
-NEEDED = ("op", "tool_name", "kind", "summary")  # of an entry; what is typed may lack them
+NEEDED = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
 
 
 class Standing(StrEnum):
-    """What publishing would do to the op."""
+    """How an entry differs from the live release."""
 
-    NEW = "new"  # it is not live yet
+    NEW = "new"  # not live yet
     CHANGED = "changed"
-    LIVE = "live"  # nothing: it is live as it stands
+    LIVE = "live"  # the same as the live entry
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of help as it would be sent, beside the one that is live."""
+    """One help answer as it would be sent, with its size compared to the live one."""
 
     body: bytes
     tokens: int
-    live: int | None  # tokens of the one that is live, None where there is none
+    live: int | None  # tokens of the live answer, None if there is none
 
     @property
     def more(self) -> int | None:
-        """How many tokens more than live it has, fewer where negative; None where nothing is live."""
+        """Tokens more than the live answer (negative: fewer); None if nothing is live."""
         return None if self.live is None else self.tokens - self.live
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """An op as a model would read it. What cannot be read yet, the findings tell."""
+    """An op as a model would read it. The findings report what cannot be shown yet."""
 
     entry: dict[str, Any]
-    answers: Mapping[str, Answer]  # by form: short, full and, where it has arguments, arg
+    answers: Mapping[str, Answer]  # by form: short, full and, if it has arguments, arg
     arguments: tuple[str, ...]
-    argument: str  # the one that the answer `arg` is about, empty where there is none
-    is_whole: bool  # False: its arguments or some examples cannot be shown yet
+    argument: str  # the argument that the `arg` answer describes, empty if there is none
+    is_whole: bool  # False if its arguments or some examples cannot be shown yet
     findings: list[Finding]
-    passages: tuple[Passage, ...]  # what reads otherwise than live, in its full help
+    passages: tuple[Passage, ...]  # differences from live in its full help
     standing: Standing
 
 
 def of_entry(
     entry: dict[str, Any], *, context: Context, live: Catalog | None, was: str = "", argument: str = ""
 ) -> Preview:
-    """Return the preview of an op's entry (see registry.snapshot), whatever is wrong with it.
+    """Return the preview of an op's entry (see registry.snapshot), which may be invalid.
 
-    `was` is the path that the op has in the draft, where it may get another one; `argument` is the one to show.
+    `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show.
     """
     entry = {**dict.fromkeys(NEEDED, ""), **entry}
     context = context.without(was) if was not in ("", entry["op"]) else context
@@ -85,7 +85,7 @@ def of_entry(
 
 @dataclass(frozen=True, slots=True)
 class TextPreview:
-    """A group as its parent lists it, or a prompt section as it is answered."""
+    """A group as it appears in its parent's list, or a prompt section as it is sent."""
 
     entry: dict[str, Any]
     answer: Answer
@@ -94,7 +94,7 @@ class TextPreview:
 
 
 def of_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
-    """Return the preview of the entry of a group or a prompt section; `was` is the name that it has in the draft."""
+    """Return the preview of a group's or prompt section's entry. `was` is its name in the draft."""
     now, before = _text(kind, entry), _live_text(kind, was or changes.name_of(kind, entry), live)
     is_read = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
     alone = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
@@ -118,7 +118,7 @@ def _text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
 
 
 def _live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
-    """Return what is live of a group or a prompt section, None where there is none."""
+    """Return the live text of a group or prompt section, or None."""
     if live is None:
         return None
     if kind == Kind.GROUP:
@@ -134,7 +134,7 @@ def _queries(argument: str) -> dict[str, HelpQuery]:
 
 
 def _showable(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry without what help could not show: a schema that is none, examples without arguments."""
+    """Return the entry without what help cannot show: an invalid schema, and examples whose args are not an object."""
     schema = entry["parameters_schema"]
     examples = [example for example in entry.get("examples", []) if isinstance(example["args"], dict)]
     if schemas.problems(schema):
@@ -143,7 +143,7 @@ def _showable(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _served(entry: dict[str, Any]) -> CatalogOp | None:
-    """Return the op as a release of it would be served; None where no release could hold it."""
+    """Return the op as it would be served; None if no release could store it."""
     try:
         return catalogs.op_of(orjson.loads(canonical.dumps(entry)))
     except ValueError:  # text or a number that JSON cannot carry
@@ -158,7 +158,7 @@ def _answer(now: CatalogOp, before: CatalogOp | None, query: HelpQuery) -> Answe
 
 
 def _full(op: CatalogOp | None) -> dict[str, Any]:
-    """Return the body of an op's full help; of one that is not there or retired, which nobody reads, nothing."""
+    """Return the body of an op's full help; empty if the op is missing or retired."""
     if op is None or not op.is_active:
         return {}
     found: dict[str, Any] = orjson.loads(help.of_op(op, HelpQuery(format="full")).body)
@@ -168,6 +168,6 @@ def _full(op: CatalogOp | None) -> dict[str, Any]:
 def _standing(now: CatalogOp | None, before: CatalogOp | None) -> Standing:
     if before is None:
         return Standing.NEW
-    # Beside what a model reads: to Python true is 1, and a default may change from one to the other.
+    # Comparing with == is not enough: in Python True == 1, and a default may change from one to the other.
     same = now == before and canonical.dumps(_full(now)) == canonical.dumps(_full(before))
     return Standing.LIVE if same else Standing.CHANGED

@@ -1,4 +1,4 @@
-"""A release back into the draft, whole or one op of it. What is live stays live until somebody publishes."""
+"""Restore a release, or one op of it, into the draft. The live release does not change."""
 
 from datetime import datetime
 from typing import Any
@@ -9,21 +9,21 @@ from registry.models import ROOT, Release, parent_of
 
 
 class UnknownOp(Exception):
-    """The release has no such op."""
+    """The release does not have this op."""
 
 
 def restore(release: Release, *, by: str, at: datetime, seen: str = "") -> list[Change]:
-    """Make the draft what a release is: what came since goes, what went since comes back. Return what changed.
+    """Replace the whole draft with a release and return what changed.
 
-    A shipped op that goes comes back with the next upgrade. `seen` is the version that the draft had when somebody
-    agreed to it. Raises draft.NothingToDo, draft.Refused, draft.Moved.
+    A shipped op that this removes comes back with the next upgrade. `seen` is the version of the draft that the user
+    reviewed. Raises draft.NothingToDo, draft.Refused, draft.Moved.
     """
     content = releases.content(release)
     return draft.write(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
 
 
 def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = "") -> list[Change]:
-    """Make one op of the draft what it is in a release, with the groups above it where they are gone.
+    """Replace one op of the draft with its version in a release. Adds missing parent groups.
 
     Raises UnknownOp, draft.NothingToDo, draft.Refused, draft.Moved.
     """
@@ -32,7 +32,7 @@ def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = 
 
 
 def op_of(release: Release, op: str) -> dict[str, Any]:
-    """Return one op of a release, and the groups above it that the draft has not, as a snapshot. Raises UnknownOp."""
+    """Return a snapshot of one op of a release and of the parent groups that the draft lacks. Raises UnknownOp."""
     content = releases.content(release)
     entry = changes.entries(content, Kind.OP).get(op)
     if entry is None:

@@ -1,4 +1,4 @@
-"""What publishing the draft would do, for whoever is to decide: what is read otherwise, and what the checks say."""
+"""Review the draft before publishing: what changes for models, and what the checks find."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ NOTHING: dict[str, Any] = {"format": 1, "groups": [], "ops": []}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checks find in a draft, and how many tokens more its help has than what is live, short and full."""
+    """The findings in a draft, and how many tokens its short and full help gain over the live release."""
 
-    problems: list[Finding]  # nothing with these can be published
-    warnings: list[Finding]  # that the live release has not
+    problems: list[Finding]  # these block publishing
+    warnings: list[Finding]  # warnings that the live release does not have
     tokens: Tokens
-    kept: dict[str, Tokens]  # the same of each op that is live and stays: of these it is known how often they are read
+    kept: dict[str, Tokens]  # the same for each op that is live and stays; only these have reading statistics
 
 
 @dataclass(frozen=True)
 class Review:
-    """The draft beside what is live."""
+    """The draft compared with the live release."""
 
-    version: str  # that publishing would give
+    version: str  # the version that publishing would create
     live: Release | None
-    again: Release | None  # the release that the draft would be once more; it was accepted when it was made
+    again: Release | None  # an existing release with the draft's content; its warnings are accepted already
     changes: list[Change]
     verdict: Verdict
     before: dict[str, Any]
@@ -40,18 +40,18 @@ class Review:
 
     @property
     def seen(self) -> str:
-        """What tells later whether the draft and what is live are still these."""
+        """A stamp that changes whenever the draft or the live release changes."""
         return f"{self.version}.{self.live.version if self.live else ''}"
 
     def differences(self, found: Sequence[Change]) -> list[Difference]:
-        """Return some of the changes word by word, with who made them."""
+        """Return some of the changes word by word, with their editors."""
         editors = history.editors(since=self.live.created_at if self.live else None)
         return comparison.read(found, self.before, self.after, editors=editors)
 
 
-@garbage.uncollected()  # of thousands of ops it makes a million objects, and walking through them takes as long
+@garbage.uncollected()  # thousands of ops make a million objects; collecting garbage would double the time
 def of_draft() -> Review:
-    """Return the draft as it stands beside what is live."""
+    """Return the current draft compared with the live release."""
     global _kept
     after, live = snapshot.draft(), releases.live()
     before = releases.content(live) if live else NOTHING
@@ -65,7 +65,7 @@ def of_draft() -> Review:
     return Review(version, live, again, found, _kept[1], before, after)
 
 
-# The last one: a large draft is read page by page, and checking it takes longer than comparing it.
+# Cache of the last verdict: a large draft is reviewed page by page, and checking takes longer than comparing.
 _kept: tuple[tuple[str, str], Verdict] | None = None
 
 
@@ -83,7 +83,7 @@ def _verdict(
 
 
 def _problems(content: dict[str, Any], frozen: str) -> list[Finding]:
-    """Return what blocks a draft; an op that was found sound before is looked at by itself only once it has changed."""
+    """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
     global _sound
     now = {op["op"]: canonical.hashed(orjson.dumps(op, option=orjson.OPT_SORT_KEYS)) for op in content["ops"]}
     sound = {name for name, digest in now.items() if _sound.get(name) == digest}

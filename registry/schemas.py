@@ -1,7 +1,7 @@
-"""Argument schemas: what an admin or an import may send us, and how instances are held against it.
+"""Check the argument schemas that admins and imports send, and validate instances against them.
 
-Schemas are input like any other: one can be remote, endless or exponential. Nothing is compiled that was not walked
-first, and nothing is published that was not compiled.
+Schemas are untrusted input: one can refer to a remote URL, recurse without end or take exponential time. So a schema
+is walked before it is compiled, and compiled before it is published.
 """
 
 import re
@@ -20,29 +20,29 @@ MAX_DEPTH = 16
 MAX_SUBSCHEMAS = 2_000
 MAX_ENUM = 500
 MAX_PATTERN = 500
-PLAIN = 100  # a schema of so little effort, without patterns, checks any instance in time
+PLAIN = 100  # applications; below this, and without patterns, any instance is checked in time
 
-_UNSENDABLE = "holds text or a number that JSON cannot carry. Delete it."
+_UNSENDABLE = "has text or a number that JSON cannot represent. Delete it."
 
-LOCAL_DATE_TIME = "iso-date-time"  # a date-time that may lack its offset; the name that JSON Schema tools know it by
+LOCAL_DATE_TIME = "iso-date-time"  # a date-time whose offset is optional; the name that JSON Schema tools use
 _LOCAL_DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )
 
-DAY_OR_TIME = "iso-date-or-date-time"  # such a date-time or, for whole days, a date
+DAY_OR_TIME = "iso-date-or-date-time"  # the same, or a date for whole days
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_DIGITS = re.compile(r"\+?[0-9]+")  # a name that jsonschema-rs takes for a place in a list
+_DIGITS = re.compile(r"\+?[0-9]+")  # a name that jsonschema-rs mistakes for a list index
 
-VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for what models like to spell in words
-VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}, for what models expect here, and is not: what to do
+VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for words that models send instead of values
+VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}: what to do instead of sending an unsupported value
 
 
 class RemoteReference(Exception):
-    """A schema refers to something outside itself."""
+    """A schema refers to a document outside itself."""
 
 
 class Unusable(Exception):
-    """A schema cannot be published. `problems` says why, a sentence each."""
+    """A schema cannot be published. `problems` has one sentence for each reason."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__(" ".join(problems))
@@ -55,9 +55,9 @@ def no_arguments() -> dict[str, Any]:
 
 
 def compiled(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
-    """Return a schema compiled: formats asserted, linear-time patterns, no reference followed out of it.
+    """Compile a schema: formats are asserted, patterns run in linear time, remote references are refused.
 
-    Raises jsonschema_rs.ValidationError or RemoteReference for a schema in which `problems` finds some.
+    Raises jsonschema_rs.ValidationError or RemoteReference for a schema that has problems.
     """
     return jsonschema_rs.Draft202012Validator(
         schema,
@@ -71,17 +71,17 @@ def compiled(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def _is_local_date_time(text: str) -> bool:
-    """Whether a text is a date-time of RFC 3339 whose seconds and offset may be left out."""
+    """Return whether a text is an RFC 3339 date-time; seconds and offset are optional."""
     return bool(_LOCAL_DATE_TIME.fullmatch(text)) and _is_there(text)
 
 
 def _is_day_or_time(text: str) -> bool:
-    """Whether a text is a date, or a date-time whose seconds and offset may be left out."""
+    """Return whether a text is a date, or a date-time whose seconds and offset are optional."""
     return _is_local_date_time(text) or (bool(_DAY.fullmatch(text)) and _is_there(text))
 
 
 def _is_there(text: str) -> bool:
-    """Whether the calendar has such a day, and the clock such a time."""
+    """Return whether the day and the time exist."""
     try:
         datetime.fromisoformat(text.upper())
     except ValueError:
@@ -90,34 +90,34 @@ def _is_there(text: str) -> bool:
 
 
 class TooMuchWork(Exception):
-    """An instance is too large for its schema to be checked, or explained, in time. Its text says what to send."""
+    """An instance is too large to check, or to explain, in time. The message says what to send."""
 
 
 class Validator:
-    """A compiled schema that answers in time, whatever it is held against."""
+    """A compiled schema that validates any instance in bounded time."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        """Raise as `compiled` does."""
+        """Raises the same errors as `compile_schema`."""
         self._schema = schema
         self._compiled = compiled(schema)
 
     def is_valid(self, instance: object) -> bool:
-        """Return whether an instance satisfies the schema. Raises TooMuchWork where that takes too long to tell."""
+        """Return whether an instance is valid. Raises ValidationTooExpensive if checking takes too long."""
         if not self._is_plain and self._meter.effort(instance).checking > effort.CHECKING_NS:
-            raise TooMuchWork("It is too large for what its schema asks of each part. Send less at a time.")
+            raise TooMuchWork("It is too large to check against its schema. Send less at a time.")
         return self._compiled.is_valid(instance)
 
     def errors(self, instance: object) -> Iterator[jsonschema_rs.ValidationError]:
-        """Return all errors of an instance. Raises TooMuchWork where they take too long to tell."""
+        """Return all errors of an instance. Raises ValidationTooExpensive if finding them takes too long."""
         if self.is_valid(instance):
             return iter(())
-        # The compiled validator finds all errors before it hands out the first.
+        # The compiled validator collects all errors before it yields the first.
         if self._meter.effort(instance).telling > effort.TELLING_NS:
-            raise TooMuchWork("It does not match its schema, and is too large to say where. Send less at a time.")
+            raise TooMuchWork("It does not match its schema and is too large to say where. Send less at a time.")
         return self._compiled.iter_errors(instance)
 
     def problems(self, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
-        """Return why an instance does not satisfy the schema, a sentence an error, at most 20."""
+        """Return why an instance is invalid: at most 20 errors, one sentence each."""
         if isinstance(instance, dict):
             instance = {name: value for name, value in instance.items() if name not in ignoring}
         try:
@@ -139,9 +139,9 @@ class Validator:
 
 
 def checked(schema: object) -> Validator:
-    """Return the validator of an argument schema that anybody may have written. Raises Unusable."""
+    """Return a validator for an untrusted argument schema. Raises UnusableSchema."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        raise Unusable(['The schema must be an object with "type": "object", since args are an object.'])
+        raise Unusable(['The schema must be an object with "type": "object", because args are an object.'])
     if found := hazards(schema):
         raise Unusable(found)
     try:
@@ -150,14 +150,14 @@ def checked(schema: object) -> Validator:
         where = "/".join(str(part) for part in error.instance_path) or "the top"
         raise Unusable([f"The schema is not valid JSON Schema 2020-12 at {where}: {_first_line(error)}."]) from None
     except (RemoteReference, jsonschema_rs.ReferencingError):
-        problem = "The schema refers to something outside itself. Copy what it refers to under $defs."
+        problem = "The schema refers to something outside itself. Copy that under $defs."
         raise Unusable([problem]) from None
     except ValueError:  # half a surrogate pair
         raise Unusable([f"The schema {_UNSENDABLE}"]) from None
 
 
 def problems(schema: object) -> list[str]:
-    """Return what is wrong with an argument schema, a sentence each; empty when it can be published."""
+    """Return what is wrong with an argument schema, one sentence each. Empty if it can be published."""
     try:
         checked(schema)
     except Unusable as error:
@@ -166,17 +166,17 @@ def problems(schema: object) -> list[str]:
 
 
 def hazards(schema: dict[str, Any]) -> list[str]:
-    """Return why a schema must not even be compiled, a sentence each: its depth, size, references and cost."""
+    """Return why a schema must not be compiled, one sentence each: its depth, size, references or cost."""
     return _shape_problems(schema) or _cost_problems(schema)
 
 
 def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
-    """Return why `instance` does not satisfy a schema that has no problems, a sentence an error, at most 20."""
+    """Return why `instance` is invalid for a publishable schema: at most 20 errors, one sentence each."""
     return Validator(schema).problems(instance, ignoring=ignoring)
 
 
 def place(error: jsonschema_rs.ValidationError, instance: Any) -> list[str | int]:
-    """Return where in `instance` an error is, names as text: jsonschema-rs tells a name of digits as a number."""
+    """Return the path of an error in `instance`. jsonschema-rs reports numeric member names as numbers; undo that."""
     parts: list[str | int] = []
     for part in error.instance_path:
         if isinstance(instance, dict) and part not in instance:
@@ -196,12 +196,12 @@ def _first_line(error: jsonschema_rs.ValidationError) -> str:
 
 
 def _subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield every subschema that is an object once, without recursion, and how deep it stands."""
+    """Yield (subschema, depth) for every subschema that is an object, once each and without recursion."""
     stack: list[tuple[object, int]] = [(root, 1)]
     while stack:
         schema, depth = stack.pop()
         if not isinstance(schema, dict):
-            continue  # true and false are schemas; anything else the compiler names
+            continue  # true and false are schemas; the compiler reports anything else
         yield schema, depth
         if keywords.is_leaf(schema):
             continue
@@ -211,7 +211,7 @@ def _subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
 
 
 def _shape_problems(root: dict[str, Any]) -> list[str]:
-    """Return what is wrong with depth, number, and keywords that we do not take."""
+    """Return problems with the depth, the number of subschemas, references and unsupported keywords."""
     found: list[str] = []
     places: set[int] = set()
     references: list[str] = []
@@ -229,11 +229,11 @@ def _shape_problems(root: dict[str, Any]) -> list[str]:
 
 def _reference_problems(ref: str, root: dict[str, Any], places: set[int]) -> list[str]:
     if not ref.startswith("#"):
-        return ["A $ref leads outside the schema. Copy what it refers to under $defs."]
+        return ["A $ref points outside the schema. Copy its target under $defs."]
     target = keywords.resolve(root, ref)
-    # What was not visited was not checked, so a reference may only lead to a subschema that was.
+    # Only visited subschemas were checked, so a reference must point to one of them.
     if target is None or (isinstance(target, dict) and id(target) not in places):
-        return [f"The reference {ref[:80]} leads nowhere. Define it under $defs."]
+        return [f"The reference {ref[:80]} has no target. Define it under $defs."]
     return []
 
 
@@ -241,11 +241,11 @@ def _keyword_problems(schema: dict[str, Any]) -> list[str]:
     found = []
     dialect = schema.get("$schema", DIALECT)
     if dialect not in (DIALECT, DIALECT + "#"):
-        found.append(f"The dialect {str(dialect)[:80]} is not supported; write JSON Schema 2020-12.")
+        found.append(f"The dialect {str(dialect)[:80]} is not supported. Use JSON Schema 2020-12.")
     if any(keyword in schema for keyword in ("$dynamicRef", "$dynamicAnchor", "$id", "$anchor")):
-        found.append("$id, $anchor and $dynamicRef are not supported; refer by #/$defs/name.")
+        found.append("$id, $anchor and $dynamicRef are not supported. Use #/$defs/name.")
     if isinstance(enum := schema.get("enum"), list) and len(enum) > MAX_ENUM:
-        found.append(f"An enum has more than {MAX_ENUM} values. Take a string, and let an op list the values.")
+        found.append(f"An enum has more than {MAX_ENUM} values. Use a string, and let another op list the values.")
     if isinstance(pattern := schema.get("pattern"), str) and len(pattern) > MAX_PATTERN:
         found.append(f"A pattern is longer than {MAX_PATTERN} characters. Make it shorter.")
     return found
@@ -254,7 +254,7 @@ def _keyword_problems(schema: dict[str, Any]) -> list[str]:
 def _cost_problems(root: dict[str, Any]) -> list[str]:
     try:
         if effort.bound(root) > effort.MAX_APPLICATIONS:
-            return ["The schema's references multiply beyond what can be checked in time. Refer to each part once."]
+            return ["The schema's references multiply too much to check in time. Refer to each part once."]
     except effort.Endless:
-        return ["A reference leads back to itself, or through too many others. Refer to a schema that says something."]
+        return ["A reference loops back to itself, or passes through too many others. Refer to an actual schema."]
     return []

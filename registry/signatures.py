@@ -1,4 +1,4 @@
-"""Argument schemas as a model reads them: a typed signature costs half of the JSON Schema it stands for."""
+"""Write argument schemas as typed signatures for models. A signature costs half the tokens of its JSON Schema."""
 
 import re
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from registry.arguments import properties
 
 MAX_ENUM_SHOWN = 20
 FOLDED = {"object": "object", "array": "list"}
-MAX_PARTS = 1_000  # schemas that the signatures of one op go into: a few definitions can stand for millions
+MAX_PARTS = 1_000  # schemas expanded in the signatures of one op; a few definitions can expand to millions
 MAX_NESTED = 6  # levels of objects and lists within an argument
 
 _NESTING = frozenset(("properties", "items", "prefixItems", "anyOf", "oneOf", "allOf", "$ref"))
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")  # a format that can stand for a type
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")  # a format that can be shown as a type
 
-# Keywords shown by help on one argument, beside its name, type, requiredness and description.
+# Keywords shown by help on one argument, in addition to name, type, required and description.
 FACETS = (
     *("enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties"),
@@ -25,20 +25,20 @@ FACETS = (
 def short(schema: dict[str, Any], *, fold: bool = False) -> dict[str, str]:
     """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}.
 
-    With `fold`, nested objects and lists are written `object` and `list`.
+    With `fold`, nested objects and lists are shortened to `object` and `list`.
     """
     writer = _Writer(schema, fold)
     return {name: _signature(argument, writer, required) for name, argument, required in properties(schema)}
 
 
 def full(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return [{name, type, required, default?, enum?, description?}] in the order that `short` has."""
+    """Return [{name, type, required, default?, enum?, description?}] in the order of `format_arguments`."""
     writer = _Writer(schema)
     return [_described(name, argument, writer, required) for name, argument, required in properties(schema)]
 
 
 def one(schema: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return everything a schema says of one argument, for help on that argument alone."""
+    """Return everything a schema says about one argument, for help on that argument."""
     argument, required = next((found, needed) for named, found, needed in properties(schema) if named == name)
     entry = _described(name, argument, _Writer(schema), required)
     entry |= {facet: argument[facet] for facet in FACETS if facet in argument}
@@ -48,7 +48,7 @@ def one(schema: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def signature(argument: dict[str, Any], root: dict[str, Any], required: bool, fold: bool = False) -> str:
-    """Return one argument's signature: its type, default, bounds, and `required` where it is."""
+    """Return one argument's signature: its type, default, bounds, and `required` if it is."""
     return _signature(argument, _Writer(root, fold), required)
 
 
@@ -61,15 +61,15 @@ def _signature(argument: dict[str, Any], writer: "_Writer", required: bool) -> s
 
 
 def expected(argument: dict[str, Any], root: dict[str, Any]) -> str:
-    """Return what a value of an argument must be: its type and bounds."""
+    """Return the type and bounds of an argument, for an error message."""
     return ", ".join([_Writer(root).type(argument), *_bounds(argument)])
 
 
 def usage(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, Any]:
-    """Return args that can be sent as they stand once every <placeholder> is filled.
+    """Return example args that can be sent once every <placeholder> is filled in.
 
-    Holds the required arguments; where those are ids alone, the first other argument of the example joins them, so
-    that an update shows a change.
+    They are the required arguments. If those are all ids, the first other argument of the example is added, so that an
+    update shows a change.
     """
     args = {name: _placeholder(name, argument, schema) for name, argument, required in properties(schema) if required}
     if example and all(name.endswith("_id") for name in args):
@@ -80,8 +80,10 @@ def usage(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, A
 
 
 def without_annotations(schema: Any, *, prose: bool = True) -> Any:
-    """Return a schema without our annotations and comments, which are not for models; with prose=False also without
-    titles, descriptions and examples."""
+    """Return a schema without our annotations and comments, which are not for models.
+
+    With prose=False, leave out titles, descriptions and examples too.
+    """
     hidden = {schemas.VALUE_ALIASES, schemas.VALUE_REFUSALS, "$comment"} | (
         set() if prose else {"title", "description", "examples"}
     )
@@ -93,7 +95,7 @@ def _stripped(value: Any, hidden: set[str], *, names: bool) -> Any:
         return [_stripped(item, hidden, names=False) for item in value]
     if not isinstance(value, dict):
         return value
-    # Below `properties` and its like the keys are names: an argument may well be called "description".
+    # The keys under `properties` and similar keywords are names: an argument may be called "description".
     return {
         key: _stripped(item, hidden, names=not names and key in ("properties", "$defs", "patternProperties"))
         for key, item in value.items()
@@ -115,20 +117,20 @@ def _described(name: str, argument: dict[str, Any], writer: "_Writer", required:
 
 @dataclass
 class _Writer:
-    """Writes the types of one op's arguments: nested as they are, up to a size at which the rest is folded."""
+    """Formats the types of one op's arguments with their nesting; past a size limit, the rest is folded."""
 
     root: dict[str, Any]
     fold: bool = False
     left: int = MAX_PARTS
 
     def type(self, schema: Any, trail: tuple[str, ...] = (), depth: int = 0) -> str:
-        """Return a schema's type; `trail` holds the references that led to it, so that none is followed in a ring."""
+        """Return a schema's type. `trail` has the references that led here, so that no loop is followed."""
         if not isinstance(schema, dict):
             return "any"
         self.left -= 1
         if isinstance(ref := schema.get("$ref"), str):
             if ref in trail:
-                return "object"  # a recursive part: its own arguments are shown once
+                return "object"  # recursive; its arguments are shown once
             return self.type(keywords.resolve(self.root, ref), (*trail, ref), depth)
         if enum := schema.get("enum"):
             return _enum(enum)
@@ -137,7 +139,7 @@ class _Writer:
         for union in ("anyOf", "oneOf"):
             if isinstance(schema.get(union), list) and "properties" not in schema:
                 found = self._union(schema[union], trail, depth)
-                if found != "any" or "type" not in schema:  # parts may say no more than what is required
+                if found != "any" or "type" not in schema:  # the parts may only list required arguments
                     return found
         if isinstance(schema.get("allOf"), list) and not {"type", "properties"} & schema.keys():
             return self._all(schema, trail, depth)
@@ -151,7 +153,7 @@ class _Writer:
         return "|".join([*found, *(["…"] if len(shown) < len(parts) else [])])
 
     def _all(self, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> str:
-        """Return the type of what must be all of its parts: their members together, else the part that says most."""
+        """Return the type of an allOf: the members of all parts together, else the first part with a type."""
         if any(properties(schema, self.root)):
             return self._one("object", schema, trail, depth)
         found = [self.type(part, trail, depth) for part in schema["allOf"][:MAX_ENUM_SHOWN]]
@@ -184,14 +186,14 @@ def _enum(values: list[Any]) -> str:
 
 
 def literal(value: Any) -> str:
-    """Return a value of an enum as JSON writes it, a string without its quotes."""
+    """Return a value as JSON, but a string without its quotes."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _bounds(argument: dict[str, Any]) -> list[str]:
-    """Return the range: `1..5` where it is small, else its ends; that a count begins at 1 goes without saying."""
+    """Return the range: `1..5` if it is small, else its min and max. A minimum of 0 or 1 is left out as obvious."""
     low, high = argument.get("minimum"), argument.get("maximum")
     if high is None:
         high = argument.get("maxItems")

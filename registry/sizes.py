@@ -1,4 +1,4 @@
-"""What help costs: the tokens of each op's bodies as they are sent."""
+"""Count the tokens of each op's help as sent."""
 
 from typing import Any
 
@@ -8,15 +8,12 @@ from registry.help import HelpQuery
 
 
 def token_counts(catalog: Catalog) -> dict[str, list[int]]:
-    """Return {op: [tokens of its short help, tokens of its full help]}, counted over the body as sent.
-
-    A retired op has no help.
-    """
+    """Return {op: [tokens of short help, tokens of full help]}, without retired ops, which have no help."""
     return {path: _counts(op) for path, op in catalog.ops.items() if op.is_active}
 
 
 def of_entry(entry: dict[str, Any]) -> dict[str, list[int]]:
-    """Return the counts of one op that has no problems, as `token_counts` would; its neighbours do not matter."""
+    """Return the same for one op that has no problems; other ops do not affect its counts."""
     op = catalogs.op_of(entry)
     return {op.op: _counts(op)} if op.is_active else {}
 

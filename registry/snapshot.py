@@ -1,4 +1,4 @@
-"""The draft as one value: what a release freezes and what checks read."""
+"""Snapshots: the draft as one JSON value, which a release freezes and the checks read."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSecti
 POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_CASE)
 POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
 
-# The fields of an op that are copied as they stand, in the order in which a person reads them.
+# The fields of an op that are copied unchanged, in reading order.
 OP_FIELDS = (
     *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
     *("description", "notes"),
@@ -28,12 +28,12 @@ OP_FIELDS = (
     "successor",
 )
 
-# What a field says where an entry leaves it out.
+# The values of fields that an entry leaves out.
 UNSAID: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject": True}
 UNSAID |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 UNSAID |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
 
-# What of an op others are held against: its names, what it is for, and what it takes.
+# The fields of an op that checks of other ops need: names, purpose and arguments.
 OUTLINE_FIELDS = (
     *("op", "tool_name", "kind", "summary", "parameters_schema", "argument_aliases", "display_only"),
     *("status", "successor"),
@@ -44,7 +44,7 @@ SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
 
 
 def draft() -> dict[str, Any]:
-    """Return the draft as {format, groups, ops, sections}, sorted; what says nothing is left out. Six queries."""
+    """Return the draft as {format, groups, ops, sections}, sorted, without empty fields. Takes six queries."""
     groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
     sections = sorted(map(section_entry, PromptSection.objects.all()), key=lambda each: (each["prompt"], each["name"]))
     content: dict[str, Any] = {
@@ -52,14 +52,14 @@ def draft() -> dict[str, Any]:
         "groups": sorted(groups, key=lambda group: group["path"]),
         "ops": sorted(_all_ops(), key=lambda op: str(op["op"])),
     }
-    # Left out where there are none, so that a draft of before there were any keeps its version.
+    # Left out if empty, so that drafts from before prompt sections existed keep their version.
     return content | ({"sections": sections} if sections else {})
 
 
 def outline() -> dict[str, Any]:
-    """Return the draft as `draft` does, of its ops OUTLINE_FIELDS and aliases alone, and no sections: in 3 queries.
+    """Return the draft like `draft`, but only OUTLINE_FIELDS and aliases of ops, and no sections. Takes three queries.
 
-    It takes a third of the time and half of the memory, which counts where thousands are read for the sake of one.
+    It needs a third of the time and half of the memory, which matters when checking one op against thousands.
     """
     aliases: dict[int, list[str]] = defaultdict(list)
     for op, name in OpAlias.objects.order_by("name").values_list("op_id", "name"):
@@ -72,7 +72,7 @@ def outline() -> dict[str, Any]:
 
 
 def entry(op: Op) -> dict[str, Any]:
-    """Return one op as it stands in a release and, in YAML, in the shipped catalog."""
+    """Return one op as an entry, the form it has in a release and in the shipped YAML."""
     aliases = (alias.name for alias in op.aliases.all())
     return entry_with(op, rules=op.rules.all(), examples=op.examples.all(), aliases=aliases)
 
@@ -80,7 +80,7 @@ def entry(op: Op) -> dict[str, Any]:
 def entry_with(
     op: Op, *, rules: Iterable[PolicyRule], examples: Iterable[Example], aliases: Iterable[str]
 ) -> dict[str, Any]:
-    """Return what `entry` would if the op had these rules and examples, in their order, and these aliases."""
+    """Return the op as an entry, like `entry`, but with these rules, examples (in order) and aliases."""
     said = {field: getattr(op, field) for field in OP_FIELDS}
     said["connection"] = op.connection.name if op.connection else ""
     given = [{field: getattr(example, field) for field in EXAMPLE_FIELDS} for example in examples]
@@ -88,7 +88,7 @@ def entry_with(
 
 
 def _all_ops() -> Iterator[dict[str, Any]]:
-    """Yield the entry of every op, as `entry` gives it, without making a row of the ORM for each of what it has."""
+    """Yield the entry of every op, like `entry`, without building ORM objects for rules, examples and aliases."""
     rules, examples, aliases = defaultdict(list), defaultdict(list), defaultdict(list)
     for op, kind, text in PolicyRule.objects.values_list("op_id", "kind", "text"):
         rules[op].append((kind, text))
@@ -114,22 +114,22 @@ def _entry(
 
 
 def section_entry(section: PromptSection) -> dict[str, Any]:
-    """Return one prompt section as it stands in a release and, in YAML, in the shipped catalog."""
+    """Return one prompt section as an entry, the form it has in a release and in the shipped YAML."""
     return {field: getattr(section, field) for field in SECTION_FIELDS}
 
 
 def version(content: dict[str, Any]) -> str:
-    """Return the version that a release of this content has."""
+    """Return the version of a release with this content: its hash."""
     return canonical.digest(content)
 
 
 def value(entry: dict[str, Any], name: str) -> Any:
-    """Return what an entry says in a field, also where it leaves it out."""
+    """Return the value of an entry's field, or the default if the entry leaves it out."""
     return entry.get(name, UNSAID.get(name, ""))
 
 
 def section_name(section: dict[str, Any]) -> str:
-    """Return what a prompt section is known by."""
+    """Return the name that identifies a prompt section: prompt/name."""
     return f"{section['prompt']}/{section['name']}"
 
 

@@ -1,6 +1,7 @@
-"""What is switched off, followed in memory: an op, a group with all below it, a connection with all that it runs.
+"""What is switched off, kept in memory: ops, groups with everything below them, connections with all their ops.
 
-A call must not ask the database for it, and what was answered before must not be answered from memory once it is off.
+In memory, because a call must not query the database for it. Cached answers depend on the current Switches, so that
+nothing is answered from a cache after it is switched off.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,16 +12,16 @@ from registry.models import ROOT, Switch, parent_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switches:
-    """What is off at one moment, by name with the reason. Equal to itself alone: what is kept for it is found fast."""
+    """What is off at one moment: {name: reason}. Compared by identity, so that it is a fast cache key."""
 
     ops: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     connections: Mapping[str, str] = field(default_factory=dict)
 
     def told(self, path: str, *, aliases: Collection[str] = (), connection: str = "") -> str:
-        """Return the sentence that says why an op or group is off; empty where it is on.
+        """Return a sentence saying why an op or group is off; empty if it is on.
 
-        An op that was renamed since is known by the alias that kept its name.
+        Aliases count, because an op that was renamed since has its old name as an alias.
         """
         for name in (path, *aliases):
             if name in self.ops:
@@ -42,14 +43,14 @@ NOTHING_OFF = Switches()
 
 
 def current() -> Switches:
-    """Return what is off as this process knows it, at most half a second old; a process that never asked asks now."""
+    """Return the current switches from memory, at most half a second old. Reads the database on first use."""
     if _current is None:
         follow()
     return _current or NOTHING_OFF
 
 
 def follow() -> None:
-    """Read what is off, and swap it in where it is another than before. One query."""
+    """Reload the switches, and replace those in memory if they changed. Takes one query."""
     global _current, _rows
     rows = list(Switch.objects.off().order_by("kind", "name").values_list("kind", "name", "reason"))
     if _current is not None and rows == _rows:
@@ -62,7 +63,7 @@ def follow() -> None:
 
 
 def forget() -> None:
-    """Drop what is in memory, as a new process would begin."""
+    """Clear the switches from memory, as in a new process."""
     global _current, _rows
     _current, _rows = None, []
 

@@ -1,4 +1,4 @@
-"""Switching ops, groups and connections off and on, at once and without a release. All processes follow within 2 s."""
+"""Switch ops, groups and connections off and on at once, without a release. All processes follow within 2 seconds."""
 
 from datetime import datetime
 from typing import Any
@@ -12,11 +12,11 @@ from registry.models import Switch
 
 
 class AlreadySwitched(Exception):
-    """It is so already, for this reason; nothing was changed."""
+    """The target has this state (and reason) already; nothing was changed."""
 
 
 def told(kind: str, name: str) -> str:
-    """Return what the history calls a switch."""
+    """Return the name of a switch in the history."""
     return f"{kind} {name}"[:200]
 
 
@@ -24,8 +24,7 @@ def told(kind: str, name: str) -> str:
 def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: datetime) -> Switch:
     """Switch an op, group or connection off or on; this process follows at once, all others within two seconds.
 
-    Raises ValidationError with a sentence where there is nothing of this name or no reason, AlreadySwitched where
-    nothing would change.
+    Raises ValidationError if the name is unknown or the reason is missing, AlreadySwitched if nothing would change.
     """
     switch = Switch.objects.select_for_update().filter(kind=kind, name=name).first()
     switch = switch or Switch(kind=kind, name=name, is_off=False)
@@ -34,7 +33,7 @@ def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: dateti
     if switch.is_off == is_off and (not is_off or switch.reason == reason):
         raise AlreadySwitched(str(switch))
     switch.is_off, switch.reason, switch.changed_by, switch.changed_at = is_off, reason, by, at
-    # Not its uniqueness: of two admins at once the constraint lets one through.
+    # Uniqueness is left to the database: if two admins switch at once, its constraint refuses one.
     switch.full_clean(validate_unique=False, validate_constraints=False)
     switch.save()
     fields: dict[str, tuple[Any, Any]] = {"is_off": (before[0], is_off), "reason": (before[1], reason)}
@@ -45,15 +44,15 @@ def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: dateti
 
 
 def off(*, kind: str, name: str, reason: str, by: str, at: datetime) -> Switch:
-    """Switch something off. Raises as `turn` does."""
+    """Switch something off. Raises the same errors as `turn`."""
     return turn(kind=kind, name=name, is_off=True, reason=reason, by=by, at=at)
 
 
 def on(*, kind: str, name: str, reason: str = "", by: str, at: datetime) -> Switch:
-    """Switch something on again; a reason may be given. Raises as `turn` does."""
+    """Switch something on again, optionally with a reason. Raises the same errors as `turn`."""
     return turn(kind=kind, name=name, is_off=False, reason=reason, by=by, at=at)
 
 
 def sentence(error: ValidationError) -> str:
-    """Return what a refusal says, in one line."""
+    """Return the messages of a validation error in one line."""
     return " ".join(error.messages)

@@ -1,7 +1,7 @@
-"""What stands in the forms of a page of copy, saved or not, as far as it can be read.
+"""Read the entry of a group, prompt section or op from bound admin forms, for the live preview.
 
-Nothing is validated beyond the single fields, and nothing is saved: what a column cannot take stays as it was and is
-told, so that whoever types sees what there is.
+Only single fields are validated, and nothing is saved. A value that its column cannot take is reported, and the entry
+keeps the saved value, so that an editor sees the effect of an unfinished form.
 """
 
 from collections import Counter
@@ -19,32 +19,32 @@ from registry.models import Example, Op, OpAlias, PolicyRule
 
 CALLED: dict[type[models.Model], str] = {PolicyRule: "Rule", Example: "Example", OpAlias: "Alias"}
 
-Rows = list[tuple[Any, str]]  # a row and the prefix of its inputs
+Rows = list[tuple[Any, str]]  # (row, prefix of its inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why what stands in an input cannot be saved; with line and column where those are known."""
+    """Why the value of an input cannot be saved. Line and column are 0 if unknown."""
 
     input: str
     message: str
-    is_left: bool  # the entry says what it said before; else as much of what is typed as its column takes
+    is_left: bool  # the entry keeps the saved value; else it has as much of the typed text as fits
     line: int = 0
     column: int = 0
 
 
 @dataclass
 class Typed:
-    """A row of copy as it is typed. Inputs go by their names."""
+    """An entry of copy as it is typed. Inputs are identified by their HTML names."""
 
-    entry: dict[str, Any] = field(default_factory=dict)  # as in registry.snapshot
+    entry: dict[str, Any] = field(default_factory=dict)  # in the form of registry.snapshot
     unreadable: list[Unreadable] = field(default_factory=list)
-    inputs: dict[str, str] = field(default_factory=dict)  # path through the entry -> the input that holds it
-    texts: dict[str, str] = field(default_factory=dict)  # input of JSON -> what stands in it
-    labels: dict[str, str] = field(default_factory=dict)  # input -> what a person calls it
+    inputs: dict[str, str] = field(default_factory=dict)  # path in the entry -> its input
+    texts: dict[str, str] = field(default_factory=dict)  # JSON input -> its text
+    labels: dict[str, str] = field(default_factory=dict)  # input -> its label
 
     def input_of(self, place: str) -> tuple[str, str]:
-        """Return the input that holds a place in the entry, or nothing, and the JSON pointer to it within."""
+        """Return (input, JSON Pointer within the input) for a path in the entry. The input is "" if there is none."""
         rest = ""
         while place and place not in self.inputs:
             place, _, step = place.rpartition("/")
@@ -53,7 +53,7 @@ class Typed:
 
 
 def read_one(form: Any) -> Typed:
-    """Return what stands in the bound form of a group or a prompt section. Its instance is made to say so."""
+    """Return the entry of a bound form of a group or a prompt section. Changes the form's instance."""
     found = Typed()
     _fill(form, found)
     found.entry = draft.entry_of(form.instance)
@@ -62,9 +62,9 @@ def read_one(form: Any) -> Typed:
 
 
 def read(form: forms.ModelForm[Op], formsets: Iterable[Any]) -> Typed:
-    """Return what stands in the bound form of an op and the bound formsets of its rules, examples and aliases.
+    """Return the entry of a bound op form and the bound formsets of its rules, examples and aliases.
 
-    Their instances are made to say so. What has no input there, since it may not be changed, is as it was saved.
+    Changes the instances of the forms. Values without an input, because the user may not change them, are as saved.
     """
     found = Typed()
     _fill(form, found)
@@ -94,7 +94,7 @@ def _saved(op: Op, model: type[models.Model]) -> Rows:
 
 
 def _stays(form: Any) -> bool:
-    """Whether saving would leave a row of this form: not one that is to go, nor the empty one at the end."""
+    """Return whether saving would keep a row of this form: not marked for deletion and not the empty extra one."""
     goes = form.fields.get("DELETE")
     if goes is not None and goes.clean(form["DELETE"].data):
         return False
@@ -102,7 +102,7 @@ def _stays(form: Any) -> bool:
 
 
 def _fill(form: Any, found: Typed, called: str = "") -> None:
-    """Put what stands in a form's inputs into its row."""
+    """Set the values of a form's inputs on its instance."""
     row = form.instance
     columns = {column.name: column for column in row._meta.concrete_fields if not column.primary_key}
     for bound in form:
@@ -125,7 +125,7 @@ def _fill(form: Any, found: Typed, called: str = "") -> None:
 
 
 def _cleaned(bound: Any, column: Any, row: models.Model) -> Any:
-    """Return the value that an input would give its column. Raises ValidationError."""
+    """Return the value of an input, validated for its column. Raises ValidationError."""
     value = bound.field.clean(bound.data)
     if column.is_relation or (column.blank and value in bound.field.empty_values):
         return value
@@ -139,7 +139,7 @@ def _told(name: str, error: ValidationError, *, is_left: bool) -> Unreadable:
 
 
 def _in_order(rows: Rows) -> Rows:
-    """Return rows as their model orders them once they are saved."""
+    """Return rows in the order in which their model lists them after saving."""
     return sorted(rows, key=lambda row: (row[0].position, row[0].pk or float("inf")))
 
 

@@ -1,28 +1,28 @@
-"""Files of copy that a browser sends: YAML, or a ZIP archive of it."""
+"""Read uploaded YAML files, or ZIP archives of them."""
 
 import io
 import zipfile
 from collections.abc import Iterable, Iterator
 
-LARGEST = 5_000_000  # bytes of all files together, unpacked
+LARGEST = 5_000_000  # bytes of all files together, uncompressed
 MOST = 500  # files
 
 
 class Unreadable(Exception):
-    """What was sent is not files of copy, or too much of them; the text says what to do."""
+    """The upload has no YAML files or is too large. The message says what to do."""
 
 
 def texts(sent: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
-    """Return the YAML files of what was sent, (name, bytes), archives unpacked. Raises Unreadable."""
+    """Return {file name: bytes} of the uploaded YAML files, including those in archives. Raises Unreadable."""
     found: dict[str, bytes] = {}
     for name, data in sent:
         for file, text in _unpacked(data) if zipfile.is_zipfile(io.BytesIO(data)) else [(name, data)]:
             if file.endswith((".yaml", ".yml")):
                 found[file] = text
     if not found:
-        raise Unreadable("None of this is YAML. Choose files that an export of copy wrote, or the archive of them.")
+        raise Unreadable("No YAML files found. Choose exported files, or a ZIP archive of them.")
     if len(found) > MOST or sum(map(len, found.values())) > LARGEST:
-        raise Unreadable(f"It is more than {MOST} files or {LARGEST // 1_000_000} MB. Use manage.py catalog import.")
+        raise Unreadable(f"More than {MOST} files or {LARGEST // 1_000_000} MB. Use manage.py catalog import instead.")
     return found
 
 
@@ -32,7 +32,7 @@ def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for entry in archive.infolist()[: MOST + 1]:
                 with archive.open(entry) as file:
-                    text = file.read(left)  # what an archive says of its sizes need not be so
+                    text = file.read(left)  # read with a limit: the sizes that an archive declares may be false
                 left -= len(text)
                 yield entry.filename, text
                 if left <= 0:

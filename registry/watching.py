@@ -1,4 +1,4 @@
-"""Rows of copy that are changed by hand, in forms and bulk actions: looked at before and after, for the history."""
+"""Track changes that forms and bulk actions make to rows of copy, by comparing before and after, for the history."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,14 +19,14 @@ Seen = dict[Any, dict[str, Any]]  # primary key -> entry
 
 
 class Watch:
-    """What some rows said before they were changed."""
+    """Remembers rows as they were before a change, and records what changed."""
 
     def __init__(self) -> None:
         self._before: dict[type[Copy], Seen] = {}
         self._new: dict[type[Copy], set[Any]] = {}
 
     def look(self, rows: Iterable[Copy]) -> None:
-        """Remember what rows say in the database; of one that was looked at before, what it said then."""
+        """Remember rows as they are in the database. A row seen before keeps its first state."""
         keys: dict[type[Copy], list[Any]] = {}
         for row in rows:
             keys.setdefault(type(row), []).append(row.pk)
@@ -34,11 +34,11 @@ class Watch:
             self._before[model] = _entries(model, wanted) | self._before.get(model, {})
 
     def add(self, row: Copy) -> None:
-        """Remember that a row is new."""
+        """Remember a row as new."""
         self._new.setdefault(type(row), set()).add(row.pk)
 
     def record(self, *, by: str, at: datetime, note: str = "") -> list[Change]:
-        """Write down what is different now, and begin anew."""
+        """Record what has changed since in the history, and start over. Return the changes."""
         found = []
         for model in self._before.keys() | self._new.keys():
             before = self._before.get(model, {})
@@ -53,7 +53,7 @@ class Watch:
 
 @contextmanager
 def recorded(rows: Iterable[Copy], *, by: str, at: datetime, note: str = "") -> Iterator[None]:
-    """Write into the history what the block makes of some rows, also by update() and delete()."""
+    """Record in the history what the block does to some rows, including update() and delete()."""
     watch = Watch()
     with transaction.atomic():
         watch.look(rows)
@@ -62,26 +62,26 @@ def recorded(rows: Iterable[Copy], *, by: str, at: datetime, note: str = "") -> 
 
 
 def copy_of(row: Any) -> Copy:
-    """Return the row whose entry another one is part of: a rule's op; a group, op or section itself."""
+    """Return the row of copy that a row belongs to: a rule's, example's or alias's op, else the row itself."""
     return row.op if isinstance(row, PolicyRule | Example | OpAlias) else row
 
 
 def stamp(row: Copy) -> str:
-    """Return what tells later whether a row says what it says now: `<hash of its entry>.<its last change>`."""
+    """Return a stamp that changes whenever the row changes: `<hash of its entry>.<id of its last change>`."""
     last = _changes_of(row).order_by("-id").values_list("id", flat=True).first()
     return f"{canonical.digest(draft.entry_of(row))}.{last or 0}"
 
 
 def since(row: Copy, seen: str) -> list[AuditEntry]:
-    """Return what was done to a row after a stamp was taken, the first first."""
+    """Return the changes of a row after a stamp was made, oldest first."""
     last = seen.rpartition(".")[2]
     if not (last.isascii() and last.isdigit() and len(last) < 19):
-        return []  # no stamp of ours
+        return []  # not a valid stamp
     return list(_changes_of(row).filter(id__gt=int(last)).order_by("id"))
 
 
 def named(row: Copy) -> tuple[Kind, str]:
-    """Return what the history knows a row by."""
+    """Return the kind and name of a row in the history."""
     kind = draft.KIND_OF[type(row)]
     return kind, changes.name_of(kind, draft.entry_of(row))
 

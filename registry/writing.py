@@ -1,4 +1,4 @@
-"""Entries into rows, many at once: some statements for every 500 rows."""
+"""Write many entries into rows at once, with a few statements per 500 rows."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
@@ -8,7 +8,7 @@ from django.db.models import Model
 from registry import snapshot
 from registry.models import Connection, Example, Op, OpAlias, PolicyRule
 
-BATCH = 500  # rows of a statement
+BATCH = 500  # rows per statement
 
 _POLICY_KINDS = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
 
@@ -16,9 +16,9 @@ Row = TypeVar("Row", bound=Model)
 
 
 def save(model: type[Row], added: list[Row], changed: list[Row], fields: Collection[str]) -> None:
-    """Insert some rows, and write these fields and the baseline of others."""
+    """Insert the added rows. Update these fields, and `shipped`, of the changed rows."""
     model._default_manager.bulk_create(added, batch_size=BATCH)
-    # An upsert by id: several times as fast as bulk_update, whose statements have a CASE for each row and field.
+    # An upsert by id is several times as fast as bulk_update, which has a CASE for each row and field.
     model._default_manager.bulk_create(
         changed,
         batch_size=BATCH,
@@ -29,14 +29,14 @@ def save(model: type[Row], added: list[Row], changed: list[Row], fields: Collect
 
 
 def connections(names: Iterable[str]) -> dict[str, Connection]:
-    """Return connections by name; made where there are none."""
+    """Return {name: connection}, creating missing connections."""
     return {name: Connection.objects.get_or_create(name=name)[0] for name in sorted(set(names)) if name}
 
 
 def replace_children(pairs: list[tuple[Op, dict[str, Any]]]) -> list[str]:
-    """Write the policy, examples and aliases of saved ops anew where they are given, and return the aliases left out.
+    """Replace the policy, examples and aliases of saved ops, if given. Return the aliases that were skipped.
 
-    An alias that another op has is left to it.
+    An alias that another op has is skipped.
     """
 
     def having(name: str) -> list[tuple[Op, Any]]:

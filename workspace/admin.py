@@ -1,4 +1,4 @@
-"""The workspace in the Django admin: to look things up, mend them, and bring back what was deleted."""
+"""Django admin of the workspace: look up, repair and restore rows."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -34,32 +34,32 @@ DELETED = ("deleted_at", admin.EmptyFieldListFilter)
 
 
 class EntityAdmin(desk.ModelAdmin[Any]):
-    """What the admins of all entities share. Deleting is an action and soft, so that it can be taken back."""
+    """Base of all entity admins. Delete is an action that soft-deletes, so that rows can be restored."""
 
-    empty = "Models make them with the ops of the workspace. For some to look at, run manage.py load_demo."
+    empty = "Models create these with workspace ops. Run manage.py load_demo for sample data."
     kind: Kind
-    longest: str | None = None  # a column whose text only the row's own page reads: a list of them would be megabytes
+    longest: str | None = None  # a long text that the change list does not load
     list_filter = ["state_key", DELETED]
     ordering = ["-updated_at", "-id"]
     actions = ["delete_softly", "restore"]
     show_full_result_count = False
 
     def get_fields(self, request: HttpRequest, obj: Entity | None = None) -> tuple[str, ...]:
-        """Begin with what names the row, as the ops do, and end with what is only shown."""
+        """Return the label first, as the ops do, and the read-only fields last."""
         columns = [self.model._meta.get_field(name).name for name in self.kind.fields]
         place = [] if self.kind is PROJECT else ["project"]
-        others = [column.name for column in self.model._meta.fields if column.editable]  # that no op sets by this name
+        others = [column.name for column in self.model._meta.fields if column.editable]  # not in kind.fields
         shown = self.get_readonly_fields(request, obj)
         offered = [name for name in (*columns[:1], *place, *columns[1:], *others) if name not in shown]
         return tuple(dict.fromkeys([*offered, *shown]))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        # Pages show help as HTML, and what it says is text: <kind> is no tag.
+        # The admin renders help as HTML, but help texts are plain text: <kind> is not a tag.
         kwargs["help_text"] = escape(db_field.help_text)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
-        """Show, but do not offer, what the services set: the columns of every entity and the stamp of this kind."""
+        """Return the columns that services set: those of every entity and this type's completion time."""
         stamp = self.kind.stamp[1:] if self.kind.stamp else ()
         return ["id", *stamp, "created_by", "created_at", "updated_at", "deleted_at"]
 
@@ -81,7 +81,7 @@ class EntityAdmin(desk.ModelAdmin[Any]):
     @admin.action(description="Delete the selected rows (they can be restored)", permissions=["change"])
     def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
         number = queryset.filter(deleted_at=None).update(deleted_at=timezone.now())
-        self.message_user(request, f"{number} deleted. No op finds them any more; Restore brings them back.")
+        self.message_user(request, f"{number} deleted. Ops no longer find them; use Restore to undo.")
 
     @admin.action(description="Restore the selected rows", permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
@@ -89,7 +89,7 @@ class EntityAdmin(desk.ModelAdmin[Any]):
             with transaction.atomic():
                 number = queryset.exclude(deleted_at=None).update(deleted_at=None)
         except IntegrityError:
-            message = "Nothing was restored: another row has taken the place of one of these meanwhile. Delete that."
+            message = "Nothing was restored: a newer row replaces one of these. Delete the newer row first."
             self.message_user(request, message, level=messages.ERROR)
             return
         self.message_user(request, f"{number} restored.")
@@ -110,7 +110,7 @@ class ProjectAdmin(EntityAdmin):
     inlines = [MembershipInline]
 
     def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
-        """Save what the form has, and nothing of the tree: a document may have moved since the row was read."""
+        """Save the form, but keep the current tree_version: a document may have moved since the row was read."""
         if change:
             tree.hold(obj.pk)
             obj.refresh_from_db(fields=["tree_version"])
@@ -126,7 +126,7 @@ class TaskAdmin(EntityAdmin):
     autocomplete_fields = ["project", "parent_task"]
     list_select_related = ["project"]
 
-    def save_model(self, request: HttpRequest, obj: Task, form: Any, change: bool) -> None:  # type: ignore[override]  # of tasks only
+    def save_model(self, request: HttpRequest, obj: Task, form: Any, change: bool) -> None:  # type: ignore[override]  # tasks only
         super().save_model(request, obj, form, change)
         task_events.move([obj.pk], project=obj.project_id)
         task_events.sync([obj], by=obj.created_by, at=obj.updated_at)
@@ -142,11 +142,11 @@ class DocumentAdmin(EntityAdmin):
     list_select_related = ["project"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
-        """Show its place, which the ops decide: a document below itself or of another project would be in no tree."""
+        """Return its place in the tree as read-only, because only the ops check for cycles and for other projects."""
         return [*super().get_readonly_fields(request, obj), "parent", "position", *(["project"] if obj else [])]
 
     def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
-        """Save a new document as the last at the root, and a changed one where it is by now."""
+        """Save a new document last at the root. A changed document keeps its current place."""
         project = tree.hold(cast("Document", obj).project_id)
         if change:
             obj.refresh_from_db(fields=["parent", "position", "deleted_at"])
@@ -154,17 +154,17 @@ class DocumentAdmin(EntityAdmin):
         if not change:
             tree.changed(project)
 
-    @admin.action(description="Delete the selected rows, those below too (can be restored)", permissions=["change"])
+    @admin.action(description="Delete the selected rows and those below (can be restored)", permissions=["change"])
     @transaction.atomic
     def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
         number = tree.remove_all(_ids(queryset), at=timezone.now())
-        self.message_user(request, f"{number} deleted. No op finds them any more; Restore brings them back.")
+        self.message_user(request, f"{number} deleted. Ops no longer find them; use Restore to undo.")
 
     @admin.action(description="Restore the selected rows", permissions=["change"])
     @transaction.atomic
     def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
         number, uprooted = tree.restore_all(_ids(queryset))
-        at_root = f" {uprooted} of them at the root: what they lay under is deleted." if uprooted else ""
+        at_root = f" {uprooted} of them at the root, because their parent is deleted." if uprooted else ""
         self.message_user(request, f"{number} restored.{at_root}")
 
 
@@ -222,7 +222,7 @@ class RequirementAdmin(EntityAdmin):
 
 @admin.register(CalendarEvent)
 class CalendarEventAdmin(EntityAdmin):
-    """Events in anybody's calendar. The times of one that shows a task's date are changed at the task."""
+    """Events of all calendars. If an event shows a task's date, change the date on the task."""
 
     kind = EVENT
     list_display = ["title", "subject", "project", "start_at", "start_date", "recurrence", "updated_at", "deleted_at"]
@@ -237,11 +237,11 @@ class CalendarEventAdmin(EntityAdmin):
         names = [*super().get_readonly_fields(request, obj), "task_event_kind", *(of_the_task if follows else ())]
         return list(dict.fromkeys(names))
 
-    @admin.action(description="Delete the selected events but those of task dates", permissions=["change"])
+    @admin.action(description="Delete the selected events (skips events of task dates)", permissions=["change"])
     def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
         super().delete_softly(request, queryset.filter(Q(("task_event_kind", ""))))
 
-    @admin.action(description="Restore the selected events but those of task dates", permissions=["change"])
+    @admin.action(description="Restore the selected events (skips events of task dates)", permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
         super().restore(request, queryset.filter(Q(("task_event_kind", ""))))
 
@@ -258,9 +258,9 @@ class ProjectCalendarAdmin(EntityAdmin):
 
 @admin.register(Edge)
 class EdgeAdmin(desk.ReadOnly, desk.ModelAdmin[Edge]):
-    """To look at only: which edges there can be is the ops' to decide."""
+    """Read-only: only the ops check which edges are valid."""
 
-    empty = "Models make them with onto.edge.link. For some to look at, run manage.py load_demo."
+    empty = "Models create edges with onto.edge.link. Run manage.py load_demo for sample data."
     list_display = ["__str__", "project", "created_by", "created_at", "deleted_at"]
     fields = readonly_fields = tuple(field.name for field in Edge._meta.fields)
     list_filter = ["src_kind", "dst_kind", DELETED]
@@ -272,9 +272,9 @@ class EdgeAdmin(desk.ReadOnly, desk.ModelAdmin[Edge]):
 
 @admin.register(Membership)
 class MembershipAdmin(desk.ModelAdmin[Membership]):
-    """Members leave by deleted_at, so that a subject keeps one row in a project."""
+    """A member who leaves gets deleted_at, so that each subject has one row in a project."""
 
-    empty = "Nobody is in a project. Whoever makes one is its first member; add others here."
+    empty = "No members yet. A project's creator becomes its first member; add others here."
     list_display = ["subject", "project", "role", "created_at", "deleted_at"]
     list_filter = ["role", DELETED]
     search_fields = ["subject", "project__name"]
@@ -289,9 +289,9 @@ class MembershipAdmin(desk.ModelAdmin[Membership]):
 
 @admin.register(Profile)
 class ProfileAdmin(desk.ModelAdmin[Profile]):
-    """The one place where profiles are written. Deleting one is for good: who is to be forgotten leaves nothing."""
+    """The only place where profiles are edited. Deleting is permanent, so that a subject can be erased."""
 
-    empty = "A profile tells a model a user's name and time zone. Add one for a subject."
+    empty = "A profile tells models a user's name and time zone. Add one for a subject."
     list_display = ["subject", "name", "time_zone", "updated_at"]
     search_fields = ["subject", "name", "time_zone"]
     readonly_fields = ["id", "created_at", "updated_at"]

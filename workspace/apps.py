@@ -10,5 +10,5 @@ class WorkspaceConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Have every connection know what searches call."""
+        """Install the SQL function that searches call on every new database connection."""
         connection_created.connect(matching.install, dispatch_uid="workspace.matching")

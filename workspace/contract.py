@@ -1,4 +1,4 @@
-"""What a handler takes and answers. Whoever runs the workspace builds the request and reads the outcome."""
+"""The types that handlers receive and return. The gateway builds the request and reads the outcome."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: validated arguments with their defaults filled, on behalf of a subject, at a time.
+    """One call on behalf of a subject. The args are validated and have their defaults filled in.
 
-    `prepared` is what the handler's own `prepare` returned.
+    `at` is the time of the call. `prepared` is the return value of the handler's own `prepare`.
     """
 
     subject: str
@@ -21,7 +21,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call did: the result as JSON values, and the row that it was about, where it was about one."""
+    """What a call did: the result as JSON values and, if the call concerned one row, its id and name."""
 
     result: dict[str, Any]
     warnings: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Outcome:
 class Handler:
     """An op's two steps: `prepare` outside the transaction (it may use the network), `apply` inside it.
 
-    Both raise a `workspace.errors.Refusal` for what the domain refuses; `apply` has changed nothing for good then.
+    Both raise an error of `workspace.errors` when the workspace refuses the call. The transaction then rolls back.
     """
 
     apply: Callable[[Request], Outcome]

@@ -1,4 +1,4 @@
-"""The workspace as text and pictures for docs/workspace.md, made from what the code says it is."""
+"""Tables and Mermaid diagrams for docs/workspace.md, generated from the models and relations."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,21 +9,21 @@ from django.db import models
 from workspace.kinds import KINDS, Kind
 from workspace.relations import HOLDS, JOINS, PARENTS, Pair, Rel
 
-DRAWN = 20  # a relation of more pairs than that would make the picture a knot; the table tells it
+DRAWN = 20  # relations with more pairs would make the diagram unreadable; only the table lists them
 
 
 def entities() -> str:
-    """Return the table of kinds in markdown, and how their rows belong to one another as a mermaid diagram."""
+    """Return a Markdown table of the entity types and a Mermaid diagram of their foreign keys."""
     return f"{_kinds()}\n\n{_mermaid('erDiagram', _foreign_keys())}"
 
 
 def edges() -> str:
-    """Return the relations as a mermaid diagram of which kinds each joins, and the table of all of them."""
+    """Return a Mermaid diagram of the relations between entity types and a Markdown table of all relations."""
     return f"{_mermaid('flowchart TD', _arrows())}\n\n{_relations()}"
 
 
 def _kinds() -> str:
-    head = ["| kind | what it is | named by | states | type_key, if none is given |", "|---|---|---|---|---|"]
+    head = ["| kind | description | label | states | default type_key |", "|---|---|---|---|---|"]
     return "\n".join([*head, *(_kind(kind) for kind in KINDS.values())])
 
 
@@ -35,11 +35,11 @@ def _kind(kind: Kind) -> str:
 
 
 def _default(field: Any) -> str:
-    return f"`{field.get_default()}`" if field.has_default() else "always given"
+    return f"`{field.get_default()}`" if field.has_default() else "required"
 
 
 def _foreign_keys() -> Iterator[str]:
-    """Yield a line for each foreign key, from the row that is pointed at: one, or none, to any number."""
+    """Yield an erDiagram line for each foreign key, from its target (one, or zero or one) to many."""
     for model in apps.get_app_config("workspace").get_models():
         for field in model._meta.concrete_fields:
             if isinstance(field, models.ForeignKey):
@@ -50,7 +50,7 @@ def _foreign_keys() -> Iterator[str]:
 
 
 def _arrows() -> Iterator[str]:
-    """Yield a thick arrow from each parent that may hold a kind, and a dotted one for each other relation."""
+    """Yield a thick arrow from each allowed parent to its children and a dotted arrow for every other relation."""
     for child, rel in HOLDS.items():
         yield from (f"{parent.value} ==>|{rel}| {child.value}" for parent in PARENTS[child])
     for rel, pairs in JOINS.items():

@@ -1,4 +1,4 @@
-"""What the workspace refuses. Messages name arguments, never the values that were sent: a value may be a secret."""
+"""Errors of the workspace. Messages name arguments but never repeat the values sent: a value may be a secret."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong with one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send."""
+    """An error in one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send instead."""
 
     path: str
     code: str
@@ -17,9 +17,10 @@ class FieldError:
 
 
 class Refusal(Exception):
-    """The domain's no. `reason` names the case in snake_case, `message` is a sentence that the caller can act on.
+    """Base class of all errors that the workspace raises on purpose.
 
-    `details` are JSON values that say more of the case to a program.
+    `reason` names the case in snake_case. `message` is a sentence that the caller can act on. `details` are JSON values
+    for programs.
     """
 
     reason = "refused"
@@ -40,31 +41,31 @@ class Refusal(Exception):
 
 
 class NotFound(Refusal):
-    """No such row, or none that this subject can see: the two are told in the same words."""
+    """The row does not exist, or the subject cannot see it. The message must not reveal which."""
 
     reason = "not_found"
 
 
 class Forbidden(Refusal):
-    """The subject can see the row, but not do this with it."""
+    """The subject can see the row but may not do this with it."""
 
     reason = "forbidden"
 
 
 class Conflict(Refusal):
-    """The row moved since the caller, or the handler's first step, read it."""
+    """The call does not fit the current state, for example because the row changed after it was read."""
 
     reason = "conflict"
 
 
 class Invalid(Refusal):
-    """Arguments that fit the schema and still make no sense; `field_errors` names all of them."""
+    """The args match the schema but are still invalid; `field_errors` lists every problem."""
 
     reason = "invalid_args"
 
 
 def invalid(field_errors: Sequence[FieldError]) -> Invalid:
-    """Return the refusal of all these field errors, told by the first of them."""
+    """Return the exception for these field errors. Its message is that of the first one, with a count of the others."""
     more = len(field_errors) - 1
     message = field_errors[0].message
     return Invalid(f"{message} ({more} more in field_errors.)" if more else message, field_errors=field_errors)

@@ -1,4 +1,4 @@
-"""The kinds of entities: what the shared reads and writes need to know of each. A new entity gets its line here."""
+"""The entity types: what the generic reads and writes need to know about each. Register a new entity type here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -33,14 +33,14 @@ from workspace.models import (
 )
 from workspace.models.tags import TagsField
 
-Fact = Callable[[Mapping[str, Any], datetime], Any]  # of a row's columns and the time of the request
+Fact = Callable[[Mapping[str, Any], datetime], Any]  # computed from a row's columns and the time of the request
 
-REPLACE, APPEND, PREPEND, MERGE = "replace", "append", "prepend", "merge_llm"  # how an update treats a long text
+REPLACE, APPEND, PREPEND, MERGE = "replace", "append", "prepend", "merge_llm"  # update strategies for long texts
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A column to sort by. Rows without a value come last unless `none_first`."""
+    """A column to sort by. Nulls sort last unless `none_first` is set."""
 
     column: str
     descending: bool = False
@@ -49,7 +49,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One way to sort a list: its name in sort_by, and what a message calls it. Ties go to the newest id."""
+    """A sort order: its name in sort_by, its description for messages, and its keys. Ties sort by id, descending."""
 
     name: str
     told: str
@@ -59,69 +59,69 @@ class Order:
 BY_UPDATE = Order("updated", "newest update first", (Key("updated_at", descending=True),))
 BY_CREATION = Order("created_at", "newest first", (Key("created_at", descending=True),))
 BY_PRIORITY = Order("priority", "most urgent first", (Key("priority"), Key("updated_at", descending=True)))
-BY_START = Order("start_at", "earliest start first, those without one last", (Key("start_at"),))
-BY_START_DATE = Order("start_date", "earliest start first, those without one last", (Key("start_date"),))
-BY_DUE = Order("due_at", "those without a due date first, then the earliest", (Key("due_at", none_first=True),))
+BY_START = Order("start_at", "earliest start first, no start last", (Key("start_at"),))
+BY_START_DATE = Order("start_date", "earliest start first, no start last", (Key("start_date"),))
+BY_DUE = Order("due_at", "no due date first, then earliest", (Key("due_at", none_first=True),))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Kind:
-    """What a kind of entity is called, and which of its columns play which part."""
+    """An entity type: its names, and the role that each of its columns plays."""
 
-    name: str  # the word for one row: in ops, in results and in the id argument
+    name: str  # the singular, as in op names, results and id arguments
     plural: str
     model: type[Entity]
-    label: str  # the column that names a row to people
-    fields: tuple[str, ...]  # what create and update may set
-    list_row: tuple[str, ...]  # what a row says in lists, the previews apart
-    texts: Mapping[str, int]  # columns of long text, and how many characters of each a list shows as <name>_preview
-    concise: tuple[str, ...] = ()  # those texts that a list shows as <name> where they are no longer than that
-    hinted: tuple[str, ...] = ()  # columns that a list reads for its hints alone
-    full_row: tuple[str, ...]  # what get, create and update answer
-    long: tuple[str, ...]  # its columns of long text, the most telling first: the last are cut first
-    merged: Mapping[str, str] = field(default_factory=dict)  # texts that update strategies apply to, each's default
-    searched: tuple[str, ...]  # columns that the kind's own search looks into
-    filters: Mapping[str, Q | Exists] = field(default_factory=dict)  # arguments true or false, and what is true then
-    orders: tuple[Order, ...] = (BY_UPDATE,)  # the ways to sort a list; the first is the default
-    finished: tuple[str, ...] = ()  # the states of what is over, which the search over kinds puts a little lower
-    span: tuple[str, str] | None = None  # the columns of its start and its end, where it has them
-    stamp: tuple[str, str] | None = None  # the state that ends the work, and the column that tells when it was entered
-    needs: Mapping[str, str] = field(default_factory=dict)  # columns that say nothing without another, and that other
-    facts: Mapping[str, Fact] = field(default_factory=dict)  # what every row says besides and no column holds
-    domain: str = "onto"  # what its ops' paths begin with
+    label: str  # the column with the display name of a row
+    fields: tuple[str, ...]  # the columns that create and update can set
+    list_row: tuple[str, ...]  # the fields of a list row, without the text previews
+    texts: Mapping[str, int]  # long texts, and the length of <name>_preview in list rows
+    concise: tuple[str, ...] = ()  # texts that a list row shows as <name> if they fit into the preview
+    hinted: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
+    full_row: tuple[str, ...]  # the fields that get, create and update return
+    long: tuple[str, ...]  # long texts, the most important first; the last ones are cut first
+    merged: Mapping[str, str] = field(default_factory=dict)  # texts with update strategies, and the default of each
+    searched: tuple[str, ...]  # the columns that the type's own search covers
+    filters: Mapping[str, Q | Exists] = field(default_factory=dict)  # boolean arguments, and the condition for true
+    orders: tuple[Order, ...] = (BY_UPDATE,)  # the sort orders of a list; the first is the default
+    finished: tuple[str, ...] = ()  # final states; the search over all types ranks these rows slightly lower
+    span: tuple[str, str] | None = None  # the columns of its start and end, if any
+    stamp: tuple[str, str] | None = None  # the final state, and the column with the time it was entered
+    needs: Mapping[str, str] = field(default_factory=dict)  # columns that require another column, and which one
+    facts: Mapping[str, Fact] = field(default_factory=dict)  # computed fields of every row
+    domain: str = "onto"  # the first part of its op paths
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Name the columns, foreign keys by their ids: what a row is made of, and not what is worked out from it."""
+        """The names of the database columns, with foreign keys as <name>_id; without computed fields."""
         return frozenset(each.attname for each in self.model._meta.concrete_fields)
 
     @cached_property
     def may_be_blank(self) -> frozenset[str]:
-        """Name the text columns that may be empty: outside, an empty one is null."""
+        """The names of the text columns that can be empty. Results show an empty text as null."""
         columns = self.model._meta.concrete_fields
         texts = [each for each in columns if isinstance(each, CharField | TextField)]
         return frozenset(each.name for each in texts if each.blank and not isinstance(each, TagsField))
 
     @property
     def has_state(self) -> bool:
-        """Whether rows of the kind stand in a state."""
+        """Whether rows of this type have a state."""
         return "state_key" in self.full_row
 
     @property
     def id_argument(self) -> str:
-        """Name the argument that holds a row's id, such as task_id."""
+        """The argument that holds a row's id, such as task_id."""
         return f"{self.name}_id"
 
     def order(self, name: str | None) -> Order:
-        """Return the order of a name, the default without one."""
+        """Return the sort order with this name, or the default."""
         return next((each for each in self.orders if each.name == name), self.orders[0])
 
     def rows(self) -> EntityQuerySet[Any]:
-        """Return all rows of this kind, those that nobody may see included."""
+        """Return all rows of this type, without any access check."""
         return cast("EntityQuerySet[Any]", self.model._default_manager.all())
 
     def path(self, action: str) -> str:
-        """Name the op that does this with rows of this kind."""
+        """Return the path of the op for this action, such as onto.task.get."""
         return f"{self.domain}.{self.name}.{action}"
 
 
@@ -424,13 +424,13 @@ REQUIREMENT = Kind(
 
 KINDS = {kind.name: kind for kind in (PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE, RISK, REQUIREMENT)}
 
-# What stands in calendars has ops of its own: its times are told in somebody's zone, and it may lie in no project.
+# Calendar entries have their own ops: their times depend on a time zone, and an event may belong to no project.
 EVENT = Kind(
     name="event",
     plural="events",
     model=CalendarEvent,
     label="title",
-    fields=("title", "description", "location", "attendees", "recurrence"),  # its times are read in a zone, apart
+    fields=("title", "description", "location", "attendees", "recurrence"),  # times: services/event_times.py
     list_row=("id", "title", "location", "recurrence", "project_id", "project_name", "task_event_kind"),
     texts={},
     full_row=(

@@ -1,7 +1,6 @@
-"""The relations between rows: what they are called, which kinds they join, and which way round they go.
+"""The relations between rows: their names, the kinds that they join, and their direction.
 
-Pure tables and functions. A relation is read as a sentence, `task depends_on task`: the source, the relation, the
-destination.
+Pure tables and functions. A relation reads as a sentence such as `task depends_on task`: source, relation, destination.
 """
 
 import re
@@ -19,7 +18,7 @@ Pair = tuple[EdgeKind, EdgeKind]  # the kinds of a source and of its destination
 
 
 class Rel(StrEnum):
-    """All relations. JOINS says which kinds each joins."""
+    """All relations. KINDS_BY_RELATION lists the kinds that each one joins."""
 
     HAS_GOAL = "has_goal"
     HAS_MILESTONE = "has_milestone"
@@ -38,8 +37,8 @@ class Rel(StrEnum):
     REFERENCES = "references"
 
 
-# What a row may hang under, the most specific first. A row without a parent lies directly in its project, as its
-# project_id says; no edge repeats that. Documents have a tree of their own.
+# The allowed parents of each kind, the most specific first. A row without a parent belongs directly to its project:
+# project_id says so, and no edge repeats it. Documents have their own tree.
 PARENTS: dict[EdgeKind, tuple[EdgeKind, ...]] = {
     PROJECT: (),
     DOCUMENT: (),
@@ -51,7 +50,7 @@ PARENTS: dict[EdgeKind, tuple[EdgeKind, ...]] = {
     REQUIREMENT: (MILESTONE, GOAL, PROJECT),
 }
 
-# How a parent holds a row of the kind.
+# The relation from a parent to a child of each kind.
 HOLDS: dict[EdgeKind, Rel] = {
     GOAL: Rel.HAS_GOAL,
     MILESTONE: Rel.HAS_MILESTONE,
@@ -83,8 +82,8 @@ JOINS: dict[Rel, frozenset[Pair]] = {
     Rel.REFERENCES: _pairs(_ANY, _ANY),
 }
 
-# What two kinds most likely are to each other, for who does not say. Later lines outdo earlier ones about the same two
-# kinds; two that stand in no line are REFERENCES.
+# The default relation between two kinds, used when the caller names none. Later lines override earlier ones for the
+# same two kinds. Pairs without a line default to REFERENCES.
 _LIKELY: dict[Pair, Rel] = {
     **{pair: rel for rel, pairs in _HELD.items() for pair in pairs},
     **{(DOCUMENT, kind): Rel.REFERENCES for kind in _PARTS},
@@ -97,7 +96,7 @@ _LIKELY: dict[Pair, Rel] = {
 }
 BY_KINDS: dict[frozenset[EdgeKind], tuple[Pair, Rel]] = {frozenset(pair): (pair, rel) for pair, rel in _LIKELY.items()}
 
-# Names from earlier days and other mouths: the relation that they mean, and whether it is told from its other end.
+# Aliases: the relation that each name means, and whether the name reads from destination to source.
 OLD_NAMES: dict[str, tuple[Rel, bool]] = {
     "belongs_to_plan": (Rel.HAS_TASK, True),
     "part_of": (Rel.CONTAINS, True),
@@ -112,9 +111,10 @@ OLD_NAMES: dict[str, tuple[Rel, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation as it is stored. `swapped` says that the ends stand the other way round than they were given.
+    """A relation as it is stored.
 
-    `is_guess` says that the kinds decided, for the given name is that of no relation which joins them.
+    `swapped`: source and destination are reversed compared with what the caller sent. `is_guess`: the name sent is not
+    a relation between these kinds, so the relation was chosen by kind.
     """
 
     src_kind: EdgeKind
@@ -125,15 +125,15 @@ class Relation:
 
     @property
     def told(self) -> str:
-        """Return it as a sentence, such as task depends_on task."""
+        """The relation as a sentence, such as task depends_on task."""
         return f"{self.src_kind.value} {self.rel} {self.dst_kind.value}"
 
 
 def normalise(src_kind: EdgeKind, rel: str, dst_kind: EdgeKind) -> Relation:
-    """Return the relation that a name means between two kinds, the way round that its kinds ask for.
+    """Return the relation that a name means between two kinds, in the direction in which it is stored.
 
-    Normalising what came out changes nothing more. Ends are swapped only where the relation joins the kinds in no
-    other way, so that an edge told from either end is one and the same edge.
+    Idempotent. The ends are swapped if the name reads from destination to source, or if the relation joins these kinds
+    only in the other direction. So the same edge results whichever end the caller starts from.
     """
     named, from_other_end = _named(rel)
     if named is Rel.HAS_DOCUMENT and {src_kind, dst_kind} == {TASK, DOCUMENT}:
@@ -148,24 +148,24 @@ def normalise(src_kind: EdgeKind, rel: str, dst_kind: EdgeKind) -> Relation:
 
 
 def semantic(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation:
-    """Return what two kinds most likely are to each other besides one holding the other."""
+    """Return the default relation between two kinds that is not a parent-child relation."""
     found = _likely(src_kind, dst_kind)
     return normalise(src_kind, Rel.REFERENCES, dst_kind) if is_containment(found) else found
 
 
 def containment(child: EdgeKind, parent: EdgeKind) -> Relation | None:
-    """Return how the parent holds the child, seen from the child; None where it may not."""
+    """Return the parent-child relation as seen from the child, or None if this parent is not allowed."""
     return Relation(parent, HOLDS[child], child, swapped=True) if parent in PARENTS[child] else None
 
 
 def holding(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation | None:
-    """Return how one of two kinds holds the other, whichever of them may; None where neither may."""
+    """Return the parent-child relation between two kinds in either direction, or None if neither can be the parent."""
     held = Relation(src_kind, HOLDS[dst_kind], dst_kind) if src_kind in PARENTS[dst_kind] else None
     return held or containment(src_kind, dst_kind)
 
 
 def from_other_end(relation: Relation) -> Relation:
-    """Return the same relation, told from the row that was given second."""
+    """Return the same relation as seen from the other row."""
     return replace(relation, swapped=not relation.swapped)
 
 
@@ -175,7 +175,7 @@ def is_containment(relation: Relation) -> bool:
 
 
 def spelt(rel: str) -> str:
-    """Return a name as relations are written: Depends-On is depends_on."""
+    """Return a relation name in snake_case: Depends-On becomes depends_on."""
     return re.sub(r"[\s\-]+", "_", rel.strip().casefold())
 
 

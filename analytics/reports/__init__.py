@@ -1,6 +1,6 @@
-"""What pages tell of calls and turns, out of what `analytics.rollup` has counted and never out of events.
+"""Reports on calls and turns, from the aggregates of `analytics.rollup` and never from single events.
 
-Each function takes what it is asked for as plain values and returns plain ones: another store may stand behind them.
+Functions take and return plain values, so that another store could replace the database behind them.
 """
 
 from analytics.reports.ops import (

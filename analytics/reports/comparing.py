@@ -1,4 +1,4 @@
-"""Two cohorts or two releases side by side: each rate, the difference, and whether it is more than chance."""
+"""Compare two cohorts or two releases: each rate, the difference, and whether it is statistically significant."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from analytics.reports.intervals import Interval, newcombe
 from analytics.reports.scope import Scope
 from analytics.reports.totals import Totals
 
-LEAST = 50  # of what a rate is of, on either side: of fewer the interval is wider than what anybody looks for
+LEAST = 50  # minimum sample size on each side; with fewer, the interval is too wide to be useful
 
 
 class Verdict(StrEnum):
-    """What can be said of a difference."""
+    """The result of comparing two rates."""
 
     BETTER = "better"
     WORSE = "worse"
-    NONE = "none"  # it may well be chance
+    NONE = "none"  # not significant
     TOO_FEW = "too_few"
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A rate: what is counted, of what, and whether less of it is better."""
+    """A rate to compare. `count` returns its hits and its total."""
 
     name: str
-    of: str  # in words: calls, turns
+    of: str  # what the rate is of, in words: calls, turns
     count: Callable[[Totals], tuple[int, int]]
     is_better_low: bool
 
@@ -44,7 +44,7 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of how many."""
+    """A number of hits out of a total."""
 
     hits: int
     of: int
@@ -56,18 +56,18 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A metric on both sides: the interval in which the second less the first lies, and what can be said of that."""
+    """A metric on both sides, and the 95% confidence interval of the difference (second minus first)."""
 
     metric: Metric
     first: Share
     second: Share
-    interval: Interval | None  # None: too few
+    interval: Interval | None  # None if the sample is too small
     verdict: Verdict
-    days_to_wait: int | None  # until there may be enough, as fast as it went; None: there are, or none come
+    days_to_wait: int | None  # until the sample may be large enough; None if it is, or if there is no data
 
     @property
     def difference(self) -> float | None:
-        """The second rate less the first."""
+        """The second rate minus the first."""
         if self.first.rate is None or self.second.rate is None:
             return None
         return self.second.rate - self.first.rate
@@ -75,7 +75,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """An op whose failure rate is another on the second side, by more than chance."""
+    """An op whose failure rate differs significantly between the two sides."""
 
     op: str
     first: Share
@@ -84,17 +84,17 @@ class Moved:
 
     @property
     def difference(self) -> float:
-        """The second rate less the first."""
+        """The second rate minus the first."""
         return self.second.hits / self.second.of - self.first.hits / self.first.of
 
 
 def compared(first: Totals, second: Totals, *, days: int) -> list[Compared]:
-    """Return every metric of two sides that were counted over so many days."""
+    """Return the comparison of every metric. `days` is the length of the period."""
     return [_compared(metric, Share(*metric.count(first)), Share(*metric.count(second)), days) for metric in METRICS]
 
 
 def moved(scope: Scope, by: str, first: str, second: str, *, limit: int = 10) -> list[Moved]:
-    """Return the ops whose failure rate differs by more than chance, those that moved most first."""
+    """Return the ops whose failure rate differs significantly, largest difference first."""
     sides = [totals.each_op(scope.under(by, name)) for name in (first, second)]
     shares = [{op: Share(each.failed, each.calls) for op, each in side.items() if op} for side in sides]
     found = [

@@ -1,4 +1,4 @@
-"""How far turns come: from a search over help to a call, and to one that succeeded."""
+"""Funnel of turns: search, help, call, successful call."""
 
 from typing import Any, NamedTuple
 
@@ -8,14 +8,14 @@ from analytics.reports.scope import Scope
 
 
 class Step(NamedTuple):
-    """How many turns took a step, and how many of them every step before it too."""
+    """How many turns took a step, and how many took it and every step before it."""
 
     name: str
     turns: int
     after_all_before: int
 
 
-# What a turn did, in the order in which a model that knows nothing would.
+# The steps of a turn, in the order of a model that knows no op yet.
 STEPS: dict[str, Q] = {
     "searched": Q(searches__gt=0),
     "read help": Q(helps__gt=0),
@@ -25,7 +25,7 @@ STEPS: dict[str, Q] = {
 
 
 def steps(scope: Scope) -> list[Step]:
-    """Return all turns, and then each step."""
+    """Return the number of all turns, then each step."""
     counts: dict[str, Any] = {}
     before = Q()
     for number, condition in enumerate(STEPS.values()):

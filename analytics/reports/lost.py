@@ -1,4 +1,4 @@
-"""Where models lose their way: names that nothing has, and calls made over and over."""
+"""Dead ends of models: unknown names, and turns that repeat the same call."""
 
 from typing import NamedTuple
 
@@ -10,16 +10,16 @@ from analytics.reports.scope import Scope
 
 
 class Name(NamedTuple):
-    """A name that nothing has, as it was sent, and how often."""
+    """An unknown name as it was sent, and how often."""
 
     name: str
     times: int
 
 
 def names(scope: Scope, *, limit: int = 20) -> list[Name]:
-    """Return the names that were called or read most and that nothing has.
+    """Return the unknown names that were called or read most often.
 
-    Out of the events, whose index holds these few: daily figures keep no name that a caller thought of.
+    Reads events, of which an index covers these few. Daily figures do not store names that callers make up.
     """
     events = scope.events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")
     found = events.values("op").annotate(times=Count("id")).order_by("-times", "op")
@@ -27,5 +27,5 @@ def names(scope: Scope, *, limit: int = 20) -> list[Name]:
 
 
 def worst_loops(scope: Scope, *, limit: int = 20) -> list[Turn]:
-    """Return the turns in which most calls were repeats of another, the worst first."""
+    """Return the turns with the most repeated calls, worst first."""
     return list(scope.turns().filter(repeats__gt=0).order_by("-repeats", "-time")[:limit])

@@ -1,4 +1,4 @@
-"""What a report is about: the last days, and of them what was served under one surface, cohort, release or model."""
+"""The filter of a report: the last days, optionally one surface, cohort, release or model."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,16 +8,16 @@ from django.db.models import Model, Q, QuerySet
 
 from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
 
-PERIODS = (7, 28, 90)  # days, of today, so far, and the days before
-UNDER = ("surface", "cohort", "release", "model")  # what a report can be narrowed to
-NONE = "-"  # of cohorts: no cohort decided anything; no cohort has this name
+PERIODS = (7, 28, 90)  # days, including today, which is incomplete
+UNDER = ("surface", "cohort", "release", "model")  # fields that a report can be filtered by
+NONE = "-"  # as a cohort: no cohort decided anything. Cohorts cannot have this name
 
 Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Days up to a time, and what they are narrowed to; empty is everything."""
+    """A period that ends at `at`, and values to filter by; empty means all."""
 
     at: datetime
     days: int = 28
@@ -28,21 +28,21 @@ class Scope:
 
     @property
     def last(self) -> date:
-        """The last day, in UTC, which is not over."""
+        """The last day in UTC, which is incomplete."""
         return self.at.astimezone(UTC).date()
 
     @property
     def first(self) -> date:
-        """The first day, in UTC."""
+        """The first day in UTC."""
         return self.last - timedelta(days=self.days - 1)
 
     def under(self, name: str, value: str) -> "Scope":
-        """Return this narrowed to one surface, cohort, release or model."""
+        """Return a copy that is also filtered by one surface, cohort, release or model."""
         narrowed: dict[str, Any] = {name: value}
         return replace(self, **narrowed)
 
     def daily(self) -> QuerySet[OpDaily]:
-        """Return the daily figures that this is about."""
+        """Return the daily figures of these days."""
         return OpDaily.objects.filter(day__gte=self.first, day__lte=self.last).filter(self._under()).order_by()
 
     def turns(self) -> QuerySet[Turn]:
@@ -50,11 +50,11 @@ class Scope:
         return self._of_days(Turn.objects.all())
 
     def selections(self) -> QuerySet[ToolSelection]:
-        """Return what chat services told of turns on these days."""
+        """Return the tool selections that chat services reported on these days."""
         return self._of_days(ToolSelection.objects.all())
 
     def events(self) -> QuerySet[OperationEvent]:
-        """Return the events of these days: for what an index of their own finds, since there are very many."""
+        """Return the events of these days. There are very many: add a filter that an index covers."""
         return self._of_days(OperationEvent.objects.all())
 
     def _of_days(self, rows: QuerySet[Row]) -> QuerySet[Row]:
@@ -67,18 +67,18 @@ class Scope:
 
 
 def of_cohort(name: str) -> Q:
-    """Return the condition of rows that a cohort decided, perhaps beside others; of all for an empty name."""
+    """Return a condition for rows with this cohort among those that decided. An empty name matches all rows."""
     if not name:
         return Q()
     if name == NONE:
         return Q(cohort="")
-    # Rows hold up to three names with a space between: "dev copy-b".
+    # Rows store up to three names, separated by spaces: "dev copy-b".
     alone, first, last = Q(cohort=name), Q(cohort__startswith=f"{name} "), Q(cohort__endswith=f" {name}")
     return alone | first | last | Q(cohort__contains=f" {name} ")
 
 
 def seen(at: datetime) -> dict[str, list[str]]:
-    """Return what there is to narrow to: surfaces, cohorts, releases and models of the longest period, by name."""
+    """Return the values to filter by, from the longest period: {"surface": […], "cohort": […], …}."""
     rows = Scope(at, max(PERIODS)).daily().values_list(*UNDER).distinct()
     found: dict[str, set[str]] = {name: set() for name in UNDER}
     for row in rows:

@@ -1,4 +1,4 @@
-"""Which tools models were handed and what they made of them, as chat services tell of their turns."""
+"""Tool selection: which tools models were given and which they used, as reported by chat services."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from analytics.reports.scope import Scope
 
 
 class Name(NamedTuple):
-    """A tool that models called without having it, and in how many turns."""
+    """A tool that was called but not in the toolset, and the number of turns."""
 
     name: str
     turns: int
@@ -19,7 +19,7 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selections:
-    """What was told of some turns: sums of tools, and turns in which something was so."""
+    """Totals of the reported turns. `loaded`, `used`, `missed` and `escalated` count tools."""
 
     turns: int
     loaded: int
@@ -28,27 +28,27 @@ class Selections:
     escalated: int
     missing: int  # turns with a tool miss
     escalating: int  # turns with an escalation
-    tokens: float | None  # of a turn, on average of those that tell it
-    outcomes: dict[str, int]  # turns by how they ended for the user
+    tokens: float | None  # average per turn, over the turns that report tokens
+    outcomes: dict[str, int]  # turns by outcome for the user
 
     @property
     def used_rate(self) -> float | None:
-        """Of the tools that were loaded, 0 to 1."""
+        """Tools used as a share of tools loaded, 0 to 1."""
         return self.used / self.loaded if self.loaded else None
 
     @property
     def miss_rate(self) -> float | None:
-        """Turns with a tool miss, of all, 0 to 1."""
+        """Share of turns with a tool miss, 0 to 1."""
         return self.missing / self.turns if self.turns else None
 
     @property
     def escalation_rate(self) -> float | None:
-        """Turns with an escalation, of all, 0 to 1."""
+        """Share of turns with an escalation, 0 to 1."""
         return self.escalating / self.turns if self.turns else None
 
 
 class _Length(Func):
-    """How many items a JSON list has."""
+    """SQL function: the length of a JSON list."""
 
     function = "JSONB_ARRAY_LENGTH"
     output_field = IntegerField()
@@ -61,7 +61,7 @@ _LISTS = ("loaded", "used", "missed", "escalated")
 
 
 def of(scope: Scope) -> Selections:
-    """Return what chat services told of the turns of a scope."""
+    """Return the totals of the tool selections in a scope."""
     sums: dict[str, Any] = {name: Sum(_Length(name), default=0) for name in _LISTS}
     outcomes = {str(each): Count("id", filter=Q(outcome=each)) for each in ToolSelection.Outcome}
     found = scope.selections().aggregate(
@@ -83,7 +83,7 @@ def of(scope: Scope) -> Selections:
 
 
 def most_missed(scope: Scope, *, limit: int = 20) -> list[Name]:
-    """Return the tools that were missed in most turns."""
+    """Return the tools that were missed in the most turns."""
     found: Counter[str] = Counter()
     for missed in scope.selections().exclude(missed=[]).values_list("missed", flat=True).iterator(chunk_size=2_000):
         found.update(set(missed))

@@ -1,4 +1,4 @@
-"""What the calls and turns of some days come to: altogether, a day, or under each surface, cohort, release or model."""
+"""Totals of calls and turns: overall, per day, per op, or per surface, cohort, release or model."""
 
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
@@ -13,54 +13,54 @@ from analytics.reports.scope import NONE, Scope
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts; rates are 0 to 1, and None where there is nothing that they are of."""
+    """Counts of calls and turns. Rates are 0 to 1, or None if their denominator is 0."""
 
     calls: int = 0
     failed: int = 0
-    mended: int = 0  # failed calls that a later one in their turn mended
-    unknown_names: int = 0  # calls and reads of a name that nothing has
+    mended: int = 0  # failed calls that a later one in their turn repaired
+    unknown_names: int = 0  # calls and help reads of unknown names
     searches: int = 0
     misses: int = 0
-    latency_ms: float = 0.0  # of all calls together
+    latency_ms: float = 0.0  # sum over all calls
     turns: int = 0
     calling: int = 0  # turns with a call
     succeeding: int = 0  # turns with a call that succeeded
     lost: int = 0  # turns with an unknown name
-    looping: int = 0  # turns in which the same call was made three times or more
+    looping: int = 0  # turns that made the same call three times or more
 
     @property
     def failure_rate(self) -> float | None:
-        """Of calls."""
+        """Failed calls as a share of calls."""
         return _rate(self.failed, self.calls)
 
     @property
     def repair_rate(self) -> float | None:
-        """Of failed calls."""
+        """Repaired calls as a share of failed calls."""
         return _rate(self.mended, self.failed)
 
     @property
     def miss_rate(self) -> float | None:
-        """Of searches."""
+        """Searches without a result as a share of searches."""
         return _rate(self.misses, self.searches)
 
     @property
     def success_rate(self) -> float | None:
-        """Of turns with a call."""
+        """Turns with a successful call as a share of turns with a call."""
         return _rate(self.succeeding, self.calling)
 
     @property
     def loop_rate(self) -> float | None:
-        """Of turns."""
+        """Turns with a loop as a share of turns."""
         return _rate(self.looping, self.turns)
 
     @property
     def unknown_per_thousand(self) -> float | None:
-        """Unknown names, called or read, on a thousand calls."""
+        """Unknown names, called or read, per 1,000 calls."""
         return self.unknown_names * 1000 / self.calls if self.calls else None
 
     @property
     def mean_latency_ms(self) -> float | None:
-        """Milliseconds of a call."""
+        """Average latency of a call in milliseconds."""
         return self.latency_ms / self.calls if self.calls else None
 
     def __add__(self, other: "Totals") -> "Totals":
@@ -71,7 +71,7 @@ def _rate(hits: int, of: int) -> float | None:
     return hits / of if of else None
 
 
-# Names of figures and what counts them, in daily figures and in turns.
+# Aggregates by name, of daily figures and of turns.
 _DAILY: dict[str, Any] = {
     "failed": FAILED,
     **{name: Sum(name) for name in ("calls", "mended", "unknown_names", "searches", "misses", "latency_ms")},
@@ -86,23 +86,23 @@ _TURNS: dict[str, Any] = {
 
 
 def total(scope: Scope) -> Totals:
-    """Return what all days come to together."""
+    """Return the totals of the whole period."""
     found = scope.daily().aggregate(**_DAILY) | scope.turns().aggregate(**_TURNS)
     return Totals(**{name: value or 0 for name, value in found.items()})
 
 
 def a_day(scope: Scope) -> dict[date, Totals]:
-    """Return what each day comes to, in their order, in UTC; a day on which nothing happened is nought."""
+    """Return the totals of each UTC day in order, including days without any calls."""
     days = [scope.first + timedelta(days=number) for number in range(scope.days)]
-    # Times are kept, and connections talk, in UTC. Naming the zone would cost as much again as all the rest.
+    # Times and connections are in UTC already. A time zone conversion would double the cost of the query.
     found = _summed(scope, F("day"), Cast("time", DateField()))
     return {day: found.get(day, Totals()) for day in days}
 
 
 def each(scope: Scope, by: str) -> dict[str, Totals]:
-    """Return what was served under each surface, cohort, release or model, by name.
+    """Return the totals for each surface, cohort, release or model, by name.
 
-    What several cohorts decided counts for each of them; what none decided stands under NONE.
+    Calls that several cohorts decided count for each of them; calls that none decided count under NO_COHORT.
     """
     found: dict[str, Totals] = {}
     for value, totals in _summed(scope, F(by), F(by)).items():
@@ -112,7 +112,7 @@ def each(scope: Scope, by: str) -> dict[str, Totals]:
 
 
 def each_op(scope: Scope) -> dict[str, Totals]:
-    """Return what the calls of each op that was called come to, by name; "" are names that nothing has."""
+    """Return the totals of each op that was called, by name. "" stands for unknown names."""
     sums: Any = scope.daily().values("op").annotate(**_DAILY).filter(calls__gt=0).order_by("op")
     return {row.pop("op"): Totals(**row) for row in sums}
 

@@ -1,1 +1,1 @@
-"""Rollout: which variant of each flag a subject gets, decided by cohorts in their order."""
+"""Rollout: evaluate flags for a subject. The first matching cohort decides the variant."""

@@ -1,4 +1,4 @@
-"""The rollout as this process knows it: followed in memory, so that no call asks the database for it."""
+"""In-memory cache of the rollout, refreshed by the poller, so that calls need no query."""
 
 from collections import defaultdict
 from typing import Any
@@ -10,14 +10,14 @@ from analytics.rollout.models import CohortRule
 
 
 def current() -> Rollout:
-    """Return all flags, at most half a second old; a process that never asked asks now."""
+    """Return all flags, at most half a second old. Loads them on first use."""
     if _current is None:
         follow()
     return _current or Rollout()
 
 
 def follow() -> None:
-    """Read flags and cohorts, and swap them in where they are others than before. Two queries."""
+    """Load flags and cohorts with two queries, and swap them in if they changed."""
     global _current, _rows
     rows = _read()
     if _current is None or rows != _rows:
@@ -25,18 +25,18 @@ def follow() -> None:
 
 
 def read() -> Rollout:
-    """Return all flags as their rows say them at this moment. Two queries."""
+    """Return all flags from the database, with two queries."""
     return made(*_read())
 
 
 def forget() -> None:
-    """Drop what is in memory, as a new process would begin."""
+    """Clear the cache, for tests."""
     global _current, _rows
     _current, _rows = None, None
 
 
 def made(cohorts: list[tuple[Any, ...]], rules: list[tuple[Any, ...]]) -> Rollout:
-    """Return the rollout of rows, as `_read` has them."""
+    """Build a rollout from tuples in the shape that `_load_rows` returns."""
     held: dict[int, list[Rule]] = defaultdict(list)
     for cohort, attribute, trait, operator, values in rules:
         held[cohort].append(Rule(Attribute(attribute), Operator(operator), tuple(values), trait))

@@ -1,4 +1,4 @@
-"""What a change of the rollout does, before it is made: whom of those seen lately it moves, and from what to what."""
+"""Preview of a rollout change: how many of the recently seen subjects get another variant."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ from analytics.rollout.models import Cohort, CohortRule, Flag
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Subjects who would get another variant: from which, to which, in which contexts, and how many."""
+    """The number of subjects who would move from one variant to another, and their contexts."""
 
     before: str
     after: str
     count: int
-    contexts: tuple[str, ...]  # of Gateway-Context, the commonest first
+    contexts: tuple[str, ...]  # types of Gateway-Context, most frequent first
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a change does to those who were seen."""
+    """The impact of a change on one flag, for `seen` recently seen subjects."""
 
     flag: FlagKey
     seen: int
@@ -35,7 +35,7 @@ class Effect:
 
 
 def of(flag: FlagKey, before: Rollout, after: Rollout, people: Iterable[Facts]) -> Effect:
-    """Return whom a flag moves between two rollouts. The master switch is not asked: it may be on elsewhere."""
+    """Return how many people get another variant of a flag. Ignores the master switch, which may differ per server."""
     seen, counts, contexts = 0, Counter[tuple[str, str]](), dict[tuple[str, str], Counter[str]]()
     for facts in people:
         seen += 1
@@ -51,11 +51,11 @@ def of(flag: FlagKey, before: Rollout, after: Rollout, people: Iterable[Facts]) 
 
 
 def with_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:
-    """Return the rollout as it would be with this cohort, new or in place of what its row says."""
+    """Return the rollout with a new cohort, or with the unsaved changes of an existing one."""
     kept = [each for each in _on() if each.pk != cohort.pk]
     if cohort.is_on and cohort.flag.is_on:
         kept.append(cohort)
-    # A new one comes after those of its position: rows are asked by position and age.
+    # Cohorts are ordered by position, then id. A new one has no id yet and comes last at its position.
     ordered = sorted(kept, key=lambda each: (each.flag_id, each.position, each.pk or float("inf")))
     others = CohortRule.objects.exclude(cohort=cohort.pk) if cohort.pk else CohortRule.objects.all()
     held = [(each.cohort_id or 0, *_rule(each)) for each in others]
@@ -64,14 +64,14 @@ def with_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:
 
 
 def without_cohorts(gone: Iterable[Cohort]) -> Rollout:
-    """Return the rollout as it would be without some cohorts."""
+    """Return the rollout without some cohorts."""
     keys = {cohort.pk for cohort in gone}
     kept = [_row(each) for each in _on() if each.pk not in keys]
     return current.made(kept, [(each.cohort_id, *_rule(each)) for each in CohortRule.objects.all()])
 
 
 def with_flag(flag: Flag) -> Rollout:
-    """Return the rollout as it would be with this flag on or off."""
+    """Return the rollout with a flag's unsaved on or off state."""
     rows = Cohort.objects.filter(is_on=True, flag__in=list(FlagKey)).select_related("flag")
     kept = [_row(each) for each in rows if (flag.is_on if each.flag_id == flag.key else each.flag.is_on)]
     return current.made(kept, [(each.cohort_id, *_rule(each)) for each in CohortRule.objects.all()])

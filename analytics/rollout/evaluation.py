@@ -1,4 +1,4 @@
-"""Evaluation: the first cohort of a flag that a subject belongs to decides; none of them, the default."""
+"""Flag evaluation: the first cohort that matches the subject decides the variant, else the flag's default applies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from analytics.rollout.flags import FLAGS, FlagKey
 
 
 class Attribute(StrEnum):
-    """What a rule may be about."""
+    """What a rule can test."""
 
     SUBJECT = "subject"
     CLIENT = "client"
@@ -22,7 +22,7 @@ class Attribute(StrEnum):
 
 
 class Operator(StrEnum):
-    """How a rule compares."""
+    """How a rule compares the attribute with its values."""
 
     IN = "in"
     NOT_IN = "not_in"
@@ -41,17 +41,17 @@ WORDS = {
 
 
 class Reason(StrEnum):
-    """Why a flag said what it said, in OpenFeature's words."""
+    """Why a flag has its variant: OpenFeature's resolution reasons."""
 
-    TARGETING_MATCH = "TARGETING_MATCH"  # a rule or a list named the subject
-    SPLIT = "SPLIT"  # its part of a percentage did
-    DEFAULT = "DEFAULT"  # no cohort did
+    TARGETING_MATCH = "TARGETING_MATCH"  # the subject matches a cohort's rules or list
+    SPLIT = "SPLIT"  # the subject is within a cohort's percentage
+    DEFAULT = "DEFAULT"  # no cohort matches
     DISABLED = "DISABLED"  # the master switch is off
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One condition. What is not known is in nothing: `not_in` alone holds then."""
+    """One condition. If the attribute is unknown, only `not_in` matches."""
 
     attribute: Attribute
     operator: Operator
@@ -65,7 +65,7 @@ class Rule:
         return f"{about} {WORDS[self.operator]} {' or '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
-        """Whether it holds for a subject."""
+        """Return whether the rule matches a context."""
         known = facts.traits.get(self.trait) if self.attribute == Attribute.TRAIT else getattr(facts, self.attribute)
         if known is None or known == "":
             return self.operator == Operator.NOT_IN
@@ -85,7 +85,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Some subjects, and the variant that they get: those listed, and of those whose rules all hold a percentage."""
+    """A set of subjects and their variant: those listed, plus a percentage of those who match all rules."""
 
     name: str
     variant: str
@@ -95,7 +95,7 @@ class Cohort:
     listed: frozenset[str] = frozenset()
 
     def reason(self, facts: Facts) -> Reason | None:
-        """Return why a subject belongs to it; None where it does not. Nobody unknown is within a percentage."""
+        """Return why the subject matches, or None. Anonymous subjects never match a percentage below 100."""
         if facts.subject and facts.subject in self.listed:
             return Reason.TARGETING_MATCH
         if not self.parts or not all(rule.holds(facts) for rule in self.rules):
@@ -107,18 +107,18 @@ class Cohort:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Why a cohort takes a subject or does not: the rules that do not hold, and where the hash puts it."""
+    """How a cohort was evaluated for a subject: the rules that do not match, and the subject's hash bucket."""
 
     cohort: Cohort
     reason: Reason | None
     is_listed: bool
     unmet: tuple[Rule, ...]
-    part: int | None  # of 10,000; None where nobody is known
+    part: int | None  # 0 to 9,999; None for an anonymous subject
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a flag says for one subject, by which cohort (none: "") and why."""
+    """A flag's variant for one subject, the cohort that decided it ("" for none) and the reason."""
 
     flag: FlagKey
     variant: str
@@ -128,12 +128,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rollout:
-    """All flags at one moment: their cohorts in order of evaluation. Equal to itself alone."""
+    """A snapshot of all flags, with their cohorts in order of evaluation. Compared by identity."""
 
     cohorts: Mapping[FlagKey, Sequence[Cohort]] = field(default_factory=dict)
 
     def evaluate(self, flag: FlagKey, facts: Facts, *, is_on: bool = True) -> Outcome:
-        """Return what a flag says for a subject; `is_on` is its master switch."""
+        """Return a flag's variant for a subject. `is_on` is the flag's master switch."""
         if not is_on:
             return Outcome(flag, FLAGS[flag].default, "", Reason.DISABLED)
         for cohort in self.cohorts.get(flag, ()):
@@ -143,7 +143,7 @@ class Rollout:
 
 
 def steps(rollout: Rollout, flag: FlagKey, facts: Facts) -> list[Step]:
-    """Return how each cohort of a flag decides about a subject, in their order, up to the one that takes it."""
+    """Return how each cohort of a flag evaluates a subject, in order, up to the first that matches."""
     found = []
     for cohort in rollout.cohorts.get(flag, ()):
         reason = cohort.reason(facts)
@@ -156,7 +156,7 @@ def steps(rollout: Rollout, flag: FlagKey, facts: Facts) -> list[Step]:
 
 
 def told(outcomes: Iterable[Outcome]) -> str:
-    """Return the cohorts that decided, in the order of their flags, as events keep them: "dev copy-b"."""
+    """Return the names of the cohorts that decided, in the order of the flags, as stored in events: "dev copy-b"."""
     return " ".join(outcome.cohort for outcome in outcomes if outcome.cohort)
 
 

@@ -1,6 +1,6 @@
-"""Who was exposed to what: written once for each subject, variant and cohort, in the background, when it first happens.
+"""Exposures: which subjects got which variants. Written in the background, once for each subject, variant and cohort.
 
-An answer does not wait for its exposure, nor fail with it.
+A call neither waits for its exposure to be written nor fails if that fails.
 """
 
 from collections.abc import Iterable
@@ -14,18 +14,18 @@ _Key = tuple[str, ...]  # flag, subject, variant, cohort
 
 
 def record(outcomes: Iterable[Outcome], *, subject: str, at: datetime) -> None:
-    """Have written down within half a second what a subject was exposed to, where that is new; nobody unknown is."""
+    """Queue a subject's new exposures, to be written within half a second. Ignores anonymous subjects."""
     for each in outcomes if subject else ():
         _noted.put((str(each.flag), subject, each.variant, each.cohort), at, at)
 
 
 def follow() -> None:
-    """Write down what this process noted. One statement, none where that was nothing."""
+    """Write this process's queued exposures in one statement, if there are any."""
     _noted.follow()
 
 
 def forget() -> None:
-    """Drop what is in memory, as a new process would begin."""
+    """Clear the memory of this process, for tests."""
     _noted.forget()
 
 

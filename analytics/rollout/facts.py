@@ -1,4 +1,4 @@
-"""What is known of whom a flag is evaluated for."""
+"""Evaluation context: what is known about the subject of a flag evaluation."""
 
 import re
 from collections.abc import Mapping
@@ -14,24 +14,24 @@ _OTHERWISE |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma":
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A subject and where it asks from. Empty is unknown."""
+    """A subject, and where its call comes from. Empty means unknown."""
 
     subject: str = ""
     client: str = ""
     environment: str = ""
-    context: str = ""  # what the user is looking at: the type of Gateway-Context
+    context: str = ""  # what the user is looking at: `type` of Gateway-Context
     project: str = ""
     model: str = ""
     traits: Mapping[str, Trait] = field(default_factory=dict)
 
     @property
     def model_family(self) -> str:
-        """The family that the model belongs to."""
+        """The model's family, such as claude."""
         return family(self.model)
 
 
 @lru_cache(maxsize=1_000)
 def family(model: str) -> str:
-    """Return the family of a model's name: "anthropic/claude-sonnet-4-5" gives claude, "gpt-4o-mini" gpt."""
+    """Return a model's family: claude for "anthropic/claude-sonnet-4-5", gpt for "gpt-4o-mini"."""
     found = _FAMILY.search(model.rpartition("/")[2].lower())
     return _OTHERWISE.get(found[0], found[0]) if found else ""

@@ -1,4 +1,4 @@
-"""The flags that there are, what each may say, and what it says where no cohort decides."""
+"""The declared flags, with their variants and defaults."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FlagKey(StrEnum):
-    """The key of each flag, as OpenFeature clients ask for it."""
+    """Flag keys, as OpenFeature clients send them."""
 
     SURFACE = "AGENTIC_CHAT_TOOL_GATEWAY"
     RELEASE = "tool_release"
@@ -14,24 +14,24 @@ class FlagKey(StrEnum):
 
 
 class Surface(StrEnum):
-    """What the model is handed: the three tools of the gateway, or every tool of the context."""
+    """What the model is shown: the three gateway tools, or every tool of the context."""
 
     GATEWAY = "gateway"
     LEGACY = "legacy"
 
 
-LIVE = "live"  # the release that everyone follows who is not pinned to one
+LIVE = "live"  # not pinned: follow the live release
 STATIC = "static"  # every tool of the context
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One flag: its default, and whether a text is a variant of it."""
+    """A declared flag: its default, its variants, and a test for valid variants."""
 
     key: FlagKey
     title: str
     default: str
-    variants: tuple[str, ...]  # those that have a name; beside them a flag of releases takes any version
+    variants: tuple[str, ...]  # the named ones; the release flag also accepts any version
     takes: Callable[[str], bool]
 
 

@@ -1,4 +1,4 @@
-"""Rollout as rows: flags, the cohorts that PMs edit, and who was exposed to what."""
+"""Models of the rollout: flags, cohorts and their rules, exposures, and subjects last seen."""
 
 import math
 from typing import Any
@@ -11,21 +11,21 @@ from django.db.models import Q
 from analytics.rollout.evaluation import WORDS, Attribute, Operator
 from analytics.rollout.flags import FLAGS, FlagKey
 
-MAX_LISTED = 1_000  # subjects of one cohort: all processes hold them in memory
-MAX_VALUES = 200  # of one rule
-MAX_CHARACTERS = 200  # of one of them, as of a subject
+MAX_LISTED = 1_000  # listed subjects per cohort; all processes hold them in memory
+MAX_VALUES = 200  # values per rule
+MAX_CHARACTERS = 200  # per value, and per subject
 
 name_validator = RegexValidator(
-    r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Lower-case letters, digits and dashes, such as dev-team."
+    r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and dashes, such as dev-team."
 )
 
 
 class Flag(models.Model):
-    """One of the declared flags. While it is off, everyone gets its default."""
+    """The state of a declared flag. While it is off, everyone gets its default."""
 
     key = models.CharField(max_length=60, primary_key=True, choices=[(str(key), FLAGS[key].title) for key in FlagKey])
     is_on = models.BooleanField(
-        "on", default=True, help_text="Off, everyone gets the default, whatever the cohorts say."
+        "on", default=True, help_text="If off, everyone gets the default, and cohorts are ignored."
     )
 
     class Meta:
@@ -36,26 +36,26 @@ class Flag(models.Model):
 
 
 class Cohort(models.Model):
-    """Some users and what they get. Of the cohorts of a flag, the first that a user belongs to decides."""
+    """A set of subjects and their variant. The first cohort of a flag that matches a subject decides."""
 
     name = models.CharField(
-        max_length=40, unique=True, validators=[name_validator], help_text="As events tell it, such as dev-team."
+        max_length=40, unique=True, validators=[name_validator], help_text="Shown in events, such as dev-team."
     )
     flag = models.ForeignKey(Flag, on_delete=models.PROTECT, related_name="cohorts")
-    position = models.PositiveSmallIntegerField(default=0, help_text="The lowest is asked first.")
+    position = models.PositiveSmallIntegerField(default=0, help_text="The lowest is evaluated first.")
     is_on = models.BooleanField("on", default=True)
-    variant = models.CharField(max_length=64, help_text="What its users get.")
+    variant = models.CharField(max_length=64, help_text="The variant for its users.")
     percentage = models.DecimalField(
         max_digits=5,
         decimal_places=2,
         default=0,
         validators=[MinValueValidator(0), MaxValueValidator(100)],
-        help_text="Of those for whom all rules hold and whom no cohort before took. Raising it keeps who is in.",
+        help_text="Share of matching users not already in an earlier cohort. Raising it keeps those who are in.",
     )
     listed = models.JSONField(
-        "always in", default=list, blank=True, help_text="Subjects that belong to it whatever rules and percentage say."
+        "always in", default=list, blank=True, help_text="Subjects in the cohort regardless of rules and percentage."
     )
-    note = models.CharField(max_length=300, blank=True, help_text="What is tried here, and who asked for it.")
+    note = models.CharField(max_length=300, blank=True, help_text="What this cohort tests, and who asked for it.")
     salt = models.CharField(max_length=40, editable=False)
 
     class Meta:
@@ -71,17 +71,17 @@ class Cohort(models.Model):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        # Kept when it is renamed: who is in must not change by that.
+        # The salt stays when the cohort is renamed, so that the same subjects stay in.
         self.salt = self.salt or self.name
         super().save(*args, **kwargs)
 
     def clean(self) -> None:
-        """Refuse a variant that the flag has not, and lists that are none of subjects."""
+        """Raise ValidationError for a variant that the flag does not have, or an invalid list of subjects."""
         wrong: dict[str, str] = {}
         if self.flag_id in set(FlagKey) and not FLAGS[FlagKey(self.flag_id)].takes(self.variant):
-            known = ", ".join(FLAGS[FlagKey(self.flag_id)].variants)
+            known = " or ".join(FLAGS[FlagKey(self.flag_id)].variants)
             more = ", or the version of a release (64 characters)" if self.flag_id == FlagKey.RELEASE else ""
-            wrong["variant"] = f"{self.flag} can be {known}{more}."
+            wrong["variant"] = f"Set {self.flag} to {known}{more}."
         if problem := _list_problem(self.listed, MAX_LISTED):
             wrong["listed"] = problem
         if wrong:
@@ -89,11 +89,11 @@ class Cohort(models.Model):
 
 
 class CohortRule(models.Model):
-    """One condition of a cohort. All of them have to hold."""
+    """One condition of a cohort. A subject must match all of them."""
 
     cohort = models.ForeignKey(Cohort, on_delete=models.CASCADE, related_name="rules")
     attribute = models.CharField(max_length=20, choices=[(str(each), each.replace("_", " ")) for each in Attribute])
-    trait = models.CharField(max_length=60, blank=True, help_text="Where it is about a trait: which, such as plan.")
+    trait = models.CharField(max_length=60, blank=True, help_text="For rules on a trait: its name, such as plan.")
     operator = models.CharField(
         max_length=10,
         choices=[(str(each), WORDS[each]) for each in Operator],
@@ -106,7 +106,7 @@ class CohortRule(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(attribute__in=list(Attribute)), name="cohort_rule_attribute_known"),
             models.CheckConstraint(condition=Q(operator__in=list(Operator)), name="cohort_rule_operator_known"),
-            # A trait has a name, and nothing else has one.
+            # Rules on a trait name it; other rules do not.
             models.CheckConstraint(
                 condition=Q(attribute="trait") & ~Q(trait="") | ~Q(attribute="trait") & Q(trait=""),
                 name="cohort_rule_trait_named",
@@ -118,29 +118,29 @@ class CohortRule(models.Model):
         return f"{about} {self.get_operator_display()} {' or '.join(map(str, self.values))}"
 
     def clean(self) -> None:
-        """Refuse a rule that could never hold, or that would hold for everyone by a slip."""
+        """Raise ValidationError for a rule that can never match, or that matches everyone by mistake."""
         wrong: dict[str, str] = {}
         is_trait = self.attribute == Attribute.TRAIT
         if is_trait != bool(self.trait):
-            wrong["trait"] = "Name the trait." if is_trait else "Leave it empty: the rule is not about a trait."
+            wrong["trait"] = "Name the trait." if is_trait else "Leave empty: the rule is not on a trait."
         if problem := _list_problem(self.values, MAX_VALUES):
             wrong["values"] = problem
         elif not self.values:
-            wrong["values"] = "Give at least one value."
+            wrong["values"] = "Enter at least one value."
         elif self.operator in (Operator.AT_LEAST, Operator.AT_MOST) and not _is_number(self.values):
-            wrong["values"] = "Give one number."
+            wrong["values"] = "Enter one number."
         if wrong:
             raise ValidationError(wrong)
 
 
 class Assignment(models.Model):
-    """That a subject was exposed to a variant, when it first was. A log: nothing is decided by it."""
+    """The first exposure of a subject to a variant of a flag. A log only: it does not affect evaluation."""
 
     flag = models.CharField(max_length=60)
     variant = models.CharField(max_length=64)
-    cohort = models.CharField(max_length=40, blank=True, help_text="Empty where the default was served.")
+    cohort = models.CharField(max_length=40, blank=True, help_text="Empty if the default was served.")
     subject = models.CharField(max_length=200)
-    time = models.DateTimeField(help_text="Of the first exposure.")
+    time = models.DateTimeField(help_text="Time of the first exposure.")
 
     class Meta:
         verbose_name = "exposure"
@@ -158,7 +158,7 @@ class Assignment(models.Model):
 
 
 class Subject(models.Model):
-    """An end user as last seen: what flags are evaluated by. Before a change it tells whom that would move."""
+    """A subject's evaluation context as last seen. Used to preview the impact of rollout changes."""
 
     subject = models.CharField(max_length=200, unique=True)
     client = models.CharField(max_length=100, blank=True)
@@ -167,7 +167,7 @@ class Subject(models.Model):
     project = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
     traits = models.JSONField(default=dict, blank=True)
-    seen_at = models.DateTimeField(db_index=True, help_text="To the hour.")  # serves last week's, and the clean-up
+    seen_at = models.DateTimeField(db_index=True, help_text="Rounded down to the hour.")  # index: last week's, clean-up
 
     class Meta:
         verbose_name, verbose_name_plural = "user seen", "users seen"
@@ -181,13 +181,13 @@ def _list_problem(values: object, most: int) -> str:
     if not isinstance(values, list) or not all(
         isinstance(value, str) and value == value.strip() and 0 < len(value) <= MAX_CHARACTERS for value in values
     ):
-        return f"Give texts of 1 to {MAX_CHARACTERS} characters, without spaces around them."
-    return f"Give at most {most:,}." if len(values) > most else ""
+        return f"Enter texts of 1 to {MAX_CHARACTERS} characters, without leading or trailing spaces."
+    return f"Enter at most {most:,}." if len(values) > most else ""
 
 
 def _is_number(values: list[str]) -> bool:
     try:
-        is_finite = math.isfinite(float(values[0]))  # nothing is at least nan
+        is_finite = math.isfinite(float(values[0]))  # no number is at least NaN
     except ValueError:
         return False
     return is_finite and len(values) == 1

@@ -1,4 +1,4 @@
-"""What calls note and the follower writes down: an answer neither waits for it nor fails with it."""
+"""Write-behind buffer: calls queue values, the poller writes them. Calls neither wait for a write nor fail with it."""
 
 import logging
 import os
@@ -15,31 +15,31 @@ from core import faults
 
 log = logging.getLogger(__name__)
 
-REMEMBERED = 50_000  # keys that a process knows to be written; where there are more, one is written again
+REMEMBERED = 50_000  # written keys that a process remembers; forgotten keys are written again
 
 Key = TypeVar("Key", str, tuple[str, ...])
 Value = TypeVar("Value")
 
 
 class Noted(Generic[Key, Value]):
-    """Values by key, each written once, or again when it is noted after so long; what is not written yet waits."""
+    """Buffer of values by key. Writes each key once, or again if it is put after `again_after`."""
 
     def __init__(self, write: Callable[[dict[Key, Value]], None], *, again_after: timedelta | None = None) -> None:
-        # Given in the order of their keys, or two processes wait for each other.
+        # `write` gets the values sorted by key, so that two processes lock rows in the same order and do not deadlock.
         self._write: Callable[[dict[Key, Value]], None] = write
         self._again_after = again_after
         self._seen: OrderedDict[Key, datetime] = OrderedDict()
         self._waiting: dict[Key, Value] = {}
         self._lock = threading.Lock()
-        self._ends_in = 0  # the process id in whose end the rest is written
+        self._ends_in = 0  # id of the process whose exit handler is registered
 
     def is_due(self, key: Key, at: datetime) -> bool:
-        """Whether a key is to be noted. No lock: noted by two threads at once, it is written once."""
+        """Return whether a key should be put. Needs no lock: if two threads put a key at once, it is written once."""
         last = self._seen.get(key)
         return last is None or (self._again_after is not None and at - last >= self._again_after)
 
     def put(self, key: Key, value: Value, at: datetime) -> None:
-        """Have a value written down within half a second, where its key is due."""
+        """Queue a value, to be written within half a second, if its key is due."""
         if not self.is_due(key, at):
             return
         with self._lock:
@@ -47,14 +47,14 @@ class Noted(Generic[Key, Value]):
             self._seen.move_to_end(key)
             self._waiting[key] = value
             while len(self._seen) > REMEMBERED:
-                self._waiting.pop(self._seen.popitem(last=False)[0], None)  # what waits is seen: neither grows endless
+                self._waiting.pop(self._seen.popitem(last=False)[0], None)  # bounds both: queued keys are in _seen
             if self._ends_in != os.getpid():
                 self._ends_in = os.getpid()
-                # The server's workers are multiprocessing children, which run finalizers on SIGTERM but not atexit.
+                # Server workers are multiprocessing children, which run finalizers on SIGTERM, but not atexit.
                 Finalize(self, self._end, exitpriority=10)
 
     def follow(self) -> None:
-        """Write what waits; what the database refuses waits on. No statement where nothing does."""
+        """Write the queued values, if any. If the database fails, they stay queued, and the error is raised."""
         with self._lock:
             noted = {key: self._waiting[key] for key in sorted(self._waiting)}
             self._waiting.clear()
@@ -63,13 +63,13 @@ class Noted(Generic[Key, Value]):
         try:
             self._write(noted)
         except DatabaseError:
-            with self._lock:  # but what was noted anew, or forgotten, meanwhile
+            with self._lock:  # except keys that were put again or cleared meanwhile
                 kept = noted.keys() & self._seen.keys() - self._waiting.keys()
                 self._waiting.update({key: noted[key] for key in kept})
             raise
 
     def forget(self) -> None:
-        """Drop what is in memory, as a new process would begin."""
+        """Clear the memory of this process, for tests."""
         with self._lock:
             self._seen.clear()
             self._waiting.clear()
@@ -78,4 +78,4 @@ class Noted(Generic[Key, Value]):
         try:
             self.follow()
         except (DatabaseError, InterfaceError) as error:
-            log.error("What was noted in the last half second is lost\n%s", faults.told(error))
+            log.error("write_behind.lost_at_exit\n%s", faults.told(error))

@@ -1,4 +1,4 @@
-"""Whom flags were evaluated for: each subject as last seen, written down in the background, at most once an hour."""
+"""Subjects as last seen in flag evaluations, written in the background, at most once an hour each."""
 
 from datetime import datetime, timedelta
 
@@ -8,7 +8,7 @@ from analytics.rollout.noted import Noted
 
 EVERY = timedelta(hours=1)
 RECENT = timedelta(days=7)
-MOST = 20_000  # subjects that a change is tried on: what is more costs a second
+MOST = 20_000  # subjects in the preview of a change; 20,000 take about a second
 
 _FIELDS = ("client", "environment", "context", "project", "model", "traits")
 
@@ -16,34 +16,34 @@ _Sighting = tuple[Facts, datetime]
 
 
 def is_due(subject: str, at: datetime) -> bool:
-    """Whether somebody is to be written down: not in the last hour, and nobody unknown."""
+    """Return whether a subject should be queued: it is known, and was not queued in the last hour."""
     return bool(subject) and _noted.is_due(subject, at)
 
 
 def note(facts: Facts, at: datetime) -> None:
-    """Have a subject written down within half a second, where that was not done in the last hour. Never waits long."""
+    """Queue a subject, to be written within half a second, at most once an hour. Does not block."""
     if facts.subject:
         _noted.put(facts.subject, (facts, at), at)
 
 
 def follow() -> None:
-    """Write down whom this process saw. One statement, none where that was nobody."""
+    """Write this process's queued subjects in one statement, if there are any."""
     _noted.follow()
 
 
 def forget() -> None:
-    """Drop what is in memory, as a new process would begin."""
+    """Clear the memory of this process, for tests."""
     _noted.forget()
 
 
 def recent(at: datetime) -> list[Facts]:
-    """Return who was seen in the last seven days, at most 20,000, the latest first."""
+    """Return the subjects seen in the last seven days, latest first, at most 20,000."""
     rows = Subject.objects.filter(seen_at__gte=at - RECENT).values("subject", *_FIELDS)
     return [Facts(**row) for row in rows[:MOST]]
 
 
 def known(subject: str) -> Facts | None:
-    """Return a subject as last seen."""
+    """Return a subject's context as last seen, or None."""
     row = Subject.objects.filter(subject=subject).values("subject", *_FIELDS).first()
     return Facts(**row) if row else None
 

@@ -1,20 +1,21 @@
-"""Who is within a percentage: a hash, so that every process says the same for ever and nothing is looked up."""
+"""Percentage bucketing by hash: every process gets the same result at any time, without a lookup."""
 
 import hashlib
 
-PARTS = 10_000  # of all subjects: percentages have two decimals
+PARTS = 10_000  # buckets of all subjects; percentages have two decimals
 
 
 def part_of(salt: str, subject: str) -> int:
-    """Return the part, 0 to 9,999, of all subjects that one lies in.
+    """Return a subject's bucket, 0 to 9,999.
 
-    The first eight bytes of SHA-256 over "salt/subject" (UTF-8) as an unsigned big-endian number, times 10,000, over
-    2**64, rounded down. A salt of its own makes one cohort's parts tell nothing of another's.
+    The bucket is the first eight bytes of SHA-256("salt/subject" in UTF-8) as an unsigned big-endian number, times
+    10,000, divided by 2**64 and rounded down. Each cohort has its own salt, so that its buckets are independent of
+    those of other cohorts.
     """
     number = int.from_bytes(hashlib.sha256(f"{salt}/{subject}".encode()).digest()[:8], "big")
     return number * PARTS >> 64
 
 
 def is_within(salt: str, subject: str, parts: int) -> bool:
-    """Whether a subject is among so many of the 10,000 parts. Who is in stays in when there are more."""
+    """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all who are in."""
     return part_of(salt, subject) < parts

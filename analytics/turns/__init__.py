@@ -1,1 +1,1 @@
-"""Turns: what one exchange between a user and a model came to, from its events and from what the chat tells."""
+"""Turns: figures of one exchange between a user and a model, from its events and from reports of chat services."""

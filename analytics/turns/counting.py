@@ -1,4 +1,4 @@
-"""Counting turns: each that something happened in since a time is counted anew, from all its events."""
+"""Aggregate turns from events. A turn with new events is recounted from all of its events."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -10,9 +10,9 @@ from analytics.models import OperationEvent, Turn
 from analytics.turns import facts
 from analytics.turns.facts import Event
 
-LASTS = timedelta(hours=6)  # of a turn that goes on for longer, its last hours count
-MOST = 1_000  # events of a turn in one run: where there are more, a client sends one id for all its turns
-ASKED = 400  # turns in one query
+LASTS = timedelta(hours=6)  # maximum length of a turn; of a longer one, only the last hours count
+MOST = 1_000  # events of a turn in one run; more means that a client sends one id for all turns
+ASKED = 400  # turns per query
 
 _KEY = ("client", "session", "turn")
 _TOLD = tuple(field.name for field in Turn._meta.fields if field.name not in ("id", *_KEY))
@@ -22,14 +22,14 @@ Row = TypeVar("Row")
 
 
 class Mended(NamedTuple):
-    """A failed call, and the one that mended it."""
+    """A failed call, and the call that repaired it."""
 
     failed: Event
     by: Event
 
 
 class Counted(NamedTuple):
-    """What turns came to: their rows, unsaved; what was mended; {id: what it mends} where its row says otherwise."""
+    """Unsaved turns, the repairs since the last run, and {event id: new value of its `mends`} for changed events."""
 
     turns: list[Turn]
     mended: list[Mended]
@@ -37,9 +37,9 @@ class Counted(NamedTuple):
 
 
 def of(since: datetime, until: datetime) -> Counted:
-    """Return what the turns came to that something happened in, from one time on and before another.
+    """Return the turns that have events with since <= time < until.
 
-    What a call before that time mends is settled.
+    Repairs by calls before `since` are settled and do not change.
     """
     counted = Counted([], [], {})
     for events in _events_of(_keys(since, until), since - LASTS, until):
@@ -55,7 +55,7 @@ def of(since: datetime, until: datetime) -> Counted:
 
 
 def write(counted: Counted) -> None:
-    """Write what turns came to, where that is not what stands there."""
+    """Write the turns and events that differ from their rows."""
     for some in _batches(sorted(counted.turns, key=lambda turn: turn.time)):
         named = Turn.objects.filter(turn__in=[turn.turn for turn in some])
         known = {_said(turn) for turn in named.filter(time__gte=some[0].time, time__lte=some[-1].time)}
@@ -75,11 +75,12 @@ def _keys(since: datetime, until: datetime) -> list[Key]:
 
 
 def _events_of(keys: Sequence[Key], since: datetime, until: datetime) -> Iterator[list[Event]]:
-    """Yield the events of each turn in the order of their times; of one that goes on for long, those of its end."""
+    """Yield the events of each turn in order of time; of a turn longer than MAX_TURN_LENGTH, only its last hours."""
     for some in _batches(keys):
         found: dict[Key, list[Event]] = {key: [] for key in some}
         sessions, turns = ({key[place] for key in some} for place in (1, 2))
-        # These are some more, where sessions number their turns. A condition a turn takes longer to plan than to run.
+        # This may match other turns too, if clients number turns per session. One condition per turn would take longer
+        # to plan than to run.
         named = _events(since, until).filter(session__in=sessions, turn__in=turns).exclude(turn="")
         for row in named.order_by("time", "id").values_list(*Event._fields):
             event = Event(*row)

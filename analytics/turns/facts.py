@@ -1,4 +1,4 @@
-"""What one turn came to: which calls mended which, and its figures. Pure functions of its events."""
+"""Metrics of one turn: which calls repaired which, and its figures. Pure functions of its events."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from analytics.calls import is_call, is_unknown_name
 from analytics.models import OperationEvent, Turn
 
-LOOP = 3  # times that the same call was made: once more is care, twice more is going in circles
+LOOP = 3  # identical calls in a turn that make a loop; a single repeat is not one
 
 
 class Event(NamedTuple):
-    """What a turn's facts need of an event."""
+    """The fields of an event that turn metrics need."""
 
     id: int
     time: datetime
@@ -38,13 +38,13 @@ class Event(NamedTuple):
 
 
 def mended(events: Sequence[Event], *, settled_until: datetime) -> dict[int, Event]:
-    """Return {id of a call: the failed call that it mends} of one turn's events in the order of their times.
+    """Return {id of a call: the failed call that it repairs} for the events of one turn, in order of time.
 
-    A call that succeeds mends the latest failed call of the same op before it that none has mended. What a settled
-    call mends stays as it was counted, whatever is written late before it.
+    A successful call repairs the latest earlier failed call of the same op that is not repaired yet. Repairs by settled
+    calls stay as they were counted, even if an earlier event is written late.
     """
     found: dict[int, Event] = {}
-    failed: defaultdict[str, list[Event]] = defaultdict(list)  # by op, those that are not mended yet
+    failed: defaultdict[str, list[Event]] = defaultdict(list)  # by op, calls that are not repaired yet
     for event in filter(is_call, events):
         waiting = failed[event.op]
         if not event.ok:
@@ -59,7 +59,7 @@ def mended(events: Sequence[Event], *, settled_until: datetime) -> dict[int, Eve
 
 
 def of(events: Sequence[Event], mends: Mapping[int, Event]) -> Turn:
-    """Return the figures of one turn, unsaved: `events` in the order of their times, and what `mended` says of them."""
+    """Return an unsaved turn with its figures. `events` are in order of time; `repairs` is from `find_repairs`."""
     first, last = events[0], events[-1]
     calls = [event for event in events if is_call(event)]
     searches = [event for event in events if event.type == OperationEvent.Type.SEARCH and event.ok]

@@ -1,10 +1,10 @@
-"""The least that a Django REST framework project can do with: what the gateway's throughput is held against.
+"""A minimal Django REST framework project: the baseline for the gateway's throughput.
 
-No database, no authentication, no throttle. CommonMiddleware alone is there, for the Content-Length: without it the
-server would send chunks, which costs about as much.
+No database, authentication or throttling. CommonMiddleware is the only middleware; it sets the Content-Length. Without
+it the server would send chunked responses, which cost about as much.
 """
 
-SECRET_KEY = "of no use here"  # noqa: S105 - nothing is signed
+SECRET_KEY = "not-a-secret"  # noqa: S105 - nothing is signed
 ALLOWED_HOSTS = ["127.0.0.1"]
 ROOT_URLCONF = "benchmarks.bare.urls"
 INSTALLED_APPS = ["rest_framework"]

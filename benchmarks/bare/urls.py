@@ -1,4 +1,4 @@
-"""The bare peers of help and exec, at the same addresses."""
+"""Baseline versions of help and exec at the same URLs."""
 
 import json
 import os
@@ -9,18 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-ANSWER = json.loads(os.environ["BENCHMARKS_ANSWER"])  # what the gateway's help answered
+ANSWER = json.loads(os.environ["BENCHMARKS_ANSWER"])  # a help response of the gateway
 
 
 class Get(APIView):
-    """Answers a dictionary, rendered anew each time, as DRF does."""
+    """Return a dictionary, rendered on every request as DRF does."""
 
     def get(self, request: Request) -> Response:
         return Response(ANSWER)
 
 
 class Post(APIView):
-    """Parses the body and answers a small dictionary."""
+    """Parse the body and return a small dictionary."""
 
     def post(self, request: Request) -> Response:
         body: Any = request.data

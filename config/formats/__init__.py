@@ -1,1 +1,1 @@
-"""How dates and times are written, by language."""
+"""Date and time formats by language."""

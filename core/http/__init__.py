@@ -1,4 +1,4 @@
-"""Outgoing HTTP under guard: `http.request(…)`, and the errors it raises (docs/adr/0008)."""
+"""Guarded outgoing HTTP: `http.request(…)` and the errors it raises (docs/adr/0008)."""
 
 from core.http.client import Response, request
 from core.http.errors import (

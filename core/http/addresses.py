@@ -1,4 +1,7 @@
-"""Which addresses may be called. Public ones on the usual ports, and what an administrator allowed (docs/adr/0008)."""
+"""Protect against SSRF: allow public addresses on standard ports, and networks that an administrator allowed.
+
+See docs/adr/0008.
+"""
 
 import socket
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ from core.http.errors import AddressRefused, TimedOut
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
-# Not public, whatever `is_global` says: Python 3.11 to 3.13 disagree on several of these and know nothing of others.
+# Not public, whatever `is_global` says: Python 3.11 to 3.13 disagree on several of these and do not know others.
 NOT_PUBLIC = tuple(
     ip_network(network)
     for network in (
@@ -23,14 +26,14 @@ NOT_PUBLIC = tuple(
         "192.88.99.0/24",  # 6to4 relays (RFC 7526)
         "198.18.0.0/15",  # benchmarks (RFC 2544)
         "224.0.0.0/3",  # multicast, reserved, broadcast
-        # IPv6 outside of 2000::/3 is no global unicast: unspecified, loopback, IPv4-mapped and -compatible, NAT64
+        # IPv6 outside of 2000::/3 is not global unicast: unspecified, loopback, IPv4-mapped and -compatible, NAT64
         # (64:ff9b::/96, 64:ff9b:1::/48), discard, unique local, link-local, site-local, multicast.
         "::/3",
         "4000::/2",
         "8000::/1",
         "2001::/23",  # IETF assignments (RFC 2928): Teredo, benchmarks, ORCHID
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4, which holds an IPv4 address
+        "2002::/16",  # 6to4, which embeds an IPv4 address
         "3fff::/20",  # documentation (RFC 9637)
     )
 )
@@ -38,18 +41,18 @@ NOT_PUBLIC = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One answer of the resolver, as a socket takes it."""
+    """One resolved address, in the form that `socket.connect` takes."""
 
     family: socket.AddressFamily
-    target: tuple[Any, ...]  # (address, port), and flow and scope for IPv6
+    target: tuple[Any, ...]  # (address, port), plus flow info and scope id for IPv6
 
 
 def checked(host: str, port: int, *, seconds: float, allow: Networks | None = None) -> list[Address]:
-    """Resolve a host once and return its addresses in the resolver's order; raises AddressRefused, TimedOut.
+    """Resolve a host once and return its addresses in the resolver's order. Raises AddressRefused or TimedOut.
 
-    `allow` are networks that may be called though they are not public; by default those of the setting.
-    One address that may not be called refuses them all. A name with a public and a private address is either broken or
-    an attempt to have us pick the wrong one, and a rule that depends on the pick would not be a rule.
+    `allow` are networks that may be called although they are not public; the default is GATEWAY_OUTGOING_ALLOW.
+    A single address that is not allowed refuses the host: a name with a public and a private address is either
+    misconfigured or an attempt to make us pick the private one.
     """
     found = _resolved(host, port, seconds)
     if not found or not all(may_call(address.target[0], port, allow=allow) for address in found):
@@ -58,7 +61,7 @@ def checked(host: str, port: int, *, seconds: float, allow: Networks | None = No
 
 
 def may_call(address: str, port: int, *, allow: Networks | None = None) -> bool:
-    """Whether an address is public and the port usual, or an allowed network holds it, then on any port."""
+    """Return whether an address is in an allowed network (any port), or public and on a standard port."""
     ip = ip_address(address)
     if any(ip in network for network in (settings.GATEWAY_OUTGOING_ALLOW if allow is None else allow)):
         return True
@@ -66,13 +69,13 @@ def may_call(address: str, port: int, *, allow: Networks | None = None) -> bool:
 
 
 def is_public(ip: IPv4Address | IPv6Address) -> bool:
-    """Whether an address belongs to the public Internet and to one host there."""
+    """Return whether an address is a unicast address of the public Internet."""
     return ip.is_global and not any(ip in network for network in NOT_PUBLIC)
 
 
 def _resolved(host: str, port: int, seconds: float) -> list[Address]:
-    # getaddrinfo knows no time limit, so it runs beside us. The thread is a daemon and ends when the resolver gives
-    # up; a pool would let a few slow names hold up all others.
+    # getaddrinfo has no timeout, so it runs in a thread. The thread is a daemon and ends when the resolver gives up.
+    # In a thread pool, a few slow names would delay all others.
     answer: SimpleQueue[list[Address]] = SimpleQueue()
     Thread(target=lambda: answer.put(_looked_up(host, port)), name="resolver", daemon=True).start()
     try:
@@ -82,7 +85,7 @@ def _resolved(host: str, port: int, seconds: float) -> list[Address]:
 
 
 def _looked_up(host: str, port: int) -> list[Address]:
-    try:  # bytes go to the resolver as they are; the URL has been through IDNA already
+    try:  # bytes skip Python's IDNA encoding; the URL is IDNA-encoded already
         found = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
     except (OSError, ValueError):
         return []

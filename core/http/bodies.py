@@ -1,4 +1,4 @@
-"""Reading an answer's body: bounded as it comes, and bounded again as it is unpacked."""
+"""Read a response body, with a size limit on the bytes received and on the decompressed bytes."""
 
 import zlib
 from collections.abc import Iterator
@@ -9,9 +9,10 @@ from core.http.errors import BrokenAnswer, TooLarge
 
 
 def content(answer: httpx2.Response, max_bytes: int) -> bytes:
-    """Return the body, unpacked, of at most `max_bytes`; raises TooLarge before more is held, and BrokenAnswer.
+    """Return the decompressed body. Raises TooLarge before holding more than `max_bytes`, and BrokenAnswer.
 
-    Only gzip was asked for. Other packings are broken answers, a chain of them above all: each link multiplies.
+    Requests only accept gzip. Any other encoding is an error, above all a chain of encodings, since each one multiplies
+    the size.
     """
     packing = answer.headers.get("content-encoding", "").strip().lower()
     if packing in ("gzip", "x-gzip"):
@@ -41,6 +42,6 @@ def _unpacked(pieces: Iterator[bytes], max_bytes: int) -> bytes:
             raise BrokenAnswer from None
         if len(body) > max_bytes:
             raise TooLarge
-    if not is_empty and (not gzip.eof or gzip.unused_data):  # cut off, or followed by more: never half an answer
+    if not is_empty and (not gzip.eof or gzip.unused_data):  # truncated, or followed by other data
         raise BrokenAnswer
     return bytes(body)

@@ -1,7 +1,7 @@
-"""One guarded call to another server: `http.request(…)`. Nothing else in this project opens a connection outwards.
+"""One guarded call to another server: `http.request(…)`. Nothing else in this project opens outgoing connections.
 
-The library's own client is left out: it keeps cookies, reads proxies and passwords from the environment, logs whole
-URLs, and carries headers of any name across redirects. Its transport, with our sockets below, is all we need.
+This does not use httpx2's client, which stores cookies, reads proxies and passwords from the environment, logs whole
+URLs, and sends all headers across redirects. It uses httpx2's transport over our own sockets.
 """
 
 import os
@@ -19,16 +19,16 @@ from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirect
 from core.http.network import Backend, Exchange, current
 
 CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
-READ_SECONDS = 10.0  # between two pieces of an answer; the deadline bounds the whole
-IDLE_SECONDS = 15.0  # that an unused connection is kept
+READ_SECONDS = 10.0  # between two chunks of a response; the deadline limits the whole call
+IDLE_SECONDS = 15.0  # how long an idle connection stays open
 CONNECTIONS = 64
 MAX_REDIRECTS = 5
 MAX_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # what an answer holds is for its caller, not for logs
+@dataclass(frozen=True, slots=True, repr=False)  # no repr: a response must not end up in logs
 class Response:
-    """An answer, whatever its status: the URL it came from in the end, lower-case headers, the unpacked body."""
+    """A response with any status: the final URL, lower-case headers, and the decompressed body."""
 
     status: int
     url: str
@@ -38,12 +38,12 @@ class Response:
 
 
 class Transport(httpx2.HTTPTransport):
-    """The library's transport over our sockets, which its constructor does not take."""
+    """httpx2's transport with our sockets, which its constructor does not accept."""
 
     def __init__(self) -> None:
         context = httpx2.create_ssl_context(trust_env=False)
         super().__init__(verify=context, trust_env=False)
-        self._pool.close()  # an AttributeError, and no call at all, should the library ever keep its pool elsewhere
+        self._pool.close()  # if httpx2 ever renames its pool, this raises AttributeError and no call is made
         self._pool = httpcore2.ConnectionPool(
             ssl_context=context,
             max_connections=CONNECTIONS,
@@ -52,8 +52,8 @@ class Transport(httpx2.HTTPTransport):
         )
 
 
-# By process id, since a fork must not use its parent's sockets, nor close them; and by the networks that are allowed,
-# since a connection that one call may make must not serve another that may not.
+# By process id, since a fork must not use or close its parent's sockets; and by allowed networks, since a connection
+# that one call may open must not serve another call that may not.
 _transports: dict[tuple[int, Networks | None], Transport] = {}
 
 
@@ -87,17 +87,17 @@ def request(
 
 
 def transport(allow: Networks | None = None) -> Transport:
-    """Return this process's transport for a reach, made when first needed (its TLS context takes tens of ms)."""
+    """Return this process's transport for some allowed networks, created on first use (TLS setup takes tens of ms)."""
     key = (os.getpid(), allow)
     mine = _transports.get(key)
-    if mine is None:  # two threads may both make one; the first to come here is kept
+    if mine is None:  # two threads may both create one; the first one stays
         mine = _transports.setdefault(key, Transport())
     return mine
 
 
 @contextmanager
 def _answer(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
-    """Yield the answer, its body still to be read. What fails until the body is read gets its name here."""
+    """Yield the response with its body unread, and convert httpx2's errors to ours until the block ends."""
     token = current.set(exchange)
     try:
         answer = transport(exchange.allow).handle_request(_request(hop, exchange))

@@ -1,7 +1,7 @@
-"""What can go wrong with an outgoing call. Each error is one fixed sentence that may be shown to anybody.
+"""Errors of outgoing calls. Each has one fixed sentence that may be shown to anybody.
 
-Nothing of the URL, the headers or the answer is ever in one: a query may hold a token, and the name of a host that is
-refused must not be told apart from one that does not exist.
+The sentences never quote the URL, the headers or the response: a query may contain a token, and callers must not be
+able to distinguish a refused host from one that does not exist.
 """
 
 
@@ -15,36 +15,36 @@ class OutgoingError(Exception):
 
 
 class BadUrl(OutgoingError):
-    """The URL is not one that is ever called, wherever it leads. Also raised for what a redirect points to."""
+    """The URL is malformed or never allowed. Also raised for the target of a redirect."""
 
     sentence = (
-        "The URL cannot be called. Send http:// or https://, a host, a port from 1 to 65535 if not the usual one, "
+        "The URL cannot be called. Send http:// or https://, a host, a port from 1 to 65535 if not the default, "
         "and no user name or password."
     )
 
 
 class BadRequest(OutgoingError):
-    """The method or a header is not one that a caller may set, or holds what HTTP does not allow (RFC 9110)."""
+    """The method or a header is not allowed, or contains characters that HTTP does not allow (RFC 9110)."""
 
     sentence = (
-        "The request cannot be sent: its method or one of its headers is not one that may be set, "
-        "or holds a character that HTTP does not allow."
+        "The request cannot be sent: its method or one of its headers is not allowed, "
+        "or contains a character that HTTP does not allow."
     )
 
 
 class AddressRefused(OutgoingError):
-    """The host leads where we do not go, or nowhere at all. Which of the two is not said."""
+    """The host resolves to an address that is not allowed, or does not resolve. The error does not say which."""
 
     sentence = (
-        "The address cannot be called: its host is unknown, or is not one that may be reached from here. "
-        "Use a public host on a usual port; an administrator can allow others."
+        "The address cannot be called: its host is unknown or not allowed. "
+        "Use a public host on a standard port; an administrator can allow others."
     )
 
 
 class Unreachable(OutgoingError):
-    """The server did not accept a connection, or broke it off."""
+    """The server refused the connection or closed it too early."""
 
-    sentence = "The server cannot be reached: it refused the connection or broke it off."
+    sentence = "The server cannot be reached: it refused the connection or closed it."
 
 
 class Untrusted(Unreachable):
@@ -54,24 +54,24 @@ class Untrusted(Unreachable):
 
 
 class BrokenAnswer(Unreachable):
-    """The answer is not HTTP, ends too early, or is packed in a way that was not asked for."""
+    """The response is not HTTP, ends too early, or has a content encoding that was not requested."""
 
-    sentence = "The server's answer is broken: it is not complete, valid HTTP."
+    sentence = "The server's response is not complete, valid HTTP."
 
 
 class TimedOut(OutgoingError):
-    """The call took longer than a step or the whole of it may."""
+    """The call, or one step of it, exceeded its time limit."""
 
-    sentence = "The server did not answer in time."
+    sentence = "The server did not respond in time."
 
 
 class TooLarge(OutgoingError):
-    """The answer has more bytes than the caller takes, as sent or unpacked, or too long a head."""
+    """The response body exceeds the caller's limit, compressed or decompressed, or its headers are too long."""
 
-    sentence = "The server's answer is larger than allowed."
+    sentence = "The server's response is larger than allowed."
 
 
 class TooManyRedirects(OutgoingError):
-    """The answer is one redirect after another."""
+    """The server redirected more often than is followed."""
 
     sentence = "The server redirects too many times."

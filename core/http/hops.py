@@ -1,4 +1,4 @@
-"""The requests of one call: the first, and those that redirects ask for."""
+"""The requests of one call: the first one, and one for each redirect that is followed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ READS = frozenset({"GET", "HEAD"})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PORTS = {"http": 80, "https": 443}
 
-# How a message is framed and where it goes is ours to say; a caller that could would smuggle requests.
+# These headers control message framing and routing. Callers may not set them: that would allow request smuggling.
 OUR_HEADERS = frozenset(
     {
         "accept-encoding",
@@ -30,13 +30,13 @@ OUR_HEADERS = frozenset(
     }
 )
 DEFAULT_HEADERS = {"accept": "*/*", "user-agent": "tool-gateway"}
-# What another origin may see. Credentials travel in Authorization, in Cookie and in headers of any name.
+# Sent to another origin too. All other headers are dropped, since any header may contain credentials.
 HARMLESS_HEADERS = frozenset({"accept", "accept-language", "user-agent"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hop:
-    """One request: header names in lower case."""
+    """One request. Header names are in lower case."""
 
     method: str
     url: httpx2.URL
@@ -45,7 +45,7 @@ class Hop:
 
 
 def first(method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Hop:
-    """Return the request that the caller asks for; raises BadRequest, BadUrl."""
+    """Return the first request of a call. Raises BadRequest or BadUrl."""
     sent = DEFAULT_HEADERS | {name.lower(): value for name, value in headers.items()}
     if method not in METHODS or OUR_HEADERS & sent.keys():
         raise BadRequest
@@ -53,10 +53,10 @@ def first(method: str, url: str, headers: Mapping[str, str], body: bytes | None)
 
 
 def following(hop: Hop, answer: httpx2.Response) -> Hop | None:
-    """Return the request that a redirect asks for, or None where the answer stands; raises BadUrl.
+    """Return the request that follows a redirect, or None if the response is final. Raises BadUrl.
 
-    Methods change as RFC 9110 section 15.4 says and browsers do. Another origin is only asked for a page to read, and
-    is shown no header that could be a credential: what would change something or carry a body there is not sent.
+    Methods change as in RFC 9110 section 15.4 and in browsers. Another origin only gets GET or HEAD, without a body and
+    without headers that could be credentials; any other redirect to another origin is not followed.
     """
     if answer.status_code not in REDIRECTS or "location" not in answer.headers:
         return None
@@ -83,7 +83,7 @@ def _joined(base: httpx2.URL | None, reference: str) -> httpx2.URL:
     try:
         url = httpx2.URL(reference) if base is None else base.join(reference)
     except (httpx2.InvalidURL, ValueError):
-        raise BadUrl from None  # the library's message quotes the URL
+        raise BadUrl from None  # the library's error message quotes the URL
     if url.scheme not in PORTS or not url.host or url.userinfo or not 1 <= _origin(url)[2] <= 65535:
         raise BadUrl
     return url

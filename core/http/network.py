@@ -1,4 +1,4 @@
-"""Sockets under guard: connected to the address that was checked, and never waiting beyond the call's deadline."""
+"""Guarded sockets: they connect to the address that was checked, and never wait beyond the call's deadline."""
 
 import selectors
 import socket
@@ -15,19 +15,19 @@ from core.deadlines import Deadline, DeadlineExceeded
 from core.http.addresses import Address, Networks, checked
 from core.http.errors import TimedOut, TooLarge, Unreachable, Untrusted
 
-HEAD_MAX_BYTES = 64 * 1024  # an answer's status line and headers, informational answers before it included
+HEAD_MAX_BYTES = 64 * 1024  # status line and headers, including those of informational (1xx) responses
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and its answer: until when, and how many bytes of the answer's head may still come."""
+    """One request and its response: the deadline, and how many bytes of response headers may still arrive."""
 
     deadline: Deadline
-    head_left: int | None = HEAD_MAX_BYTES  # None once the head is there
-    allow: Networks | None = None  # networks that may be called though not public; None: those of the setting
+    head_left: int | None = HEAD_MAX_BYTES  # None once the headers are complete
+    allow: Networks | None = None  # non-public networks that may be called; None: those of the setting
 
     def seconds(self, step: float | None) -> float:
-        """Return how long a step may take: its own limit, or what is left of the call; raises TimedOut."""
+        """Return the time limit of a step: the smaller of `step` and the time left for the call. Raises TimedOut."""
         try:
             left = self.deadline.left_ms() / 1000
         except DeadlineExceeded:
@@ -35,7 +35,7 @@ class Exchange:
         return left if step is None else min(step, left)
 
     def room(self, wanted: int) -> int:
-        """Return how many bytes may be read now; raises TooLarge when the head goes on and on."""
+        """Return how many bytes may be read now. Raises TooLarge if the headers exceed their limit."""
         if self.head_left is None:
             return wanted
         if self.head_left <= 0:
@@ -43,24 +43,24 @@ class Exchange:
         return min(wanted, self.head_left)
 
     def took(self, count: int) -> None:
-        """Count bytes of the head."""
+        """Count bytes that were read as part of the headers."""
         if self.head_left is not None:
             self.head_left -= count
 
 
-# A pooled connection outlives the call that made it, and the library hands it fixed time-outs only: each read and
-# write looks here for the call it serves. Outside of a call there is nothing here, and nothing is sent.
+# A pooled connection outlives the call that opened it, and the library only passes it fixed timeouts. So each read and
+# write looks up the current call here. Outside of a call the variable is unset, and nothing can be sent.
 current: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class Stream(httpcore2.NetworkStream):
-    """A connected socket. A limit is for each step; a peer that sends a byte now and then is cut by the deadline."""
+    """A connected socket. Timeouts limit single steps; the deadline also stops a peer that sends one byte at a time."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has come, at least one byte, none at the end."""
+        """Return the bytes received: at least one, or none at the end of the stream."""
         exchange = current.get()
         room = exchange.room(max_bytes)
         self._sock.settimeout(exchange.seconds(timeout))
@@ -74,7 +74,7 @@ class Stream(httpcore2.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of it."""
+        """Send the whole buffer."""
         left = memoryview(buffer)
         while left:
             self._sock.settimeout(current.get().seconds(timeout))
@@ -82,38 +82,37 @@ class Stream(httpcore2.NetworkStream):
                 left = left[self._sock.send(left) :]
             except TimeoutError:
                 raise TimedOut from None
-            except OSError as error:  # the library then still reads what the server had to say
+            except OSError as error:  # on WriteError the library still reads the server's response
                 raise httpcore2.WriteError from error
 
     def close(self) -> None:
-        """Close the socket."""
         self._sock.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> "Stream":
-        """Return the stream under TLS, the host named and its certificate checked."""
+        """Return the stream over TLS, with SNI and a verified certificate."""
         self._sock.settimeout(current.get().seconds(timeout))
         try:
             return Stream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
         except TimeoutError:
             raise TimedOut from None
-        except (ssl.SSLError, ValueError):  # ValueError: a name that no certificate can hold
+        except (ssl.SSLError, ValueError):  # ValueError: a name that no certificate can contain
             raise Untrusted from None
         except OSError:
             raise Unreachable from None
         finally:
-            self._sock.close()  # on success it was detached, and this does nothing
+            self._sock.close()  # no-op on success: the socket was detached
 
     def get_extra_info(self, info: str) -> Any:
-        """Answer what the pool asks of an idle connection: whether the peer has closed it."""
+        """Return what the pool asks about an idle connection: whether the peer has closed it."""
         if info == "is_readable":
             return _is_readable(self._sock)
         return self._sock if info == "socket" else None
 
 
 class Backend(httpcore2.NetworkBackend):
-    """Where the pool gets its connections: to checked addresses, and nothing else (no unix sockets, no proxy)."""
+    """Connects the pool to checked addresses only: no Unix sockets, no proxies."""
 
     def connect_tcp(
         self,
@@ -123,12 +122,12 @@ class Backend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> Stream:
-        """Resolve, check and connect; raises AddressRefused, TimedOut, Unreachable."""
+        """Resolve, check and connect. Raises AddressRefused, TimedOut or Unreachable."""
         exchange = current.get()
         until = time.monotonic() + exchange.seconds(timeout)
         found = checked(host, port, seconds=until - time.monotonic(), allow=exchange.allow)
         for index, address in enumerate(found):
-            share = (until - time.monotonic()) / (len(found) - index)  # one that does not answer leaves time for others
+            share = (until - time.monotonic()) / (len(found) - index)  # leaves time for the other addresses
             stream = _connected(address, share)
             if stream is not None:
                 return stream
@@ -138,7 +137,7 @@ class Backend(httpcore2.NetworkBackend):
 def _connected(address: Address, seconds: float) -> Stream | None:
     sock = socket.socket(address.family, socket.SOCK_STREAM)
     try:
-        sock.settimeout(max(seconds, 0.001))  # 0 would mean not to wait at all
+        sock.settimeout(max(seconds, 0.001))  # 0 would make the socket non-blocking
         sock.connect(address.target)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError:
@@ -149,7 +148,7 @@ def _connected(address: Address, seconds: float) -> Stream | None:
 
 def _is_readable(sock: socket.socket) -> bool:
     if sock.fileno() < 0:
-        return True  # closed: the next read would return at once, too
+        return True  # closed: a read would return at once too
     with selectors.DefaultSelector() as selector:
         selector.register(sock, selectors.EVENT_READ)
         return bool(selector.select(0))

@@ -1,1 +1,1 @@
-"""Pages of other people, made into text that a model can read: `reading.read(…)`."""
+"""Extract readable text from web pages, for models: `reading.read_text(…)`."""

@@ -1,11 +1,11 @@
-"""Reads one page in a process of its own, by `core.pages.reading`: python -E -s -m core.pages.extractor.
+"""Extract the text of one page in a separate process: python -E -s -m core.pages.extractor.
 
-A page is anybody's, and what reads it can be kept busy for minutes by a megabyte of short paragraphs, which no thread
-of ours could be freed from. Here time and memory end where the system says. Nothing else can be had either: the process
-starts without an environment, and before it looks at the page it gives up opening files and sockets, which it needs:
-one of the libraries fetches a list from the network where it does not find its file.
+`core.pages.reading` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the parser busy for
+minutes, which no thread could be stopped from. Here the operating system limits time and memory. The process has an
+empty environment, and can open no files or sockets once it parses the page. The latter is necessary: one of the
+libraries downloads a list if it does not find its file.
 
-In: a line of JSON, the fields of `reading.Page`, then the body. Out: JSON, the fields of `reading.Text`.
+Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from core.pages import texts
 
-MEMORY = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB takes a third of it at most
+MEMORY = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
 
 UNSEEN = ("head", "script", "style", "noscript", "template", "svg", "iframe", "object", "select")
 INLINE = frozenset(
@@ -29,14 +29,14 @@ INLINE = frozenset(
 
 
 class TooSlow(BaseException):
-    """The main part is not found in time. Not an Exception: the library catches those, whatever they are."""
+    """The main part was not found in time. Not an Exception, because the library catches every Exception."""
 
 
 def main() -> None:
-    """Answer one question."""
+    """Read one request from stdin and write its answer to stdout."""
     asked = json.loads(sys.stdin.buffer.readline())
     seconds = asked["seconds"]
-    _limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also where the parent is gone
+    _limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
     _limit(resource.RLIMIT_AS, MEMORY)
     page = texts.decoded(sys.stdin.buffer.read(), asked["charset"])
     found = _main_part(page, asked, seconds / 2) if asked["is_html"] else {"content": page}
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _main_part(page: str, asked: dict[str, Any], seconds: float) -> dict[str, Any]:
-    # Imported here: the parent's tests import this module, and the parent should not hold what it must not run.
+    # Imported here: tests import this module in the parent process, which must not load the library.
     import trafilatura
 
     _warm()
@@ -62,7 +62,7 @@ def _main_part(page: str, asked: dict[str, Any], seconds: float) -> dict[str, An
             include_comments=False,
             include_links=asked["links"],
             include_formatting=asked["markdown"],
-            # Dates that are stated, not those that a text happens to mention.
+            # Only dates from metadata, not dates that the text mentions.
             date_extraction_params={"extensive_search": False, "original_date": True},
         )
     except TooSlow:
@@ -76,7 +76,7 @@ def _main_part(page: str, asked: dict[str, Any], seconds: float) -> dict[str, An
 
 
 def _warm() -> None:
-    """Have the libraries read the files that they read at first use."""
+    """Make the libraries load the files that they read on first use."""
     from tld import get_tld
     from trafilatura.external import jt_stoplist_init
 
@@ -85,13 +85,13 @@ def _warm() -> None:
 
 
 def _whole(page: str) -> dict[str, str]:
-    """Return a page's title and all its text, a block a line, in time that grows with the page and no faster."""
+    """Return a page's title and all its text, one line per block, in linear time."""
     from lxml import etree, html
 
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
         tree = html.document_fromstring(page.encode(), parser=parser)
-    except (etree.LxmlError, ValueError):  # nothing in it, or nothing that could be HTML
+    except (etree.LxmlError, ValueError):  # empty, or not HTML
         return {"title": "", "content": ""}
     title = tree.findtext(".//title") or ""
     etree.strip_elements(tree, *UNSEEN, with_tail=False)
@@ -103,7 +103,7 @@ def _whole(page: str) -> dict[str, str]:
 
 
 def _limit(what: int, value: int) -> None:
-    with suppress(ValueError, OSError):  # macOS knows no limit of address space; the parent still keeps the time
+    with suppress(ValueError, OSError):  # macOS has no address space limit; the parent still enforces the time limit
         resource.setrlimit(what, (value, value))
 
 

@@ -1,4 +1,4 @@
-"""A page's text, read in another process that may take so much time and memory and no more."""
+"""Read a page's text in another process, with limits on its time and memory."""
 
 import json
 import subprocess
@@ -8,22 +8,22 @@ from pathlib import Path
 
 from core.deadlines import Deadline
 
-SECONDS = 10.0  # that the reading of a page may take
+SECONDS = 10.0  # limit for reading one page
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Unreadable(Exception):
-    """The page took more time or memory than it may."""
+    """Reading the page exceeded its time or memory limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What to read, and how: HTML for its main part, anything else as it stands."""
+    """What to read and how: the main part of HTML, the whole text of anything else."""
 
     url: str
-    charset: str = ""  # as the header says
+    charset: str = ""  # from the Content-Type header
     is_html: bool = True
-    markdown: bool = True  # else plain text
+    markdown: bool = True  # False: plain text
     links: bool = False
     offset: int = 0  # in characters
     max_chars: int = 6_000
@@ -31,25 +31,25 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A page as read: a part of its content, of so many characters in all."""
+    """The text of a page: a slice of its content, and the content's whole length in characters."""
 
     content: str
     length: int
     title: str = ""
     site: str = ""
-    published: str = ""  # a date, where the page states one
-    is_main_part: bool = True  # False: the main part was not to be told, and this is all that the page says
+    published: str = ""  # a date, or empty if the page has none
+    is_main_part: bool = True  # False: no main part was found, and this is all text of the page
 
 
 def read(page: Page, body: bytes, *, deadline: Deadline) -> Text:
-    """Return a page's text. Raises Unreadable, and DeadlineExceeded where no time is left to begin."""
+    """Return a page's text. Raises Unreadable, or DeadlineExceeded if no time is left."""
     seconds = min(SECONDS, deadline.left_ms() / 1000)
     question = json.dumps({**asdict(page), "seconds": seconds}).encode()
     command = [sys.executable, "-E", "-s", "-m", "core.pages.extractor"]
     try:
-        done = subprocess.run(  # noqa: S603 - our own program, and nothing of the page in its arguments
+        done = subprocess.run(  # noqa: S603 - our own program; its arguments contain nothing of the page
             command, input=question + b"\n" + body, capture_output=True, cwd=ROOT, env={}, timeout=seconds, check=True
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        raise Unreadable from None  # what the process wrote may be the page's
+        raise Unreadable from None  # no cause: the process's output may quote the page
     return Text(**json.loads(done.stdout))

@@ -1,26 +1,26 @@
-"""Text of unknown origin: bytes into characters, and only such characters as a person would see."""
+"""Untrusted text: decode its bytes, and keep only the characters that a person would see."""
 
 import codecs
 import re
 import unicodedata
 
-# Encodings that Python calls text and no page is in: some take time that grows with the square of what they are given.
+# Python text encodings that no page uses. Decoding some of them takes quadratic time.
 _NO_PAGE_IS_IN = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
-_LATIN = frozenset({"ascii", "iso8859-1"})  # what calls itself so is read as windows-1252 (WHATWG Encoding)
+_LATIN = frozenset({"ascii", "iso8859-1"})  # browsers decode these as windows-1252 (WHATWG Encoding)
 _MARKS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{2,40})""", re.IGNORECASE)
-_DECLARED_WITHIN = 1024  # bytes, as browsers look
+_DECLARED_WITHIN = 1024  # bytes, as in browsers
 
-_JOINERS = "\u200c\u200d"  # Persian, Hindi and emoji are written with them
+_JOINERS = "\u200c\u200d"  # needed in Persian, Hindi and emoji
 _KEPT = frozenset("\n\t" + _JOINERS)
 
 
 def decoded(body: bytes, charset: str = "") -> str:
-    """Return a body as text: by its byte order mark, else as the header says, as the text itself says, as UTF-8."""
+    """Decode a body by its byte order mark, else the header's charset, its own declaration, UTF-8 or windows-1252."""
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body.decode(name, errors="replace")
@@ -35,21 +35,21 @@ def decoded(body: bytes, charset: str = "") -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text without what nobody sees: control characters, turns of direction, tags and selectors.
+    """Return a text without invisible characters: controls, direction overrides, tags and variation selectors.
 
-    They can hide words from the person who reads along, and show them to the model alone.
+    They can show words to the model that the user does not see.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(character for character in text if character in _KEPT or _is_seen(character))
 
 
 def line(text: str) -> str:
-    """Return a text as one visible line."""
+    """Return a text as one line of visible characters."""
     return " ".join(visible(text).split())
 
 
 def _codec(name: str) -> str:
-    """Return the codec that a page's encoding is read with; nothing where it is none."""
+    """Return the codec for a page's encoding, or "" if the encoding is unknown or not for pages."""
     try:
         codec = codecs.lookup(name) if name else None
     except (LookupError, ValueError):  # ValueError: a name with a NUL

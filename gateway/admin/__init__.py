@@ -1,4 +1,4 @@
-"""The gateway's rows in the admin, a module a page; importing one registers it."""
+"""Admin pages of the gateway. Each module registers its models when it is imported."""
 
 from gateway.admin import accounts, activity, clients, records, rollout
 

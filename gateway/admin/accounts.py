@@ -1,4 +1,4 @@
-"""Who may use the admin: Django's users and roles (its groups), in the admin's look."""
+"""Admin pages for Django's users and groups; groups are called roles here."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from core import desk
 from gateway.roles import Role
 
-admin.site.unregister([User, Group])  # importing Django's pages has registered them
+admin.site.unregister([User, Group])  # Django registers them when its admin is imported
 
 
 @admin.register(User)
 class AccountAdmin(UserAdmin[User], desk.ModelAdmin[User]):
-    empty = "Add whoever works here, and give them a role."
+    empty = "Add the people who work here and give each a role."
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ["user_permissions"]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer roles, which are few, to be ticked."""
+        """Show roles as checkboxes: there are only a few."""
         if db_field.name == "groups":
             kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": "Roles"}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
@@ -32,16 +32,14 @@ class AccountAdmin(UserAdmin[User], desk.ModelAdmin[User]):
 
 @admin.register(Group)
 class RoleAdmin(GroupAdmin, desk.ModelAdmin[Group]):
-    """Groups. Those that this software brings are looked at: the next `migrate` would undo what was done to them."""
+    """Groups. The built-in roles are read-only, because every `migrate` resets their permissions."""
 
-    empty = "Run manage.py migrate, which makes the roles."
+    empty = "Run manage.py migrate to create the roles."
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Whether somebody may change a group; ours nobody does."""
         return super().has_change_permission(request, obj) and not _is_ours(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Whether somebody may delete a group; ours nobody does."""
         return super().has_delete_permission(request, obj) and not _is_ours(obj)
 
 

@@ -1,4 +1,4 @@
-"""Events, turns and what was told of them in the admin, each with the way to what it is about."""
+"""Admin pages for operation events, turns and tool selections, with links to related pages."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,13 +13,16 @@ from analytics.admin import LogAdmin, OperationEventAdmin, ToolSelectionAdmin, T
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
 from registry.models import Op, Release
 
-Link = tuple[str, str]  # what it leads to, and the address
+Link = tuple[str, str]  # label, URL
 
-UNKNOWN = ("unknown_op", "unknown_path")  # reasons of calls for which no model read anything
+UNKNOWN = ("unknown_op", "unknown_path")  # error reasons of calls whose op does not exist
 
 
 class Leading(LogAdmin):
-    """A page that leads to what its row names, as far as that is there; who may not see it is told so there."""
+    """A log page with links to what its row names.
+
+    A link appears only if its target exists. The target page checks permissions itself.
+    """
 
     change_form_template = "gateway/log_form.html"
 
@@ -30,7 +33,7 @@ class Leading(LogAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def related(self, row: Any) -> Iterator[Link]:
-        """Yield what a row of any of these models is about."""
+        """Yield the links that all three models share."""
         if row.turn:
             of_turn = {"client__exact": row.client, "session__exact": row.session, "turn__exact": row.turn}
             yield "Events of the turn", _list("operationevent", of_turn)
@@ -45,7 +48,7 @@ class Leading(LogAdmin):
 
 @admin.register(OperationEvent)
 class EventPage(Leading, OperationEventAdmin):
-    """Why did this fail? What the model had read, and which call mended it."""
+    """Operation event. Links to what the model could read and to the call that repaired it."""
 
     def related(self, row: OperationEvent) -> Iterator[Link]:
         op = Op.objects.filter(op=row.op).first() if row.reason not in UNKNOWN else None
@@ -58,25 +61,25 @@ class EventPage(Leading, OperationEventAdmin):
         if row.turn:
             mended |= Q(turn=row.turn, session=row.session, mends=row.pk)
         for other in OperationEvent.objects.filter(mended).order_by("id"):
-            label = "The failed call that it mends" if other.pk == row.mends else "The call that mends it"
+            label = "The failed call it repaired" if other.pk == row.mends else "The call that repaired it"
             yield label, _page("analytics_operationevent_change", other.pk)
         yield from super().related(row)
 
 
 @admin.register(Turn)
 class TurnPage(Leading, TurnAdmin):
-    """What happened in this turn?"""
+    """Turn. Links to its events and to the tool selection reported for it."""
 
     def related(self, row: Turn) -> Iterator[Link]:
         yield from super().related(row)
         told = {"client": row.client, "session": row.session, "turn": row.turn}
         for selection in ToolSelection.objects.filter(**told):
-            yield "What the chat service told of it", _page("analytics_toolselection_change", selection.pk)
+            yield "Tool selection", _page("analytics_toolselection_change", selection.pk)
 
 
 @admin.register(ToolSelection)
 class ToolSelectionPage(Leading, ToolSelectionAdmin):
-    """What was the model handed, and what did it make of it?"""
+    """Tool selection: the tools given to the model in a turn, and which of them it used."""
 
 
 def _page(name: str, *args: Any) -> str:

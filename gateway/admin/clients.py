@@ -1,4 +1,4 @@
-"""Clients and their keys in the admin. A key is shown once, in the message after it was made."""
+"""Admin pages for clients and API keys. A key is shown once, in the message after it is created."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,14 +17,14 @@ OVERLAP = timedelta(hours=24)
 
 @admin.register(Client)
 class ClientAdmin(desk.ModelAdmin[Client]):
-    empty = "A client is a service that calls for end users. Add it, then make a key for it."
+    empty = "A client is a service that calls for end users. Add a client, then add a key for it."
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
-    empty = "Nobody can call yet. Add a key for a client: it is shown once, right after."
+    empty = "Nobody can call the API yet. Add a key for a client; the key is shown once, right after you save."
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]
@@ -48,7 +48,7 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
         obj.pk, obj.prefix = made.pk, made.prefix
         self._show(request, plaintext)
 
-    @admin.action(description="Rotate: make successors, the old keys work for 24 more hours", permissions=["rotate"])
+    @admin.action(description="Rotate: create new keys; old keys work for 24 more hours", permissions=["rotate"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None).select_related("client"):
             try:
@@ -58,14 +58,14 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
             else:
                 self._show(request, plaintext)
 
-    @admin.action(description="Revoke: refused everywhere within two seconds", permissions=["change"])
+    @admin.action(description="Revoke: keys stop working within 2 seconds", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None):
             keys.revoke(key, at=timezone.now())
             self.message_user(request, f"Revoked {key}.")
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:
-        """Whoever rotates reads the successor, as whoever adds a key does, and shortens the life of the old one."""
+        """Require both permissions: rotating shows a new key, like adding one, and changes the old key's expiry."""
         return self.has_add_permission(request) and self.has_change_permission(request)
 
     def _show(self, request: HttpRequest, plaintext: str) -> None:

@@ -1,4 +1,4 @@
-"""Pages of the rollout beside what a change would do: while somebody edits, before anything is saved."""
+"""Rollout pages that show the effect of a change while the user edits, before anything is saved."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from analytics.rollout.flags import FlagKey
 from core.beside import Beside
 from gateway import effects
 
-MEND = "Mend what the form says, and what it would do stands here."
+MEND = "Fill in the form to see its effect."
 
 
 class Effecting(Beside):
-    """A page with what the form, as it stands, would do to those who were seen lately."""
+    """Adds a panel with the effect of the unsaved form on recently seen users."""
 
     beside = "effect"
     change_form_template = "gateway/effect_form.html"
@@ -26,7 +26,7 @@ class Effecting(Beside):
         js = [Script("desk/effect.js", defer=True)]
 
     def rollout_with(self, request: HttpRequest, row: Any) -> tuple[FlagKey, Rollout] | None:
-        """Return which flag the form that was sent is about and the rollout with it; None for one with errors."""
+        """Return the flag and the rollout as the submitted form would make it; None if the form has errors."""
         raise NotImplementedError
 
     def beside_of(self, request: HttpRequest, row: Any) -> str:

@@ -1,4 +1,4 @@
-"""The admin's first page: what needs somebody today, each part for whoever may see the rows behind it."""
+"""The admin's home page: what needs attention today. Each part needs view permission on the rows behind it."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,19 +19,19 @@ from registry.admin import showing
 from registry.changes import Kind
 from registry.models import Activation, Op, Release, Switch
 
-NAMED = 5  # of the ops that are not live
+NAMED = 5  # unpublished ops
 LISTED = 20  # switches
 
 
 class Named(NamedTuple):
-    """Something with a name, and its page."""
+    """A name and the URL of its page; "" if it has none."""
 
     name: str
     link: str
 
 
 class FailingOp(NamedTuple):
-    """An op that fails often, its page, its calls, and those that failed."""
+    """An op that fails often, with the URLs of its page, of its calls and of its failed calls."""
 
     failing: Failing
     link: str
@@ -40,7 +40,7 @@ class FailingOp(NamedTuple):
 
 
 class CohortDoing(NamedTuple):
-    """A cohort, its page, what its users get, and what their calls and turns came to."""
+    """A cohort with its page, variant and share of users, and the totals of its calls and turns."""
 
     name: str
     link: str
@@ -50,7 +50,7 @@ class CohortDoing(NamedTuple):
 
 
 def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
-    """Return the page's context with its parts under `home`; one is left out whose rows one may not see."""
+    """Return the page's context with its parts under `home`, without the parts that the user may not see."""
     home: dict[str, Any] = {"may_publish": request.user.has_perm("registry.add_release")}
     if request.user.has_perms(["registry.view_op", "registry.view_group", "registry.view_promptsection"]):
         home["unpublished"] = _unpublished()
@@ -79,9 +79,9 @@ def _unpublished() -> dict[str, Any]:
 
 
 def _live() -> dict[str, Any]:
-    """Return what is live, since when and why, and what was live before, where there is such.
+    """Return the current activation and the release to roll back to, if there is one.
 
-    Where what is live was so earlier, too (`is_again`), going to the one before is no going back.
+    `is_again` on the activation: this release was live earlier too, so going to the previous one is not a rollback.
     """
     earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
     rows = Activation.objects.filter(is_live=True).select_related("release").defer(*releases.LARGE)
@@ -107,13 +107,13 @@ def _failing(at: datetime) -> Iterable[FailingOp]:
 
 
 def _rollout() -> dict[str, Any]:
-    """Return how the cohorts do that are on, beside those that were lately and those whom none of them took."""
+    """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort."""
     found = totals.each(Scope(timezone.now(), days=reports.DAYS), "cohort")
     known = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
     on = [cohort.name for cohort in known.values() if cohort.is_on and cohort.flag.is_on][:LISTED]
     names = [*on, *[name for name in found if name not in (*on, NONE)][:LISTED]]
     cohorts = [_doing(name, known.get(name), name in on, found.get(name, Totals())) for name in names]
-    rest = [CohortDoing("no cohort", "", "the defaults", "the rest", found.get(NONE, Totals()))] if cohorts else []
+    rest = [CohortDoing("no cohort", "", "defaults", "everyone else", found.get(NONE, Totals()))] if cohorts else []
     return {"cohorts": cohorts + rest, "days": reports.DAYS}
 
 
@@ -127,6 +127,6 @@ def _doing(name: str, cohort: Cohort | None, is_on: bool, done: Totals) -> Cohor
 
 
 def _ops(names: Iterable[str]) -> dict[str, str]:
-    """Return the pages of ops by name."""
+    """Return the URL of each op's page by op name."""
     rows = Op.objects.filter(op__in=list(names)).values_list("op", "pk")
     return {op: reverse("admin:registry_op_change", args=[pk]) for op, pk in rows}

@@ -1,4 +1,4 @@
-"""What calls and batches leave behind, in the admin: to look at only."""
+"""Read-only admin pages for idempotency records, batches and periodic jobs."""
 
 from django.contrib import admin
 
@@ -8,23 +8,23 @@ from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob
 
 @admin.register(IdempotencyRecord)
 class IdempotencyRecordAdmin(desk.ReadOnly, desk.ModelAdmin[IdempotencyRecord]):
-    empty = "Send a write with an idempotency_key: what it was answered is kept here until the key expires."
-    # Deleting one would let a repeated call write twice.
+    empty = "Send a write with an idempotency_key. Its answer is stored here until the key expires."
+    # Read-only: deleting a record would let a repeated call write twice.
     list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
     list_select_related = ["client"]
     search_fields = ["key", "op", "trace_id", "subject"]
-    exclude = ["answer"]  # what an end user's call brought
+    exclude = ["answer"]  # contains end users' data
     show_full_result_count = False
 
 
 class BatchEntryInline(desk.ReadOnly, desk.TabularInline[BatchEntry, Batch]):
     model = BatchEntry
-    fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # not what users wrote
+    fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # no user data
 
 
 @admin.register(Batch)
 class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
-    empty = "Send several calls at once to /api/v1/batch: each batch is here until its results are no longer kept."
+    empty = "Send several calls at once to /api/v1/batch. Each batch is listed until its results expire."
     list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
     list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]
@@ -36,7 +36,7 @@ class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
 
 @admin.register(BatchEntry)
 class BatchEntryAdmin(desk.ReadOnly, desk.ModelAdmin[BatchEntry]):
-    empty = "Send several calls at once to /api/v1/batch: each call is here until its result is no longer kept."
+    empty = "Send several calls at once to /api/v1/batch. Each entry is listed until its result expires."
     list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
     list_filter = ["state", "outcome", "type"]
     search_fields = ["name", "batch__trace_id", "batch__subject"]

@@ -1,4 +1,4 @@
-"""Rollout in the admin: flags, the cohorts that decide them, and who was exposed to what."""
+"""Admin pages of the rollout: flags, cohorts, assignments (exposures) and subjects."""
 
 from functools import partial
 from typing import Any
@@ -29,19 +29,19 @@ from gateway import effects
 from gateway.admin.effecting import Effecting
 from registry.models import Release
 
-OFFERED = 50  # releases to choose from
+OFFERED = 50  # releases in the list of variants
 SAID_OF_A_COHORT = ("name", "position", "is_on", "variant", "listed", "note")
 
 
 class InLines(desk.Desk[Any]):
-    """A page one of whose columns is a list of texts, which are edited one a line."""
+    """Edits the column `in_lines`, a list of strings, as one value per line."""
 
     in_lines: str
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == self.in_lines:
             kwargs |= {"form_class": LinesField, "longest": MAX_CHARACTERS, "widget": desk.LINES}
-            kwargs["help_text"] = f"{db_field.help_text} One a line.".strip()
+            kwargs["help_text"] = f"{db_field.help_text} One per line.".strip()
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
@@ -53,7 +53,7 @@ class RuleInline(InLines, desk.TabularInline[CohortRule, Cohort]):
 @admin.register(Cohort)
 class CohortAdmin(InLines, Effecting, Audited):
     in_lines = "listed"
-    empty = "Everyone gets each flag's default. Add a cohort to say who gets something else."
+    empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
     audit_kind = AuditEntry.Kind.COHORT
     list_display = ["name", "flag", "position", "whom", "share", "serves", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]
@@ -63,20 +63,20 @@ class CohortAdmin(InLines, Effecting, Audited):
     actions = ["delete_selected"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Cohort | None = None) -> list[str]:
-        """Hold a cohort to its flag: moved to another, it would change two at once and be told of one."""
+        """Lock the flag after creation: a move would change two flags, but the audit entry names one."""
         return ["flag"] if obj else []
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer what the flags can say, the releases among them that may still be served."""
+        """Offer the variants of all flags; releases among them only if they can still be served."""
         if db_field.name == "variant":
             widget = UnfoldAdminSelectWidget()
             field = forms.ChoiceField(choices=variants, widget=widget, help_text=db_field.help_text, required=True)
-            field.error_messages["invalid_choice"] = "The flag cannot say %(value)s. Choose one of these."
+            field.error_messages["invalid_choice"] = "%(value)s is not a variant of this flag. Choose one that is."
             return field
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_form(self, request: HttpRequest, obj: Cohort | None = None, change: bool = False, **kwargs: Any) -> Any:
-        """Offer for a cohort that is held to its flag what that flag can say."""
+        """Offer an existing cohort the variants of its own flag only."""
         form: Any = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "variant" in form.base_fields:
             form.base_fields["variant"].choices = partial(variants, obj.flag_id)
@@ -88,15 +88,15 @@ class CohortAdmin(InLines, Effecting, Audited):
         rows: QuerySet[Cohort] = super().get_queryset(request)
         return rows.prefetch_related("rules").annotate(exposed=Coalesce(Subquery(count), 0))
 
-    @admin.display(description="whom")
+    @admin.display(description="who")
     def whom(self, cohort: Cohort) -> str:
-        """Say in words whom a cohort takes."""
+        """Describe who is in a cohort."""
         rules = " and ".join(str(rule) for rule in cohort.rules.all())
         listed = len(cohort.listed)
         also = f"{listed:,} listed" if listed else ""
         if not cohort.percentage:
             return f"only {also}" if listed else "nobody"
-        who = f"where {rules}" if rules else "of the rest"
+        who = f"where {rules}" if rules else "everyone else"
         return f"{who}, and {also}" if listed else who
 
     @admin.display(description="share", ordering="percentage")
@@ -107,13 +107,13 @@ class CohortAdmin(InLines, Effecting, Audited):
             percentage,
         )
 
-    @admin.display(description="serves", ordering="variant")
+    @admin.display(description="variant", ordering="variant")
     def serves(self, cohort: Cohort) -> str:
         return _short(cohort.variant)
 
     @admin.display(description="exposed", ordering="exposed")
     def exposed(self, cohort: Any) -> str:
-        """Lead to who was exposed to it."""
+        """Link to the users who were exposed to it."""
         where = reverse("admin:analytics_assignment_changelist")
         return format_html('<a href="{}?cohort={}">{}</a>', where, cohort.name, f"{cohort.exposed:,}")
 
@@ -134,18 +134,18 @@ class CohortAdmin(InLines, Effecting, Audited):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Lead to how a cohort does, and to who was exposed to it."""
+        """Add links to the cohort's results and exposures."""
         if cohort := kwargs.get("obj"):
             query, beside = urlencode({"cohort": cohort.name}), urlencode({"first": NONE, "second": cohort.name})
             context["related"] = [
-                ("How it does", f"{reverse('admin:report_overview')}?{query}"),
-                ("Beside those in no cohort", f"{reverse('admin:report_comparison')}?{beside}"),
+                ("Results", f"{reverse('admin:report_overview')}?{query}"),
+                ("Compare with everyone else", f"{reverse('admin:report_comparison')}?{beside}"),
                 ("Exposures", f"{reverse('admin:analytics_assignment_changelist')}?{query}"),
             ]
         return super().render_change_form(request, context, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Say on the page that asks whether to delete a cohort what becomes of its users."""
+        """Show on the confirmation page what deleting the cohort means for its users."""
         cohort = self.get_object(request, unquote(object_id))
         if request.method == "GET" and cohort is not None and self.has_delete_permission(request, cohort):
             _tell_without(request, [cohort])
@@ -153,7 +153,7 @@ class CohortAdmin(InLines, Effecting, Audited):
 
     @admin.action(permissions=["delete"], description="Delete selected cohorts")
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[Cohort]) -> HttpResponse | None:
-        """Say on the page that asks whether to delete several what becomes of their users."""
+        """Show on the confirmation page what deleting the cohorts means for their users."""
         if not request.POST.get("post"):
             _tell_without(request, list(queryset))
         return delete_selected(self, request, queryset)
@@ -165,7 +165,10 @@ class CohortAdmin(InLines, Effecting, Audited):
 
 
 def variants(of: str = "") -> list[tuple[str, Any]]:
-    """Return what each flag, or one, can say as a select has it; releases newest first, and those that are in use."""
+    """Return the variants of all flags, or of one, as grouped choices of a select.
+
+    Releases: the newest that can be served first, then those that cohorts use.
+    """
     used = Cohort.objects.filter(flag=FlagKey.RELEASE).values("variant")
     served = Release.objects.filter(withdrawn_at=None).defer("content", "tokens").order_by("-created_at")
     others = Release.objects.filter(version__in=used).defer("content", "tokens")
@@ -176,11 +179,11 @@ def variants(of: str = "") -> list[tuple[str, Any]]:
             continue
         named = [(variant, variant) for variant in declared.variants]
         groups.append((declared.title, named + (list(found.items()) if flag == FlagKey.RELEASE else [])))
-    return [("", "Choose what its users get"), *groups]
+    return [("", "Choose a variant"), *groups]
 
 
 def _short(variant: str) -> str:
-    """Return a variant as lists show it: the version of a release is cut, as everywhere."""
+    """Return a variant as lists show it: a release version is cut to 12 characters."""
     return variant[:12] if len(variant) == 64 else variant
 
 
@@ -191,7 +194,7 @@ def _called(release: Release) -> str:
 
 
 def _tell_without(request: HttpRequest, cohorts: list[Cohort]) -> None:
-    """Say for each flag what becomes of its users without some cohorts."""
+    """Add messages that describe the effect of removing cohorts, for each flag."""
     after = rollouts.without_cohorts(cohorts)
     for flag in sorted({FlagKey(cohort.flag_id) for cohort in cohorts}):
         for line in effects.told(effects.of(flag, after, at=timezone.now())):
@@ -200,9 +203,9 @@ def _tell_without(request: HttpRequest, cohorts: list[Cohort]) -> None:
 
 @admin.register(Flag)
 class FlagAdmin(Effecting, Audited):
-    """Flags are declared in the code: nobody makes or deletes one here."""
+    """Flags are declared in the code, so they cannot be added or deleted here."""
 
-    empty = "Flags are declared in the code. Run manage.py migrate, which makes a row of each."
+    empty = "Flags are declared in the code. Run manage.py migrate to create their rows."
     audit_kind = AuditEntry.Kind.FLAG
 
     list_display = ["__str__", "asked_as", "default", "decided_by", "is_on"]
@@ -217,17 +220,17 @@ class FlagAdmin(Effecting, Audited):
 
     @admin.display(description="key", ordering="key")
     def asked_as(self, row: Flag) -> str:
-        """Return the key by which OpenFeature clients ask for it."""
+        """Return the key that OpenFeature clients send."""
         return row.key
 
     @admin.display(description="default")
     def default(self, row: Flag) -> str:
-        """Return what everyone gets whom no cohort takes."""
+        """Return the variant of users in no cohort."""
         return FLAGS[FlagKey(row.key)].default if row.key in set(FlagKey) else "–"
 
     @admin.display(description="cohorts")
     def decided_by(self, row: Any) -> str:
-        """Lead to the cohorts that decide it."""
+        """Link to the flag's cohorts."""
         where = f"{reverse('admin:analytics_cohort_changelist')}?{urlencode({'flag__key__exact': row.key})}"
         return format_html('<a href="{}">{}</a>', where, f"{row.on} of {row.all} on") if row.all else "none"
 
@@ -249,7 +252,7 @@ class FlagAdmin(Effecting, Audited):
 
 @admin.register(Assignment)
 class AssignmentAdmin(desk.ReadOnly, desk.ModelAdmin[Assignment]):
-    empty = "Nobody was exposed to a variant yet. docs/rollout-guide.md says how a chat service asks for one."
+    empty = "No exposures yet. docs/rollout-guide.md shows how a chat service asks for a variant."
     date_hierarchy = "time"
     list_display = ["subject", "flag", "serves", "cohort", "time"]
     list_filter = ["flag", "variant", "cohort"]
@@ -258,20 +261,19 @@ class AssignmentAdmin(desk.ReadOnly, desk.ModelAdmin[Assignment]):
 
     @admin.display(description="variant", ordering="variant")
     def serves(self, row: Assignment) -> str:
-        """Return the variant; a release as all pages call it."""
         return _short(row.variant)
 
 
 @admin.register(Subject)
 class SubjectAdmin(desk.ReadOnly, desk.ModelAdmin[Subject]):
-    empty = "Nobody was seen yet. A user is once a chat service asks for a toolset or calls in their name."
+    empty = "No users seen yet. A user appears once a chat service asks for a toolset or makes a call for them."
     list_display = ["subject", "seen_at", "client", "environment", "context", "model", "gets"]
     list_filter = ["client", "environment", "context"]
     search_fields = ["subject"]
     show_full_result_count = False
 
-    @admin.display(description="gets")
+    @admin.display(description="variants")
     def gets(self, row: Subject) -> str:
-        """Lead to what a user gets."""
+        """Link to the page that explains the user's variants."""
         where = f"{reverse('admin:rollout_who')}?{urlencode({'subject': row.subject})}"
         return format_html('<a href="{}">Who gets this?</a>', where)

@@ -1,4 +1,4 @@
-"""The page on which an op is tried: args in an editor, a subject, and the answer as the API would give it."""
+"""The page that tries an op: args in an editor, a subject, and the answer that the API would give."""
 
 import json
 from http import HTTPStatus
@@ -26,13 +26,13 @@ MAX_ARGS = 100_000  # characters
 
 
 class TryForm(forms.Form):
-    """A call to try."""
+    """The call to try: args, subject, and `under`, the version to run (the draft or the live release)."""
 
     args = forms.CharField(max_length=MAX_ARGS, widget=desk.JSON)
     subject = forms.RegexField(
         r"\A[\x21-\x7e]{1,200}\Z",
         required=False,
-        help_text="The end user whom the call is for, as Gateway-Subject names them: it answers what they may see.",
+        help_text="The end user to call for, as in Gateway-Subject. Results show what this user can see.",
         error_messages={"invalid": "A subject has 1 to 200 visible ASCII characters."},
         widget=UnfoldAdminTextInputWidget,
     )
@@ -40,11 +40,11 @@ class TryForm(forms.Form):
 
     def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["under"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField has them
+        self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
 
 
 def page(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a call filled in from an example; once it is sent, its answer too. For whoever may change ops."""
+    """Show a call filled in from an example and, once it is sent, its answer. Requires permission to change ops."""
     if not request.user.has_perm("registry.change_op"):
         raise PermissionDenied
     op = get_object_or_404(Op, pk=pk)
@@ -66,7 +66,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _under(op: Op) -> tuple[dict[str, Catalog], str]:
-    """Return the catalogs under which an op can run by version, the draft first, and why one of them is missing."""
+    """Return the catalogs that can run the op, by version, the draft first; and why one is missing, or ""."""
     try:
         live = catalogs.live()
     except catalogs.NothingLive as error:
@@ -79,11 +79,11 @@ def _under(op: Op) -> tuple[dict[str, Catalog], str]:
 
 
 def _called(version: str) -> str:
-    return "the draft, as it is saved" if version == trials.DRAFT else f"release {version[:12]}, which is live"
+    return "Saved draft" if version == trials.DRAFT else f"Live release {version[:12]}"
 
 
 def _args(op: Op, chosen: str) -> str:
-    """Return the args of the example that was chosen, by number, else of the first; without any, what is required."""
+    """Return the args of the chosen example (by index) or of the first; without examples, the required args."""
     examples: list[dict[str, Any]] = list(op.examples.values_list("args", flat=True))
     if examples:
         args = next((args for number, args in enumerate(examples) if str(number) == chosen), examples[0])
@@ -93,7 +93,7 @@ def _args(op: Op, chosen: str) -> str:
 
 
 def _tried(request: HttpRequest, op: Op, under: dict[str, Catalog], call: dict[str, str]) -> dict[str, Any]:
-    """Return the answer to a call as the page shows it: status, headers, envelope."""
+    """Run the call and return its answer for the page: status, headers, envelope."""
     trace = Trace(callers.trace_id(request.META), source=trials.SOURCE)
     logs.trace.set(trace.id)
     by = request.user.get_username()

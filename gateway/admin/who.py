@@ -1,4 +1,4 @@
-"""Who gets this? What each flag says for one user, and which cohort decided why. Looking exposes nobody."""
+"""The page "Who gets this?": each flag's variant for one user, and which cohort decided it. Records no exposure."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,28 +21,28 @@ from core.forms import LinesField
 from gateway import flags
 from registry.models import Release
 
-LONGEST = 200  # characters of what flags are evaluated by
+LONGEST = 200  # characters of a field
 EXPOSURES = 20
 
 WHY = {
-    Reason.TARGETING_MATCH: "the cohort {cohort} takes them",
-    Reason.SPLIT: "they are within the percentage of the cohort {cohort}",
-    Reason.DEFAULT: "no cohort takes them, so they get the default",
-    Reason.DISABLED: "the master switch AGENTIC_CHAT_TOOL_GATEWAY is off, so everyone gets the default",
+    Reason.TARGETING_MATCH: "in cohort {cohort}",
+    Reason.SPLIT: "in the percentage of cohort {cohort}",
+    Reason.DEFAULT: "default, because the user is in no cohort",
+    Reason.DISABLED: "default, because the master switch AGENTIC_CHAT_TOOL_GATEWAY is off",
 }
 
 
 class WhoForm(forms.Form):
-    """Whom to evaluate for; what is left out is unknown."""
+    """The user to evaluate flags for. Empty fields are unknown."""
 
-    subject = forms.CharField(max_length=LONGEST, help_text="The end user, as Gateway-Subject names them.")
+    subject = forms.CharField(max_length=LONGEST, help_text="The end user, as in Gateway-Subject.")
     client = forms.CharField(max_length=100, required=False)
     environment = forms.CharField(max_length=LONGEST, required=False)
     context = forms.CharField(max_length=100, required=False, help_text="The type of Gateway-Context, such as project.")
     project = forms.CharField(max_length=100, required=False, help_text="The project's id.")
     model = forms.CharField(max_length=LONGEST, required=False, help_text="The model's name.")
     traits = LinesField(
-        longest=LONGEST, required=False, widget=desk.LINES, help_text="One a line, such as plan=pro or seats=5."
+        longest=LONGEST, required=False, widget=desk.LINES, help_text="One per line, such as plan=pro or seats=5."
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -53,23 +53,26 @@ class WhoForm(forms.Form):
                 field.widget.is_required = field.required
 
     def facts(self) -> Facts:
-        """Return what the form says."""
+        """Return the form's values as evaluation input."""
         said = dict(self.cleaned_data)
         traits = dict(_trait(line) for line in said.pop("traits"))
         return Facts(traits=traits, **said)
 
 
 class Said(NamedTuple):
-    """What a flag says, in words, and how its cohorts decided."""
+    """A flag's variant for a user, the reason, and how each cohort decided."""
 
     title: str
     variant: str
     why: str
-    steps: list[tuple[str, str, str]]  # the cohort's name, its page, what it says of the user
+    steps: list[tuple[str, str, str]]  # cohort name, URL of its page, its decision
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show what one user gets; a subject that was seen is filled in for whoever may see those."""
+    """Show the variants of one user.
+
+    If only the subject is given, the rest is filled in as last seen, for users who may view subjects.
+    """
     if not request.user.has_perms(["analytics.view_cohort", "analytics.view_flag", "analytics.view_assignment"]):
         raise PermissionDenied
     asked = request.GET.copy()
@@ -81,7 +84,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"title": "Who gets this?", "form": form, "seen": seen}
     if asked and form.is_valid():
         facts = form.facts()
-        context |= {"said": list(_said(facts)), "exposures": _exposures(facts.subject), "subject": facts.subject}
+        context |= {"explanations": list(_said(facts)), "subject": facts.subject}
+        context |= {"exposures": _exposures(facts.subject)}
     return TemplateResponse(request, "gateway/who.html", admin.site.each_context(request) | context)
 
 
@@ -105,17 +109,17 @@ def _variant(outcome: Outcome) -> str:
 
 def _told(step: Step) -> str:
     if step.is_listed:
-        return "takes them: they stand in its list."
+        return "match (listed)"
     if step.unmet:
-        return f"does not: {'; '.join(rule.told for rule in step.unmet)} does not hold."
+        return f"no match (fails: {'; '.join(rule.told for rule in step.unmet)})"
     share, part = step.cohort.parts / 100, step.part
     if step.cohort.parts >= shares.PARTS:
-        return "takes them: its rules hold, and it takes all for whom they do."
+        return "match (all rules hold)"
     if part is None:
-        return "does not: nobody unknown is within a percentage."
+        return "no match (anonymous subjects never match a percentage)"
     if step.reason:
-        return f"takes them: they lie at {part / 100:g}%, below its {share:g}%."
-    return f"does not: they lie at {part / 100:g}%, and it takes those below {share:g}%."
+        return f"match (user is at {part / 100:g}%, within the {share:g}%)"
+    return f"not in the {share:g}% (user is at {part / 100:g}%)"
 
 
 def _exposures(subject: str) -> list[Assignment]:
@@ -128,13 +132,13 @@ def _links() -> dict[str, str]:
 
 
 def _filled(seen: Facts) -> dict[str, str]:
-    """Return the form's fields as a subject was last seen."""
+    """Return form data for a subject as last seen."""
     said = {name: getattr(seen, name) for name in ("client", "environment", "context", "project", "model")}
     return said | {"traits": "\n".join(f"{name}={_text(value)}" for name, value in sorted(seen.traits.items()))}
 
 
 def _trait(line: str) -> tuple[str, Trait]:
-    """Return the name and value of a trait as a line tells it; a name alone is a boolean that is true."""
+    """Return the name and value of a trait from a line `name=value`. A name alone means true."""
     name, _, text = line.partition("=")
     if not _ or text in ("true", "false"):
         return name.strip(), text != "false"

@@ -1,6 +1,6 @@
-"""Batches: several calls sent at once, in order or in parallel, that outlive the process that took them.
+"""Batches: several calls in one request, in sequence or in parallel, that survive the process that accepted them.
 
-A row is the work; a message only wakes. `plans` reads a body and says what may run next, `references` takes values from
-earlier results, `store` holds the rows, `running` runs one entry, `queue` tells workers, `sweep` finds what was left
-lying, and `service` is what the doors call.
+The rows are the work; a message only wakes a worker (docs/adr/0012). `scheduling` parses a body and decides what may
+run next, `references` fills in values from earlier results, `store` reads and writes the rows, `leases` assigns entries
+to runners, `runner` runs one entry, `broker` wakes workers, `sweep` recovers abandoned work, and views call `service`.
 """

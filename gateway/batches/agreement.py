@@ -1,4 +1,4 @@
-"""A batch that is sent again with the end user's agreement: what asked for it runs, and what waits for that."""
+"""Reopen a batch that is sent again with the end user's confirmation."""
 
 from datetime import timedelta
 
@@ -12,17 +12,17 @@ from gateway.models import Batch, BatchEntry
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 ASKED = "confirmation_required"
-FOLLOWED = ("skipped", "dependency_failed")  # why entries were closed that may run once an earlier one has
+FOLLOWED = ("skipped", "dependency_failed")  # reasons of entries that may run after an earlier one has succeeded
 
 
 def reopen(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
-    """Have the entries that asked for agreement run again, with the token that the caller brings; return how many.
+    """Reset entries that required confirmation, and those that depend on them. Return how many required it.
 
-    What has run stays as it is. A token holds for one of them; another asks again, with a token of its own. Nothing
-    runs of what the caller's key may not run.
+    Entries that succeeded stay as they are. The caller's token confirms one entry; any other one requires confirmation
+    again, with its own token. Entries that the caller's key may not run are not reset.
     """
     with transaction.atomic():
-        locked = Batch.objects.select_for_update().get(pk=batch.pk)  # a twin that brings the same token waits
+        locked = Batch.objects.select_for_update().get(pk=batch.pk)  # a second request with the same token waits
         ended = locked.entries.filter(state=State.DONE).exclude(outcome=Outcome.SUCCEEDED)
         asked = [row for row in ended if _reason(row) == ASKED and answers.may_read(row.type, row.name, caller).allowed]
         if not asked or locked.cancelled_at:

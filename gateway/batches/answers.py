@@ -1,4 +1,4 @@
-"""How a batch is told: its results in the order of the request, and how many of each kind."""
+"""Build the responses of batches: results in the order of the request, and their counts."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 
 def final(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[str], replayed: bool) -> dict[str, Any]:
-    """Return the answer to whoever has waited: what still runs has failed for them, and may be followed.
+    """Return the response to a request that waited. Entries that still run are reported as failed with a timeout.
 
-    Raises Denied where the caller's key could not have had the results by itself.
+    Raises Denied if the caller's key may not read the results.
     """
     rows = _rows(batch, caller)
     overdue = Failed(
-        f"This entry still runs, longer than the batch may take. Do not send it again: batches/{batch.pk} tells how it "
-        "ended.",
+        f"This entry is still running after the batch's time limit. Do not send it again: batches/{batch.pk} shows how "
+        "it ended.",
         status=504,
         reason="timeout",
         details={"batch_id": str(batch.pk)},
@@ -34,7 +34,10 @@ def final(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[str], re
 
 
 def status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool = False) -> dict[str, Any]:
-    """Return how far a batch is; an entry that is not done is told by its state alone. Raises Denied as `final`."""
+    """Return the progress of a batch; an entry that is not done has only its state.
+
+    Raises Denied if the caller's key may not read the results.
+    """
     rows = _rows(batch, caller)
     results = [_told(row, {} if row.answer else {_named(row): row.name, "status": row.state}) for row in rows]
     body = _body(batch, rows, results, envelopes.meta(trace, replayed=replayed))
@@ -48,13 +51,13 @@ def _rows(batch: Batch, caller: Caller) -> list[BatchEntry]:
         decision = may_read(type, name, caller)
         if not decision.allowed:
             raise Denied(
-                f"The batch holds results that are not for this key. {decision.message}", reason=decision.reason
+                f"This key may not read all results of the batch. {decision.message}", reason=decision.reason
             )
     return rows
 
 
 def may_read(type: str, name: str, caller: Caller) -> Decision:
-    """Decide as for the call itself: another key of the client may have sent it, or this one had more rights."""
+    """Decide as for the call itself: another key of the client may have sent it, or this key has lost rights since."""
     if type == "help":
         return policies.may_ask(caller)
     op = catalogs.live().find(name)

@@ -1,8 +1,10 @@
-"""Who runs an entry. A runner has claimed it by an update that only one can win, and holds it for a few seconds at a
-time: one that dies lets go, and another takes the entry over.
+"""Leases: which runner runs an entry.
 
-These statements are on the way of every entry, and the ORM takes ten times as long to write them: by hand, with the
-database's time as Django writes it, so that no machine's clock matters.
+A runner claims an entry by an update that only one can win, and renews its lease every few seconds. If it dies, the
+lease expires and another runner takes the entry over.
+
+The statements are raw SQL because every entry runs them and the ORM takes ten times as long to build them. They use the
+database's time, so that the clocks of machines do not matter.
 """
 
 import secrets
@@ -19,14 +21,14 @@ from django.db.models.functions import Now
 from gateway.calls import Superseded
 from gateway.models import Batch, BatchEntry
 
-HELD = timedelta(seconds=10)  # without a sign of life from its runner an entry is another's after that
-ATTEMPTS = 3  # a call that takes its runner down with it is not given to a fourth
-AT_ONCE = 100  # rows that one sweep looks at
+HELD = timedelta(seconds=10)  # an entry can be taken over if its runner does not renew the lease for this long
+ATTEMPTS = 3  # a call that crashed its runner three times is not run again
+AT_ONCE = 100  # rows per sweep
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 _ENTRY, _BATCH = BatchEntry._meta.db_table, Batch._meta.db_table
 
-# This moment, and one so many seconds from it.
+# SQL for now, and for now plus a number of seconds.
 TIMES = {
     "postgresql": ("STATEMENT_TIMESTAMP()", "STATEMENT_TIMESTAMP() + %s * INTERVAL '1 second'"),
     "sqlite": (
@@ -34,10 +36,10 @@ TIMES = {
         "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '+' || %s || ' seconds')",
     ),
 }
-# Of two who claim at once on PostgreSQL the second passes over what the first one has locked; SQLite has one writer.
+# On PostgreSQL a concurrent claim skips the row that another one has locked; SQLite has a single writer.
 _LOCK = {"postgresql": " FOR UPDATE SKIP LOCKED", "sqlite": ""}
-# Not waiting for the disk: what PostgreSQL forgets of this when it crashes is only run again. A write is in a
-# transaction of its own, which waits, and for all that was before it.
+# Do not wait for the disk: if PostgreSQL loses such a commit in a crash, the entry only runs again. A write has its own
+# transaction, which does wait, also for all earlier commits.
 _UNFLUSHED = {"postgresql": " AND set_config('synchronous_commit', 'off', true) = 'off'", "sqlite": ""}
 _CLAIM = {
     vendor: f"UPDATE {_ENTRY} SET state = 'running', runner = %s, held_until = {later}, attempts = attempts + 1"  # noqa: S608
@@ -56,11 +58,11 @@ _DONE = {
 
 
 def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | None:
-    """Hold the first entry that nobody holds, of some by index where they are given; None where there is none such.
+    """Lease the first available entry, only of `indexes` if given. Return it, or None if there is none.
 
-    Its batch is told as it stands now: who sent it last, with which agreement of the end user. Nothing begins once the
-    batch's time is over. One whose runner was lost has begun: it is never too late for it, for only its next run can
-    tell what became of it.
+    The entry's batch has the latest caller, who may have confirmed on behalf of the end user. No entry starts after the
+    batch's time limit. An entry whose runner was lost has already started and is claimed even then: only another run
+    can find out what it did.
     """
     if among is not None and not among:
         return None
@@ -93,34 +95,37 @@ def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | No
 
 
 def hold(runners: list[str]) -> None:
-    """Hold on to the entries of runners that live."""
+    """Renew the leases of these runners."""
     BatchEntry.objects.filter(runner__in=runners, state=State.RUNNING).update(held_until=Now() + HELD)
 
 
 def put_off(entry: BatchEntry, milliseconds: int) -> None:
-    """Have nobody run an entry for so long; then it counts as lost."""
+    """Extend a lease, so that nobody runs the entry in the meantime; then it counts as lost."""
     held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
     held.update(held_until=Now() + timedelta(milliseconds=milliseconds))
 
 
 def lost() -> list[BatchEntry]:
-    """Return entries whose runner gave no sign of life in time."""
+    """Return running entries whose lease has expired."""
     gone = Q(state=State.RUNNING, held_until__lt=Now())
-    # That it is not done is said as the index of what is open says it: SQLite compares words.
+    # The condition repeats that of the partial index: SQLite uses the index only if the text matches.
     return list(BatchEntry.objects.filter(~Q(state=State.DONE), gone).order_by().select_related("batch")[:AT_ONCE])
 
 
 def finish(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
-    """Store what an entry is answered, in the open transaction if there is one. Raises Superseded."""
+    """Store the envelope of an entry, in the open transaction if there is one.
+
+    Raises Superseded if another runner has taken over the entry.
+    """
     outcome = Outcome.SUCCEEDED if envelope["ok"] else Outcome.FAILED
     if not _done(outcome, envelope, "id = %s AND state = 'running' AND runner = %s", [entry.pk, entry.runner]):
-        raise Superseded(f"{entry} is another's")
+        raise Superseded(f"{entry} was taken over by another runner")
 
 
 def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
-    """Answer entries that nobody has begun, by index; return how many there were.
+    """Store envelopes of entries that have not started, by index. Return how many were closed.
 
-    In a transaction, which waits for the disk: what was told to be cancelled never runs.
+    In a transaction, which waits for the disk: an entry that was reported as cancelled must never run.
     """
     which = "batch_id = %s AND \"index\" = %s AND state = 'pending'"
     with transaction.atomic():
@@ -130,7 +135,7 @@ def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
 
 
 def _done(outcome: str, envelope: Mapping[str, Any], which: str, parameters: list[Any]) -> int:
-    """Answer the entries of a condition and return how many they were."""
+    """Mark the entries that match an SQL condition as done. Return how many they were."""
     statement = _DONE[connection.vendor] + which + _unflushed()
     with connection.cursor() as cursor:
         cursor.execute(statement, [outcome, orjson.dumps(envelope).decode(), *parameters])
@@ -138,10 +143,10 @@ def _done(outcome: str, envelope: Mapping[str, Any], which: str, parameters: lis
 
 
 def _unflushed() -> str:
-    """Return the condition that has a statement not wait for the disk, where it is a transaction by itself."""
+    """Return the SQL that lets a single statement commit without waiting for the disk; empty inside a transaction."""
     return "" if connection.in_atomic_block else _UNFLUSHED[connection.vendor]
 
 
 def _key(batch: Batch) -> Any:
-    """Return a batch's id as the database takes it."""
+    """Return a batch's id in the form the database expects."""
     return BatchEntry._meta.get_field("batch").get_db_prep_value(batch.pk, connection)

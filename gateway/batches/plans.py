@@ -1,4 +1,4 @@
-"""What a batch asks for, and what may run next: pure, without a row."""
+"""Parse a batch and decide which entries may run next. Pure: uses no rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from gateway.validation import field_errors
 
 MOST_ENTRIES = 50
 MOST_REFERENCES = 50  # in one entry
-LOST = "lost"  # how an entry stands that runs, and whose runner gives no sign of life any more
+LOST = "lost"  # state of a running entry whose lease has expired
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One call as it was sent: its type, the op or path it names, its body, the entries it depends on."""
+    """One call as sent: its type, the op or path it names, its body, and the indexes of entries it depends on."""
 
     type: str
     name: str
@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A batch as it was sent."""
+    """A batch as sent."""
 
     entries: list[Entry]
     mode: str
@@ -40,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far one entry is: a state of its row or LOST, its outcome, and the entries that it depends on."""
+    """The progress of one entry: its state or LOST, its outcome, and the indexes of entries it depends on."""
 
     index: int
     state: str
@@ -50,14 +50,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The entries that may run now, and those that never will, each with the reason."""
+    """The indexes of entries that may run now, and {index: reason} of those that never will."""
 
     runnable: list[int]
     closed: dict[int, str]
 
 
 def read(body: dict[str, Any], *, key: str | None = None) -> Plan:
-    """Return what a body asks for; `key` is the header's. Raises Invalid with all that is wrong with its form."""
+    """Parse a batch body; `key` is the Idempotency-Key header. Raises Invalid with all field errors."""
     errors = field_errors(bodies.batch_validator(), bodies.BATCH, body)
     sent = body.get("ops")
     for index, entry in enumerate(sent[:MOST_ENTRIES] if isinstance(sent, list) else ()):
@@ -73,9 +73,9 @@ def read(body: dict[str, Any], *, key: str | None = None) -> Plan:
 
 
 def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) -> Next:
-    """Return what may run and what is to be closed, by where all entries stand.
+    """Decide from the states of all entries which may run and which to close.
 
-    What was lost has begun and is run again, whatever became of the others: only that tells what it did.
+    A lost entry has already started and always runs again: only another run can find out what it did.
     """
     by_index = {each.index: each for each in standings}
     lost = [each.index for each in standings if each.state == LOST]
@@ -83,7 +83,7 @@ def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) 
     if stop_on_error and any(each.outcome == Outcome.FAILED for each in standings):
         return Next(lost, {each.index: "skipped" for each in pending})
     closed: dict[int, str] = {}
-    for each in pending:  # what an entry needs stands before it
+    for each in pending:  # an entry depends only on earlier ones
         if any(need in closed or by_index[need].outcome in (Outcome.FAILED, Outcome.SKIPPED) for need in each.needs):
             closed[each.index] = "dependency_failed"
     open_ = [each for each in pending if each.index not in closed]
@@ -95,7 +95,7 @@ def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) 
 
 
 def at_work(standings: Sequence[Standing]) -> int:
-    """Return how many entries run."""
+    """Return how many entries are running."""
     return sum(each.state == State.RUNNING for each in standings)
 
 
@@ -108,7 +108,7 @@ def _entry(sent: dict[str, Any]) -> Entry:
 
 
 def _entry_errors(index: int, sent: Any) -> list[FieldError]:
-    """Return what is wrong with an entry of a known type; of what type it is, and that it has one, the batch checks."""
+    """Return the field errors of an entry of a known type. The batch schema reports a missing or unknown type."""
     kind = sent.get("type") if isinstance(sent, dict) else None
     schema = bodies.ENTRIES.get(kind) if isinstance(kind, str) else None
     if schema is None:
@@ -122,7 +122,7 @@ def _entry_errors(index: int, sent: Any) -> list[FieldError]:
 
 
 def _dependency_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
-    message = f"Entry {index}: depends_on must name entries before it, by index from 0."
+    message = f"Entry {index}: depends_on must name earlier entries, by index from 0."
     return [
         FieldError(f"/ops/{index}/depends_on/{number}", "not_earlier", message)
         for number, need in enumerate(sent.get("depends_on", ()))
@@ -134,14 +134,14 @@ def _reference_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
     errors = []
     found = list(references.find(sent.get("args", {})))
     if len(found) > MOST_REFERENCES:
-        message = f"Entry {index} holds more than {MOST_REFERENCES} references; refer to the whole list or object once."
+        message = f"Entry {index} has more than {MOST_REFERENCES} references; refer to the whole list or object once."
         return [FieldError(f"/ops/{index}/args", "references", message)]
     for path, each in found:
         reference = Reference.read(each)
         if reference is None:
-            message = f"Entry {index}: write a reference as {references.EXAMPLE}, with nothing beside it."
+            message = f"Entry {index}: write a reference as {references.EXAMPLE}, with no other member."
             errors.append(FieldError(f"/ops/{index}/args{path}", "reference", message))
         elif reference.index >= index:
-            message = f"Entry {index} refers to entry {reference.index}; refer to an entry before it."
+            message = f"Entry {index} refers to entry {reference.index}; refer to an earlier entry."
             errors.append(FieldError(f"/ops/{index}/args{path}", "not_earlier", message))
     return errors

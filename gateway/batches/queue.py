@@ -1,9 +1,8 @@
-"""Telling workers that a batch waits, through Celery's broker, and waiting for what they did.
+"""Wake workers for a batch through Celery's broker, and wait for entries to end in this process.
 
-A message only wakes a thread for a batch: the rows are the work, and what no message tells of is found by the sweep. So
-nobody waits for the broker.
-One thread a process sends; where the broker does not take a message in time the queue counts as down, and whoever
-waits for a batch runs it by himself.
+A message only wakes a thread: the rows are the work, and the sweep finds work whose message was lost. So no request
+waits for the broker. One thread per process sends messages. If the broker does not accept a message in time, the queue
+counts as down, and the request that waits for a batch runs its entries itself.
 """
 
 import logging
@@ -20,58 +19,58 @@ from gateway.models import Batch
 
 log = logging.getLogger(__name__)
 
-TASK = "gateway.batches.work"  # gateway/tasks.py; by name, for it imports what sends
-WAITING = 10_000  # messages at most in this process; what is more is found by the sweep
+TASK = "gateway.batches.work"  # in gateway/tasks.py; by name, to avoid an import cycle
+WAITING = 10_000  # maximum of unsent messages in this process; the sweep finds the rest
 SLOW = 0.3  # seconds that sending may take before the queue counts as down
 RETRY = 2.0  # seconds until the broker is tried again after it failed
-SILENCE = 3.0  # seconds after which a worker with nothing to do looks for itself
+SILENCE = 3.0  # seconds without a message after which an idle worker looks for work itself
 
 _changed = threading.Condition()
 _heard_at = 0.0
 
 
 def threads() -> int:
-    """Return how many threads a worker has, which is also how many one batch gets of all workers."""
+    """Return how many threads a worker has. One batch gets at most as many of all workers together."""
     count: int = settings.CELERY_WORKER_CONCURRENCY
     return count
 
 
 def wake(batch: Batch, count: int) -> None:
-    """Have so many messages sent, each for a thread, but no more than a batch gets. Never waits and never raises."""
+    """Queue `count` messages, one per thread, up to the limit of a batch. Never blocks and never raises."""
     for _ in range(min(count, threads())):
         _sender.put(batch.pk, batch.trace_id)
 
 
 def heard() -> None:
-    """Note that a message has come to this worker."""
+    """Record that this worker has received a message."""
     global _heard_at
     _heard_at = time.monotonic()
 
 
 def is_silent() -> bool:
-    """Whether no message has come to this worker for some time."""
+    """Whether this worker has received no message for some time."""
     return time.monotonic() - _heard_at > SILENCE
 
 
 def is_down() -> bool:
-    """Whether messages cannot be sent now, as far as this process knows."""
+    """Whether the broker cannot be reached, as far as this process knows."""
     return _sender.is_down()
 
 
 def notice() -> None:
-    """Wake whoever waits in this process for an entry to end."""
+    """Wake the threads of this process that wait for an entry to end."""
     with _changed:
         _changed.notify_all()
 
 
 def wait(seconds: float) -> bool:
-    """Wait until an entry ended in this process, or so long. Returns whether one did."""
+    """Wait until an entry ends in this process, or for `seconds`. Return whether one ended."""
     with _changed:
         return _changed.wait(seconds)
 
 
 class _Sender:
-    """Messages on their way to the broker."""
+    """Sends messages to the broker from one background thread."""
 
     def __init__(self) -> None:
         self._messages: deque[tuple[UUID, str]] = deque(maxlen=WAITING)
@@ -105,7 +104,7 @@ class _Sender:
 
     def _send(self, id: UUID, trace_id: str) -> None:
         if time.monotonic() - self._failed_at < RETRY:
-            return  # the sweep will tell of it
+            return  # the sweep will wake workers
         self._sending_since = time.monotonic()
         try:
             told = {"batch_id": str(id), "trace_id": trace_id}
@@ -113,7 +112,7 @@ class _Sender:
             self._failed_at = 0.0
         except Exception as error:  # each broker has errors of its own
             if not self._failed_at:
-                log.warning("the broker takes no messages; batches wait for the sweep\n%s", faults.told(error))
+                log.warning("batch.broker_unavailable\n%s", faults.told(error))
             self._failed_at = time.monotonic()
         finally:
             self._sending_since = None

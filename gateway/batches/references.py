@@ -1,6 +1,6 @@
-"""References: {"$result": "0#/result/project/id"} inside args is a value out of an earlier entry's result.
+"""References: {"$result": "0#/result/project/id"} inside args stands for a value from an earlier entry's result.
 
-Before the # stands the index of that entry, behind it a JSON Pointer (RFC 6901) into its envelope.
+Before the # is the index of that entry, after it a JSON Pointer (RFC 6901) into its envelope.
 """
 
 import re
@@ -21,20 +21,20 @@ _INDEX = re.compile(r"0|[1-9][0-9]*")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A place in the envelope of an earlier entry."""
+    """A JSON Pointer into the envelope of an earlier entry."""
 
     index: int
     pointer: str
 
     @classmethod
     def read(cls, sent: Any) -> "Reference | None":
-        """Return what an object with the name $result refers to, None where it is malformed."""
+        """Parse an object that has the member $result; None if it is malformed."""
         match = _FORM.fullmatch(sent[NAME]) if isinstance(sent[NAME], str) and len(sent) == 1 else None
         return cls(int(match[1]), match[2]) if match else None
 
 
 class Missing(Exception):
-    """Earlier results have nothing at some of the places that are referred to."""
+    """Some references point to nothing in earlier results, or the values are too large."""
 
     def __init__(self, errors: list[FieldError]) -> None:
         super().__init__(errors[0].message)
@@ -42,7 +42,7 @@ class Missing(Exception):
 
 
 def find(args: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each object that holds $result, with its JSON Pointer."""
+    """Yield (JSON Pointer, object) of each object that has the member $result."""
     if isinstance(args, dict):
         if NAME in args:
             yield path, args
@@ -55,9 +55,9 @@ def find(args: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def resolved(args: dict[str, Any], envelopes: Mapping[int, Any], *, most_bytes: int) -> dict[str, Any]:
-    """Return args with each reference replaced by its value. `envelopes` are those of the entries, by index.
+    """Return args with each reference replaced by its value; `envelopes` maps the index of an entry to its envelope.
 
-    Raises Missing with all that is not there, and where the values together are larger than a body may be.
+    Raises Missing with all missing values, and if the values together exceed `most_bytes`.
     """
     filling = _Filling(envelopes, most_bytes)
     found: dict[str, Any] = filling.replaced(args, "/args")
@@ -67,7 +67,7 @@ def resolved(args: dict[str, Any], envelopes: Mapping[int, Any], *, most_bytes: 
 
 
 class _Filling:
-    """One walk through an entry's args."""
+    """Replaces the references in the args of one entry."""
 
     def __init__(self, envelopes: Mapping[int, Any], most_bytes: int) -> None:
         self.errors: list[FieldError] = []
@@ -83,7 +83,7 @@ class _Filling:
             return {name: self.replaced(each, f"{path}/{_escaped(name)}") for name, each in value.items()}
         reference = Reference.read(value)
         if reference is None:
-            raise ValueError("A reference that was not read beforehand.")
+            raise ValueError("The reference was not validated.")
         return self._value(reference, path)
 
     def _value(self, reference: Reference, path: str) -> Any:
@@ -91,20 +91,20 @@ class _Filling:
         try:
             found = _at(self._envelopes[index], pointer)
         except LookupError:
-            message = f"Entry {index} has answered nothing at {pointer[:100]}; look at its result."
+            message = f"The answer of entry {index} has nothing at {pointer[:100]}; look at its result."
             self.errors.append(FieldError(path, "result_missing", message))
             return None
-        # One result may be named many times, and each time counts: it is written out, checked and stored.
+        # Count a result each time it is referred to: every copy is serialised, validated and stored.
         self._bytes_left -= len(orjson.dumps(found))
         if self._bytes_left < 0:
-            message = f"What the references name is too large together; refer to parts of the result of entry {index}."
+            message = f"The referenced values are too large together; refer to parts of the result of entry {index}."
             self.errors.append(FieldError(path, "result_too_large", message))
             return None
         return found
 
 
 def _at(value: Any, pointer: str) -> Any:
-    """Return what a JSON Pointer points at. Raises LookupError."""
+    """Return the value at a JSON Pointer. Raises LookupError if there is none."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict):

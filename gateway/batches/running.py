@@ -1,4 +1,4 @@
-"""Running entries of a batch, wherever that is: claimed, their references filled in, executed or helped, answered."""
+"""Run entries of a batch, in a worker or in the request: claim, fill in references, run exec or help, store."""
 
 import logging
 import time
@@ -28,29 +28,29 @@ from registry.models import ROOT, Release
 
 log = logging.getLogger(__name__)
 
-TURN = 0.5  # seconds after which a worker's thread leaves its batch to others, and goes to the end of the queue
+TURN = 0.5  # seconds after which a worker's thread puts its batch at the end of the queue
 
 CLOSED = {
-    "skipped": "An entry before this one failed, so this one was skipped (stop_on_error). Nothing was done.",
-    "dependency_failed": "An entry that this one depends on did not succeed. Nothing was done; mend that one first.",
-    "cancelled": "The batch was cancelled before this entry began. Nothing was done.",
-    "too_late": "The batch's time was over before this entry began. Nothing was done; send it again.",
+    "skipped": "An earlier entry failed, so this one was skipped (stop_on_error). Nothing was done.",
+    "dependency_failed": "An entry that this one depends on did not succeed. Nothing was done; fix that one first.",
+    "cancelled": "The batch was cancelled before this entry started. Nothing was done.",
+    "too_late": "The batch ran out of time before this entry started. Nothing was done; send it again.",
 }
 
-running: dict[str, BatchEntry] = {}  # what this process runs, by runner: the follower holds on to it
+running: dict[str, BatchEntry] = {}  # entries that this process runs, by runner; the follower renews their leases
 
 
 def work(id: UUID, *, hands_over: bool = True) -> bool:
-    """Run entries of a batch one after another for one turn, as a worker's thread does that was woken for it.
+    """Run entries of a batch one after another for one turn of a worker's thread. Return whether any entry ran.
 
-    A turn ends with the entry that runs when its time is over: a message then takes the thread's place at the end of
-    the broker's queue, unless the caller comes again by itself. So no batch keeps threads from the others. Returns
-    whether there was anything to run.
+    A turn ends with the entry during which its time runs out. With `hands_over` a message for the batch then goes to
+    the end of the broker's queue, so that no batch keeps threads from others. Without it the caller comes back by
+    itself.
     """
     try:
         batch = store.known(id)
     except Batch.DoesNotExist:
-        return False  # its results were past their time
+        return False  # it has expired
     ends = time.monotonic() + TURN
     may_run, has_run = settle(batch), False
     while entry := run(batch, may_run):
@@ -66,21 +66,21 @@ def work(id: UUID, *, hands_over: bool = True) -> bool:
 
 
 def run(batch: Batch, among: list[int] | None = None, *, until: Deadline | None = None) -> BatchEntry | None:
-    """Run the first entry that may be claimed, of some by index where they are given; return it.
+    """Claim and run the first available entry, only of `indexes` if given. Return it, or None.
 
-    `until` bounds it beyond its op's own deadline.
+    `until` is a deadline in addition to that of the op.
     """
     entry = holds.claim(batch, among)
     if entry is None:
         return None
     before = logs.trace.set(batch.trace_id)
     if entry.attempts > 1:
-        log.warning("%s lost its runner and begins again, attempt %d", entry, entry.attempts)
+        log.warning("batch.entry_restarted entry=%s attempt=%d", entry, entry.attempts)
     running[entry.runner] = entry
     try:
         _answer(entry.batch, entry, until)
     except Superseded as error:
-        log.warning("batch %s: %s", batch.pk, error)
+        log.warning("batch.entry_superseded batch=%s error=%s", batch.pk, error)
     finally:
         del running[entry.runner]
         logs.trace.reset(before)
@@ -89,9 +89,9 @@ def run(batch: Batch, among: list[int] | None = None, *, until: Deadline | None 
 
 
 def go_on(batch: Batch, *, after: int, own: int = 0) -> list[int] | None:
-    """Settle a batch after an entry's end, and wake workers for what that lets run; return as `settle` does.
+    """Settle a batch after an entry has ended, and wake workers for the entries that it unblocked.
 
-    `own` is how many of these the caller runs by itself.
+    `own_count` is how many of these the caller runs itself. Returns the indexes that may run now; None if all may.
     """
     may_run = settle(batch)
     if may_run is not None:
@@ -102,14 +102,14 @@ def go_on(batch: Batch, *, after: int, own: int = 0) -> list[int] | None:
 
 
 def tell_workers(batch: Batch) -> None:
-    """Wake as many threads as there are entries that may run, less those that are at work on the batch."""
+    """Wake one thread for each entry that may run, up to the free threads of the batch."""
     standings = store.standings(batch)
     may_run = settle(batch, standings) or ()
     queue.wake(batch, min(len(may_run), queue.threads() - plans.at_work(standings)))
 
 
 def settle(batch: Batch, standings: list[Standing] | None = None) -> list[int] | None:
-    """Close what never will run, and return what may run now; None for a batch in which all may that nobody runs."""
+    """Close entries that will never run and return the indexes that may run now; None if all unclaimed entries may."""
     if standings is None:
         if batch.mode == Batch.Mode.PARALLEL and not batch.stop_on_error and not any(store.needs(batch.pk)):
             return None
@@ -121,7 +121,7 @@ def settle(batch: Batch, standings: list[Standing] | None = None) -> list[int] |
 
 
 def close(batch: Batch, reasons: dict[int, str]) -> int:
-    """Answer entries that will not run, by index and reason, and return how many nobody had begun."""
+    """Close entries that will not run, as {index: reason}. Return how many of them had not started."""
     rows = BatchEntry.objects.filter(batch=batch, index__in=reasons).only("index", "type", "name")
     answers = {}
     for row in rows:
@@ -134,7 +134,7 @@ def close(batch: Batch, reasons: dict[int, str]) -> int:
 
 
 def refused(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
-    """Return an entry's error envelope, by its type; its help_path is one that the batch's sender can read."""
+    """Return the error envelope of an entry, by its type. Its help_path is one that the batch's key can read."""
     key = keys.by_id(batch.api_key_id) if batch.api_key_id else None
     if key is not None:
         view = catalogs.live().view(Caller(key).visibility)
@@ -154,10 +154,10 @@ def _answer(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
             _exec(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
         holds.finish(entry, refused(batch, entry, error, trace))
-    except (Superseded, *store.AWAY):  # another run answers it
+    except (Superseded, *store.AWAY):  # another run stores the result
         raise
     except Exception as error:
-        log.error("%s failed, trace %s\n%s", entry, trace.id, faults.told(error))
+        log.error("batch.entry_crashed entry=%s trace=%s\n%s", entry, trace.id, faults.told(error))
         failed = Failed("The entry failed on our side. Its trace id tells the administrator where.")
         holds.finish(entry, refused(batch, entry, failed, trace))
     if trace.told is not None:
@@ -186,7 +186,7 @@ def _exec(
     batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
 ) -> None:
     def settle(answer: Answer) -> None:
-        if 1 < entry.attempts < holds.ATTEMPTS and _is_in_progress(answer):  # by the attempt before, it seems
+        if 1 < entry.attempts < holds.ATTEMPTS and _is_in_progress(answer):  # probably the previous attempt
             holds.put_off(entry, _longest(entry, catalog))
         else:
             holds.finish(entry, answer.envelope)
@@ -207,18 +207,18 @@ def _is_in_progress(answer: Answer) -> bool:
 
 
 def _longest(entry: BatchEntry, catalog: Catalog) -> int:
-    """Return the milliseconds after which it is known whether an attempt that began before now has had an effect."""
+    """Return the milliseconds after which the outcome of an attempt that started before now is known."""
     op = catalog.find(entry.name)
     return (op.timeout_ms if op else 0) + int(remote.GRACE.total_seconds() * 1000)
 
 
 def _key(batch: Batch, entry: BatchEntry) -> str:
-    """Return the key of an entry that brings none: two runs of one entry are one effect."""
+    """Return the idempotency key of an entry that was sent without one: two runs of one entry take effect once."""
     return sha256(f"{batch.key or batch.pk}\x00{entry.index}".encode()).hexdigest()
 
 
 def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
-    """Return an entry's body with its references filled in, which is held to what a body may be. Raises Invalid."""
+    """Return an entry's body with its references filled in. Raises Invalid if a value is missing or not valid JSON."""
     args = entry.body.get("args")
     if not entry.needs or not args:
         return dict(entry.body)
@@ -232,7 +232,7 @@ def _filled(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
     try:
         strictjson.check(body)
     except strictjson.NotStrictJSON as error:
-        raise Invalid(f"With what its references name: {error}", reason=error.code) from None
+        raise Invalid(f"With its references filled in: {error}", reason=error.code) from None
     return body
 
 
@@ -241,18 +241,18 @@ def _catalog(batch: Batch) -> Catalog:
         return catalogs.get(batch.release)
     except (Release.DoesNotExist, catalogs.CorruptRelease, catalogs.WithdrawnRelease):
         raise Failed(
-            "The release under which the batch began cannot be loaded. Nothing was done; send a new batch.",
+            "The release of the batch cannot be loaded. Nothing was done; send a new batch.",
             status=503,
             reason="release_gone",
         ) from None
 
 
 def _caller(batch: Batch) -> Caller:
-    """Return who sent the batch, by the rights that the key has now. Raises Denied."""
+    """Return the caller who sent the batch, with the key's current rights. Raises Denied if the key is not valid."""
     key = keys.by_id(batch.api_key_id) if batch.api_key_id else None
     if key is None or (batch.subject and not key.may_speak_for(batch.subject)):
         raise Denied(
-            "The API key that sent this batch may not be used any more. Nothing was done.", reason="key_revoked"
+            "The API key that sent this batch is no longer valid. Nothing was done.", reason="key_revoked"
         )
     told = dict(batch.caller)
     context, served = Context(**told.pop("context")), Served(**told.pop("served", {}))

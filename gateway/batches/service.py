@@ -1,4 +1,4 @@
-"""What the doors call: take a batch, wait for it, tell of it, cancel it."""
+"""The service that views call: submit a batch, wait for it, return its status, cancel it."""
 
 import logging
 import time
@@ -20,15 +20,15 @@ from gateway.envelopes import Trace
 from gateway.errors import Failed, Missing
 from gateway.models import Batch, BatchEntry
 
-PATIENCE = 0.1  # seconds that workers have to take an entry before the waiting thread does
-STANDSTILL = 1.0  # seconds without a beginning or an end after which all the threads of a batch may be gone
-BREATH = 0.005  # seconds in which entries that end together are seen together
-LOOKS = (0.01, 0.1)  # seconds between two looks at what other processes did: at first, and at most
-HELD_ANSWERS = 2  # that a process holds back at once: its threads are few
-LONGEST_WAIT = 20  # seconds that it holds one back
+PATIENCE = 0.1  # seconds that workers have to claim an entry before the waiting request runs it
+STANDSTILL = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
+BREATH = 0.005  # seconds to wait so that entries ending together are seen in one query
+LOOKS = (0.01, 0.1)  # seconds between polls for what other processes did: first and maximum
+HELD_ANSWERS = 2  # status requests that a process lets wait at once: it has few threads
+LONGEST_WAIT = 20  # seconds that a status request may wait
 
 DEGRADED = (
-    "degraded_sequential: no worker took the entries in time, so {count} of {all} ran one after another. Their results "
+    "degraded_sequential: no worker was free in time, so {count} of {all} entries ran one after another. Their results "
     "are the same."
 )
 
@@ -38,9 +38,9 @@ _held = BoundedSemaphore(HELD_ANSWERS)
 
 
 def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background: bool) -> dict[str, Any]:
-    """Take a batch and return its answer: as it stands in the background, else once it is done or its time is over.
+    """Accept a batch. Return its status if it runs in the background, else its results when done or out of time.
 
-    Raises Invalid for a malformed body, Conflict for a key that was used for another one, catalogs.NothingLive.
+    Raises Invalid for a malformed body, Conflict if the key was used for another body, catalogs.NothingLive.
     """
     plan = plans.read(body, key=caller.idempotency_key)
     catalog = serving.catalog(caller.served)
@@ -64,21 +64,21 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
             _leave(batch)
         return answers.final(batch, caller, trace, warnings=_degraded(batch, own), replayed=not runs)
     except store.AWAY as error:
-        log.warning("batch %s cannot be told of, trace %s\n%s", batch.pk, trace.id, faults.told(error))
+        log.warning("batch.results_unreadable batch=%s trace=%s\n%s", batch.pk, trace.id, faults.told(error))
         raise _untold(batch) from None
 
 
 def attend(batch: Batch, until: Deadline) -> int:
-    """Wait until a batch is done or the time is over, and run what no worker takes. Returns how many were run here.
+    """Wait until a batch is done or `until` has passed, and run entries that no worker claims. Return their number.
 
-    A database that goes away meanwhile is waited for: what ran then is found by its rows.
+    If the database becomes unavailable, wait for it: the rows tell afterwards what has run.
     """
     own = 0
     while time.monotonic() < until.at:
         try:
             return own + _attended(batch, until)
         except store.AWAY as error:
-            log.info("batch %s waits for the database\n%s", batch.pk, faults.told(error))
+            log.info("batch.waiting_for_database batch=%s\n%s", batch.pk, faults.told(error))
             connection.close()
             time.sleep(LOOKS[1])
     return own
@@ -88,7 +88,7 @@ def _attended(batch: Batch, until: Deadline) -> int:
     patience = 0.0 if batch.mode == Batch.Mode.SEQUENTIAL else PATIENCE
     own, look, since = 0, LOOKS[0], time.monotonic()
     seen: list[str] = []
-    others = (0, 0)  # entries that somebody else has begun, and ended
+    others = (0, 0)  # entries that others have started, and ended
     while time.monotonic() < until.at:
         standings = store.standings(batch)
         states = [each.state for each in standings]
@@ -114,9 +114,9 @@ def _attended(batch: Batch, until: Deadline) -> int:
 
 
 def tell(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> dict[str, Any]:
-    """Return how far a batch is; `wait` holds the answer so many seconds, until something changes.
+    """Return the status of a batch; `wait` is how many seconds to wait for a change.
 
-    Raises Missing, Denied where the key may not be told.
+    Raises Missing for an unknown batch, Denied if the key may not read its results.
     """
     batch = _found(id, caller)
     trace.release = batch.release
@@ -129,7 +129,10 @@ def tell(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> dict[s
 
 
 def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
-    """Cancel what has not begun. Raises as `tell` does, before anything is cancelled."""
+    """Cancel the entries that have not started and return the status of the batch.
+
+    Raises Missing for an unknown batch, Denied if the key may not read its results, before anything is cancelled.
+    """
     batch = _found(id, caller)
     trace.release = batch.release
     answers.status(batch, caller, trace)
@@ -142,7 +145,7 @@ def _found(id: UUID, caller: Caller) -> Batch:
     batch = store.find(id, caller)
     if batch is None:
         raise Missing(
-            "There is no such batch, or its results are past their time. Send the calls again.", reason="unknown_batch"
+            "There is no such batch, or it has expired. Send the calls again.", reason="unknown_batch"
         )
     return batch
 
@@ -158,8 +161,8 @@ def _until_changed(batch: Batch, until: float) -> None:
 
 def _untold(batch: Batch) -> Failed:
     return Failed(
-        f"The batch was taken, and its answer cannot be read now. Do not send it again: batches/{batch.pk} tells how "
-        "it ended.",
+        f"The batch was accepted, but its results cannot be read now. Do not send it again: batches/{batch.pk} shows "
+        "how it ended.",
         status=503,
         reason="unavailable",
         details={"batch_id": str(batch.pk)},
@@ -168,7 +171,10 @@ def _untold(batch: Batch) -> Failed:
 
 
 def _leave(batch: Batch) -> None:
-    """Close what nobody has begun, or have workers go on: a batch that was sent into the background has more time."""
+    """Close the entries that have not started. If the batch still has time, wake workers instead.
+
+    A batch that was sent to the background earlier has more time than a request that waits for it.
+    """
     if store.is_late(batch):
         running.close(batch, dict.fromkeys(_pending(batch), "too_late"))
     else:

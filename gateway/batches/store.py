@@ -1,6 +1,6 @@
-"""The rows of batches: kept with their entries, found again, and how far they are.
+"""The rows of batches and their entries.
 
-All times are the database's, so that no machine's clock matters.
+All times are the database's, so that the clocks of machines do not matter.
 """
 
 from collections.abc import Callable
@@ -26,15 +26,15 @@ from registry.catalogs import Catalog
 
 T = TypeVar("T")
 
-KNOWN = 100  # batches that a process remembers, so that not each of their entries asks again
-AT_ONCE = 100  # rows that one sweep looks at
-QUIET = timedelta(seconds=3)  # that a message may take before it counts as lost
-PATIENCE = 0.1  # seconds that a thread waits for another one that asks the same
-AWAY = (OperationalError, InterfaceError)  # what a database that is restarted raises
+KNOWN = 100  # batches cached per process, so that not every entry queries its batch
+AT_ONCE = 100  # rows per sweep
+QUIET = timedelta(seconds=3)  # time after which a message counts as lost
+PATIENCE = 0.1  # seconds that a thread waits for another one that loads the same
+AWAY = (OperationalError, InterfaceError)  # raised while the database is restarting
 
 State = BatchEntry.State
-_OPEN = ~Q(state=State.DONE)  # as the index of what is open says it: SQLite compares words
-_STANDINGS = {  # by hand: whoever waits for a batch asks it many times a second
+_OPEN = ~Q(state=State.DONE)  # as in the partial index: SQLite uses the index only if the text matches
+_STANDINGS = {  # raw SQL: a request that waits for a batch runs it many times a second
     vendor: f"SELECT \"index\", CASE WHEN state = 'running' AND held_until < {now} THEN '{LOST}' ELSE state END,"  # noqa: S608
     f' outcome FROM {BatchEntry._meta.db_table} WHERE batch_id = %s ORDER BY "index"'
     for vendor, (now, _) in holds.TIMES.items()
@@ -42,7 +42,7 @@ _STANDINGS = {  # by hand: whoever waits for a batch asks it many times a second
 
 
 class _Remembered(Generic[T]):
-    """What never changes of the batches that were asked for last, loaded once for threads that ask at once."""
+    """Caches values of batches that never change. Concurrent threads load a value once."""
 
     def __init__(self, load: Callable[[UUID], T]) -> None:
         self._load = load
@@ -52,7 +52,8 @@ class _Remembered(Generic[T]):
     def __call__(self, id: UUID) -> T:
         if (found := self._kept.get(id)) is not None:
             return found
-        is_first = self._loading.acquire(timeout=PATIENCE)  # a database that is away would else fail them in a row
+        # The timeout keeps threads from failing one after another while the database is down.
+        is_first = self._loading.acquire(timeout=PATIENCE)
         try:
             if (found := self._kept.get(id)) is None:
                 found = self.keep(id, self._load(id))
@@ -62,7 +63,7 @@ class _Remembered(Generic[T]):
                 self._loading.release()
 
     def keep(self, id: UUID, value: T) -> T:
-        """Remember a value, and forget the oldest where there are many."""
+        """Cache a value; drop the oldest one if the cache is full."""
         with self._keeping:
             if len(self._kept) >= KNOWN:
                 del self._kept[next(iter(self._kept))]
@@ -79,9 +80,9 @@ def now() -> datetime:
 
 
 def create(plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_for: timedelta) -> tuple[Batch, bool]:
-    """Keep a batch with its entries and return it; under a key that was used before, that batch and False.
+    """Save a batch with its entries and return (batch, True); the earlier batch and False if its key was used before.
 
-    It runs under the release of `catalog`. Raises Conflict (422) where the key was used for another body.
+    All entries use the release of `catalog`. Raises Conflict (422) if the key was used for another body.
     """
     at = now()
     batch = Batch(
@@ -128,7 +129,7 @@ def create(plan: Plan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_
 
 
 def told_by(caller: Caller) -> dict[str, Any]:
-    """Return what a batch keeps of its request's headers, beside key and subject."""
+    """Return what a batch stores of its request's headers, apart from key and subject."""
     return {
         "session": caller.session,
         "turn": caller.turn,
@@ -140,7 +141,7 @@ def told_by(caller: Caller) -> dict[str, Any]:
 
 
 def find(id: UUID, caller: Caller) -> Batch | None:
-    """Return a batch of the caller's client and subject."""
+    """Return a batch of the caller's client and subject, or None."""
     return Batch.objects.filter(pk=id, client_id=caller.key.client_id, subject=caller.subject).first()
 
 
@@ -152,12 +153,12 @@ def _load_needs(id: UUID) -> list[list[int]]:
     return list(BatchEntry.objects.filter(batch=id).order_by("index").values_list("needs", flat=True))
 
 
-known = _Remembered(_load_batch)  # as it was taken; raises Batch.DoesNotExist
-needs = _Remembered(_load_needs)  # of each entry in their order: the indexes of those that it depends on
+known = _Remembered(_load_batch)  # the batch as created; raises Batch.DoesNotExist
+needs = _Remembered(_load_needs)  # per entry, in order: the indexes it depends on
 
 
 def standings(batch: Batch) -> list[Standing]:
-    """Return how far the entries are, in their order. One query."""
+    """Return the progress of all entries, in order. One query."""
     depends_on = needs(batch.pk)
     with connection.cursor() as cursor:
         cursor.execute(_STANDINGS[connection.vendor], [Batch._meta.pk.get_db_prep_value(batch.pk, connection)])
@@ -166,25 +167,25 @@ def standings(batch: Batch) -> list[Standing]:
 
 
 def note_cancelled(batch: Batch, *, at: datetime) -> None:
-    """Write down that a batch was cancelled, once."""
+    """Record when a batch was cancelled; keep an earlier time."""
     batch.cancelled_at = batch.cancelled_at or at
     Batch.objects.filter(pk=batch.pk, cancelled_at=None).update(cancelled_at=at)
 
 
 def is_late(batch: Batch) -> bool:
-    """Whether a batch's time is over."""
+    """Whether a batch is past its time limit."""
     return Batch.objects.filter(pk=batch.pk, runs_until__lte=Now()).exists()
 
 
 def late() -> list[Batch]:
-    """Return batches whose time is over and that have entries which nobody has begun."""
+    """Return batches past their time limit that have pending entries."""
     return list(_waiting().filter(runs_until__lte=Now())[:AT_ONCE])
 
 
 def forgotten() -> list[Batch]:
-    """Return batches that wait though workers were told some time ago, and that are the caller's to tell of again.
+    """Return batches with pending entries whose workers were notified some time ago, and record a new notification.
 
-    The longer a batch waits, the more seldom: workers that are busy need no reminder.
+    Only one process gets each batch. The longer a batch waits, the rarer its notifications: busy workers need none.
     """
     at = now()
     waiting = _waiting().filter(woken_at__lt=at - QUIET, runs_until__gt=at)[:AT_ONCE]
@@ -193,20 +194,20 @@ def forgotten() -> list[Batch]:
 
 
 def neglected() -> list[Batch]:
-    """Return batches that wait, and of which nobody runs an entry though they were taken some time ago."""
+    """Return batches with pending entries of which no entry is running, though they were created a while ago."""
     held = BatchEntry.objects.filter(_OPEN, state=State.RUNNING, held_until__gt=Now())
     waiting = _waiting().filter(created_at__lt=Now() - QUIET, runs_until__gt=Now())
     return list(waiting.exclude(pk__in=held.order_by().values("batch"))[:AT_ONCE])
 
 
 def envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
-    """Return what entries that are done were answered, by index."""
+    """Return {index: envelope} of these entries that are done."""
     rows = BatchEntry.objects.filter(batch=batch, index__in=indexes, state=State.DONE)
     return {index: orjson.loads(answer) for index, answer in rows.values_list("index", "answer")}
 
 
 def _waiting() -> Any:
-    """Return the batches that have entries which nobody has begun, the oldest first."""
+    """Return the batches with pending entries, oldest first."""
     pending = BatchEntry.objects.filter(_OPEN, state=State.PENDING)
     return Batch.objects.filter(pk__in=pending.order_by().values("batch")).order_by("created_at")
 

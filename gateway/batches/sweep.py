@@ -1,6 +1,6 @@
-"""What every process does beside its calls: holding on to the entries that it runs, and finding those left lying.
+"""Background work of every process: renew the leases of its entries, and recover abandoned batches.
 
-The follower thread calls it. Whatever is found is changed by an update that only one process can win.
+The follower thread calls it. Every change is an update that only one process can win.
 """
 
 import logging
@@ -26,7 +26,7 @@ _helper: threading.Thread | None = None
 
 
 def follow() -> None:
-    """Hold on to what runs here and sweep, every two seconds. Four queries where nothing is found."""
+    """Renew leases and sweep, every two seconds. Four queries if nothing is found."""
     global _next
     if time.monotonic() < _next:
         return
@@ -39,7 +39,7 @@ def follow() -> None:
 
 
 def sweep() -> None:
-    """Give away what dead runners held, close what is too late, and wake workers for what waits."""
+    """Recover entries of dead runners, close overdue entries, and wake workers for pending ones."""
     for entry in holds.lost():
         _take_over(entry)
     for batch in store.late():
@@ -50,37 +50,40 @@ def sweep() -> None:
 
 
 def help_out() -> None:
-    """Have a thread of this worker run batches that wait, where no message comes and a thread is free.
+    """Start a thread that runs pending batches, if this worker gets no messages and has a free thread.
 
-    So it goes on, more slowly, while the broker is away, and where it has lost messages or gives a worker none.
+    So batches continue, more slowly, while the broker is down, has lost messages or does not deliver to this worker.
     """
     global _helper
     is_free = len(running.running) < queue.threads() and not (_helper and _helper.is_alive())
     if is_free and queue.is_silent() and store.neglected():
-        _helper = threading.Thread(target=_help, name="helper")  # no daemon: a stop waits for what it runs
+        _helper = threading.Thread(target=_help, name="helper")  # not a daemon: shutdown waits for its entry
         _helper.start()
 
 
 def _help() -> None:
     try:
-        log.warning("batches wait and no message comes; this worker runs them by itself")
+        log.warning("batch.helper_started reason=no_messages")
         has_run = [True]
         while any(has_run):
             has_run = [running.work(batch.pk, hands_over=False) for batch in store.neglected()]
     except Exception as error:
-        log.warning("a worker's help failed; the next sweep goes on\n%s", faults.told(error))
+        log.warning("batch.helper_failed\n%s", faults.told(error))
     finally:
         connection.close()
 
 
 def _take_over(entry: BatchEntry) -> None:
-    """Have an entry run again, from the beginning: its transaction was undone with its runner."""
+    """Wake a worker to run an entry again: its transaction was rolled back when its runner died.
+
+    After too many attempts the entry fails instead.
+    """
     batch: Batch = entry.batch
     if entry.attempts < holds.ATTEMPTS:
         queue.wake(batch, 1)
         return
     error = Failed(
-        f"What ran this entry ended {entry.attempts} times before it was done; tell the administrator.",
+        f"The process that ran this entry crashed {entry.attempts} times; tell the administrator.",
         reason="runner_lost",
     )
     try:

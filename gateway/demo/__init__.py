@@ -1,1 +1,1 @@
-"""A demo of activity: four weeks of calls that nobody made, for reports to show."""
+"""Demo activity: four weeks of invented calls for the reports."""

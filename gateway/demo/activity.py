@@ -1,4 +1,4 @@
-"""Four weeks of a demo's activity, up to now: events, turns told of, exposures and users seen, all of it counted."""
+"""Write four weeks of demo activity up to now: events, tool selections, exposures, subjects and daily figures."""
 
 import hashlib
 import random
@@ -18,16 +18,16 @@ from registry import releases
 from registry.models import Activation
 
 DAYS = 28
-TURNS = 140  # on a working day; a third of that at the weekend
+TURNS = 140  # per weekday; a third of that at the weekend
 SUBJECTS = [f"demo-user-{number:02}" for number in range(1, 41)]
-HOURS = [1 if hour < 7 or hour > 20 else 4 if hour in (12, 13) else 8 for hour in range(24)]  # how busy each is
+HOURS = [1 if hour < 7 or hour > 20 else 4 if hour in (12, 13) else 8 for hour in range(24)]  # relative traffic
 SEED = 9
-BATCH = 1_000  # turns written at once
-UNHEARD_OF = hashlib.sha256(b"the release before the demo's").hexdigest()  # where nothing was live before
+BATCH = 1_000  # turns per insert
+UNHEARD_OF = hashlib.sha256(b"the release before the demo's").hexdigest()  # used if no earlier release exists
 
 
 def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS) -> int:
-    """Write a demo's activity of some days up to a time, and count it. Returns how many events; 0 where it is there."""
+    """Write `days` of activity up to `at`, and roll it up. Return the number of events; 0 if it already exists."""
     if OperationEvent.objects.filter(client=turns.CLIENT).exists():
         return 0
     written = write(at=at, days=days, turns_a_day=turns_a_day)
@@ -36,7 +36,7 @@ def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS) -> int:
 
 
 def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = turns.OPS) -> int:
-    """Write the activity, uncounted. Returns how many events."""
+    """Write the activity without the rollup. Return the number of events."""
     served = _served()
     written = 0
     with transaction.atomic():
@@ -51,7 +51,7 @@ def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = 
 
 
 def cohorts() -> Iterator[tuple[Served, list[str]]]:
-    """Yield what each cohort gets, and its subjects."""
+    """Yield each cohort's variant and its subjects."""
     served = _served()
     for each in served:
         if each.cohort:
@@ -59,7 +59,7 @@ def cohorts() -> Iterator[tuple[Served, list[str]]]:
 
 
 def _served() -> list[Served]:
-    """Return who gets what: two cohorts on two releases, the later of which does a little better, and the defaults."""
+    """Return the default and two cohorts on two releases; the later release performs slightly better."""
     live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first() or ""
     try:
         before = releases.before_live().version
@@ -79,7 +79,7 @@ def _served_to(subject: str, served: Sequence[Served]) -> Served:
 def _turns(
     served: Sequence[Served], at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp]
 ) -> Iterator[tuple[list[dict[str, Any]], ToolSelection]]:
-    """Yield the events of each turn and what was told of it."""
+    """Yield the events and the tool selection of each turn."""
     chance, writer = random.Random(SEED), TurnWriter(SEED, ops)
     for number in range(days):
         day = _first_day(at, days) + timedelta(days=number)
@@ -94,7 +94,7 @@ def _turns(
 
 
 def _expose(served: Sequence[Served], at: datetime) -> None:
-    """Write down that every subject of a cohort was exposed to its release."""
+    """Record an exposure to the cohort's release for each of its subjects."""
     Assignment.objects.bulk_create(
         [
             Assignment(flag=FlagKey.RELEASE, variant=each.release, cohort=each.cohort, subject=subject, time=at)
@@ -106,7 +106,7 @@ def _expose(served: Sequence[Served], at: datetime) -> None:
 
 
 def _see(at: datetime) -> None:
-    """Write down that every subject was seen, for whom a change of the rollout is tried on."""
+    """Record every subject as seen, so that the effect of a rollout change can be shown for them."""
     seen_at = at.replace(minute=0, second=0, microsecond=0)
     rows = [Subject(subject=subject, client=turns.CLIENT, seen_at=seen_at) for subject in SUBJECTS]
     Subject.objects.bulk_create(rows, ignore_conflicts=True)

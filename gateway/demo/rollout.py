@@ -1,6 +1,6 @@
-"""The demo's rollout: its subject, and whoever comes from the environment dev, on the gateway surface.
+"""Create the demo's cohorts: its subject and the environment dev on the gateway surface.
 
-With its activity also the two cohorts that this tells of: each lists its users, so that it takes nobody else.
+The demo activity adds two cohorts to compare. Each lists its users, so it matches nobody else.
 """
 
 from datetime import datetime
@@ -19,7 +19,7 @@ NAME = "demo"
 
 
 def load(at: datetime) -> bool:
-    """Make the demo's cohort, unless it was made before: one that somebody deleted stays so. Returns whether it was."""
+    """Create the demo's cohort unless it was created before, even if deleted since. Return whether it was created."""
     if _was_made(NAME):
         return False
     with transaction.atomic():
@@ -38,7 +38,7 @@ def load(at: datetime) -> bool:
 
 
 def load_compared(at: datetime) -> list[str]:
-    """Make the cohorts of the demo's activity, as `load` does. Returns the names of those that were made."""
+    """Create the cohorts of the demo activity that were never created. Return their names."""
     made = []
     for position, (served, subjects) in enumerate(activity.cohorts(), start=1):
         if _was_made(served.cohort):
@@ -47,7 +47,7 @@ def load_compared(at: datetime) -> list[str]:
         said = {"variant": served.release if is_there else LIVE, "listed": subjects}
         with transaction.atomic():
             Cohort.objects.create(
-                name=served.cohort, flag_id=FlagKey.RELEASE, position=position, note="Of the demo's activity.", **said
+                name=served.cohort, flag_id=FlagKey.RELEASE, position=position, note="From the demo activity.", **said
             )
             audit.record(AuditEntry.Kind.COHORT, served.cohort, None, said, by=BY, at=at)
         made.append(served.cohort)
@@ -55,6 +55,6 @@ def load_compared(at: datetime) -> list[str]:
 
 
 def _was_made(name: str) -> bool:
-    """Whether a cohort is there, or was and somebody deleted or renamed it."""
+    """Return whether a cohort exists or existed before it was deleted or renamed."""
     made = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=name, by=BY)
     return Cohort.objects.filter(name=name).exists() or made.exists()

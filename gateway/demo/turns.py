@@ -1,4 +1,4 @@
-"""Turns that nobody had: what a model searches, reads, calls and mends, drawn by chance that a seed settles."""
+"""Generate invented turns: searches, help, calls and repairs, at random from a fixed seed."""
 
 import hashlib
 import random
@@ -16,13 +16,13 @@ Type, Outcome = OperationEvent.Type, ToolSelection.Outcome
 
 
 class DemoOp(NamedTuple):
-    """An op of the shipped catalog, how often it is called beside others, and what is wrong with its failed calls."""
+    """An op of the shipped catalog, its relative frequency, and the errors of its failed calls."""
 
     op: str
     tool_name: str
     often: int
     latency_ms: float
-    errors: tuple[tuple[str, str], ...] = ()  # pointer and code; none: what it names is not there
+    errors: tuple[tuple[str, str], ...] = ()  # (JSON Pointer, code); without any, its calls fail with NOT_FOUND
 
 
 OPS = (
@@ -47,7 +47,7 @@ GATEWAY_TOOLS = ["tool_batch", "tool_exec", "tool_help"]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What some users get, and how well models get along with it: chances, 0 to 1, of a call or of a turn."""
+    """What a group of users gets, and how well models cope: probabilities (0 to 1) per call or per turn."""
 
     cohort: str
     surface: str
@@ -60,7 +60,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of models: how many turns of a hundred, and how often its calls fail beside those of others."""
+    """A family of models: its share of turns in percent, and a factor on the failure rate."""
 
     name: str
     often: int
@@ -71,25 +71,24 @@ FAMILIES = (Family("claude", 50, 0.85), Family("gpt", 35, 1.0), Family("gemini",
 
 
 class Ops:
-    """Ops to draw from."""
+    """Draws ops at random by their frequency."""
 
     def __init__(self, ops: Sequence[DemoOp]) -> None:
         self._ops, self._often = ops, list(accumulate(each.often for each in ops))
 
     def some(self, chance: random.Random, number: int) -> list[DemoOp]:
-        """Return some of them, those called often more often."""
         return chance.choices(self._ops, cum_weights=self._often, k=number)
 
 
 class TurnWriter:
-    """Writes the events of one turn after the other; of the same seed the same ones."""
+    """Generates one turn after another; the same seed gives the same turns."""
 
     def __init__(self, seed: int, ops: Sequence[DemoOp] = OPS) -> None:
         self._chance, self._ops = random.Random(seed), Ops(ops)
         self._number = 0
 
     def turn(self, subject: str, served: Served, at: datetime) -> tuple[list[dict[str, Any]], ToolSelection]:
-        """Return the events of a turn that begins at a time, and what its chat service told of it."""
+        """Return the events of a turn that starts at `at`, and its tool selection."""
         self._number += 1
         family = self._chance.choices(FAMILIES, [each.often for each in FAMILIES])[0]
         turn = _Turn(self._chance, self._ops, f"demo-{self._number}", subject, served, family, at)
@@ -98,7 +97,7 @@ class TurnWriter:
 
 
 class _Turn:
-    """One turn as it goes on: each call a few seconds after the one before."""
+    """One turn in progress. Each event is a few seconds after the previous one."""
 
     def __init__(
         self, chance: random.Random, ops: "Ops", name: str, subject: str, served: Served, family: Family, at: datetime
@@ -121,7 +120,7 @@ class _Turn:
         }
 
     def go(self) -> None:
-        """Search and read where the model has to, call a few ops, mend what fails, and now and then get lost."""
+        """Simulate the turn: search and read help if the surface needs it, call a few ops, repair some failures."""
         if self._served.surface == "gateway" and self._chance.random() < 0.55:
             self._happen(Type.SEARCH, result_count=0 if self._chance.random() < 0.06 else self._chance.randint(1, 8))
         if self._chance.random() < self._served.is_lost:
@@ -133,7 +132,7 @@ class _Turn:
             self._call(op)
 
     def selection(self) -> ToolSelection:
-        """Return what the chat service told of the turn."""
+        """Return the tool selection that the chat service reported for the turn."""
         loaded = GATEWAY_TOOLS if self._served.surface == "gateway" else LEGACY_TOOLS
         used = {"tool_help", "tool_exec"} & set(loaded) or self._used & set(loaded)
         names = ("client", "session", "turn", "subject", "release", "surface", "cohort", "model")
@@ -206,5 +205,5 @@ class _Turn:
 
 
 def digest(text: str) -> str:
-    """Return 16 characters that are the same for the same text."""
+    """Return a hash of a text as 16 hex characters."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

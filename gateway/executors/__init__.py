@@ -1,4 +1,4 @@
-"""Executors by kind of connection."""
+"""Executors, by kind of connection."""
 
 from gateway.errors import Failed
 from gateway.executors.base import Executor
@@ -15,7 +15,7 @@ def executor_for(op: CatalogOp) -> Executor:
     kind = connections.kind(op.connection) if op.connection else None
     if kind is None or kind not in EXECUTORS:
         raise Failed(
-            f"{op.op} is connected to nothing that runs it; tell the administrator.",
+            f"{op.op} has no connection that can run it; tell the administrator.",
             status=503,
             reason="not_connected",
             help_path=op.op,

@@ -1,4 +1,4 @@
-"""What every executor has: the code that reaches a kind of connection."""
+"""The executor interface: how the gateway runs an op at one kind of connection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Prepared = TypeVar("Prepared")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One valid call, ready to run: args validated, subject vouched for, under one release."""
+    """One call, ready to run: args are valid, the subject is vouched for, the release is fixed."""
 
     op: CatalogOp
     catalog: Catalog
@@ -25,7 +25,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an upstream answered."""
+    """The answer of an upstream."""
 
     result: dict[str, Any]
     warnings: tuple[str, ...] = ()
@@ -34,29 +34,29 @@ class Outcome:
 
 
 def _nothing(work: Work) -> Any:
-    """Prepare nothing."""
+    """Do nothing: the default of `Handler.prepare`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handler(Generic[Prepared]):
-    """An op that the gateway runs itself, in the two steps of an executor. Refusals are raised as GatewayError."""
+    """Runs one op inside the gateway, in the two steps of an executor. Raises GatewayError to refuse a call."""
 
     apply: Callable[[Work, Prepared], Outcome]
     prepare: Callable[[Work], Prepared] = _nothing
 
 
 class Executor(Protocol):
-    """Runs ops of one kind of connection. Refusals are raised as GatewayError; anything else is a bug.
+    """Runs ops of one kind of connection. Raises GatewayError to refuse a call; any other exception is a bug.
 
-    `transactional` says that what `apply` does is undone when the transaction around it rolls back: such a write, its
-    idempotency record and its event then commit together or not at all. Where it is not, `apply` raises NotSent while
-    the upstream has seen nothing, and InDoubt where a write may have taken effect (gateway/remote.py).
+    If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
+    idempotency record and its event commit together or not at all. If it is false, `apply` raises NotSent if the
+    upstream has received nothing, and InDoubt if a write may have taken effect.
     """
 
     transactional: bool
 
     def prepare(self, work: Work) -> Any:
-        """Do what needs no transaction, such as asking the network. Its result is given to `apply`."""
+        """Do what needs no transaction, such as network requests. The result is passed to `apply`."""
 
     def apply(self, work: Work, prepared: Any) -> Outcome:
-        """Run the op. Raises GatewayError where the upstream refuses."""
+        """Run the op. Raises GatewayError if the upstream refuses."""

@@ -1,4 +1,4 @@
-"""The embedded upstreams: handlers in this process, on this database."""
+"""Executor of embedded upstreams: handlers in this process, on this database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gateway.errors import Conflict, Denied, Failed, FieldError, GatewayError, I
 from gateway.executors.base import Handler, Outcome, Work
 from workspace import contract, errors
 
-# What each refusal of the workspace is in the envelope.
+# The gateway error for each refusal of the workspace.
 REFUSALS: dict[type[errors.Refusal], type[GatewayError]] = {
     errors.Invalid: Invalid,
     errors.Forbidden: Denied,
@@ -22,7 +22,7 @@ REFUSALS: dict[type[errors.Refusal], type[GatewayError]] = {
 
 
 class Embedded:
-    """Runs an op by the handler of its tool name."""
+    """Runs an op with the handler registered for its tool name."""
 
     transactional = True
 
@@ -35,7 +35,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class ByContract:
-    """A handler of an upstream that has never heard of gateways: its request made of our work, its refusals errors."""
+    """Adapts an upstream's handler, which knows nothing of the gateway: converts requests, outcomes and refusals."""
 
     handler: contract.Handler
 

@@ -1,1 +1,1 @@
-"""Toolset: what to show the model at the start of a turn, and the token that holds the turn to it."""
+"""Toolset: the tools a model is shown at the start of a turn, and the token that keeps the turn on them."""

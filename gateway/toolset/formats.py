@@ -1,4 +1,4 @@
-"""Tool definitions as providers of models take them. Each takes one of {name, description, parameters}."""
+"""Convert a tool {name, description, parameters} to the format of a model provider."""
 
 from collections.abc import Callable
 from typing import Any

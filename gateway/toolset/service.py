@@ -1,4 +1,4 @@
-"""toolset: what to show the model at the start of a turn, decided once by the flags and held by a token."""
+"""toolset: choose what to show the model at the start of a turn. The flags decide; a token keeps the decision."""
 
 import json
 from dataclasses import dataclass, replace
@@ -24,23 +24,23 @@ BODY: dict[str, Any] = {
     "type": "object",
     "properties": {
         "message": {"type": "string", "maxLength": 20_000, "description": "What the user wrote"},
-        "format": {"type": "string", "enum": list(FORMATS), "description": "Whose form the tools have"},
+        "format": {"type": "string", "enum": list(FORMATS), "description": "The tool format of this provider"},
         "surface": {
             "type": "string",
             "enum": list(Surface),
-            "description": "Look at this surface instead of the one that the flags say (scope preview; no exposure)",
+            "description": "Preview this surface instead of the flags' choice (scope preview; no exposure)",
         },
     },
     "required": ["format"],
     "additionalProperties": False,
 }
 
-KEPT = 100  # toolsets of one catalog that need not be made again
+KEPT = 100  # toolsets cached per catalog
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A toolset as it is handed out, without its token."""
+    """A toolset without its token. `tokens` counts the tokens of tools and prompt."""
 
     tools: list[dict[str, Any]]
     prompt: str
@@ -51,8 +51,8 @@ class Made:
 def ask(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[str, Any]:
     """Return {id, surface, release, cohort, tools, prompt, tokens, selection?}.
 
-    `tokens` are those of tools and prompt together (o200k_base). Raises Invalid for a malformed body, Denied for a
-    preview without its scope, catalogs.NothingLive.
+    `tokens` counts tools and prompt together (o200k_base). Raises Invalid for a malformed body, Denied for a preview
+    without the scope, catalogs.NothingLive if no release is live.
     """
     if errors := field_errors(_validator(), BODY, body):
         raise Invalid(
@@ -77,7 +77,7 @@ def ask(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[str, Any]:
 
 
 def _decided(caller: Caller, surface: str | None) -> tuple[Served, list[Outcome]]:
-    """Return what the flags say, and the exposures that this is; a preview is none."""
+    """Return what the flags decide and the exposures to record; a preview records none."""
     served, outcomes = serving.decide(caller.facts)
     if surface is not None:
         if Scope.PREVIEW not in caller.key.scopes:
@@ -91,7 +91,7 @@ def _decided(caller: Caller, surface: str | None) -> tuple[Served, list[Outcome]
 
 
 def _selection(surface: str, made: Made) -> dict[str, Any]:
-    """Return how tools were chosen; on the gateway surface none are."""
+    """Return how tools were selected; only the legacy surface selects tools."""
     if surface != Surface.LEGACY:
         return {}
     left_out = {"left_out": list(made.left_out)} if made.left_out else {}
@@ -104,13 +104,13 @@ def _validator() -> schemas.Validator:
 
 
 class _Made(dict[Any, Made]):
-    """What was handed out of one catalog, by what it depends on."""
+    """Toolsets of one catalog, by all they depend on."""
 
 
 def _made(surface: str, format: str, catalog: Catalog, caller: Caller) -> Made:
     kept = catalog.derived(_Made, _Made)
     key = (surface, format, caller.context.type, caller.visibility)
-    made = kept.get(key)  # asked once: another thread may clear what is kept at any moment
+    made = kept.get(key)  # one lookup: another thread may clear the cache at any time
     if made is None:
         if len(kept) >= KEPT:
             kept.clear()

@@ -1,4 +1,4 @@
-"""What each surface hands the model: tools as {name, description, parameters}, and a prompt from released rows."""
+"""What each surface shows the model: tools {name, description, parameters} and a prompt from the release."""
 
 import re
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from registry.catalogs import Catalog, CatalogOp, Visibility
 from registry.checks import providers
 from registry.checks.places import Reading
 
-MOST = 128  # tools that a request may hold (OpenAI, Chat Completions)
-ANYWHERE = "global"  # the context of whoever looks at nothing in particular
-EVERYWHERE = "base"  # an op of this context is of every context
-# Contexts that have no tools of their own, and whose they have.
+MOST = 128  # tools per request (limit of OpenAI Chat Completions)
+ANYWHERE = "global"  # context of a user who is not looking at anything in particular
+EVERYWHERE = "base"  # ops of this context belong to every context
+# Contexts without tools of their own, and the context whose tools they use.
 ALIASES = {"ontology": "project", "calendar": ANYWHERE, "brain_dump": ANYWHERE, "daily_brief": ANYWHERE}
 ALIASES |= {"daily_brief_update": EVERYWHERE, "": ANYWHERE}
 
 _PATH = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 
-# Keywords that providers refuse at the top of a schema; what they mean stays with the op, which validates.
+# Keywords that providers refuse at the top level of a schema. The op still validates them.
 _TOP = frozenset(
     ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else", "dependentSchemas", "$schema")
 )
@@ -30,14 +30,14 @@ _TOP = frozenset(
 
 @dataclass(frozen=True)
 class Shown:
-    """The tools of a surface, and the tool names that were left out since a provider would refuse the request."""
+    """The tools of a surface, and the names of tools left out because a provider would refuse the request."""
 
     tools: tuple[dict[str, Any], ...]
     left_out: tuple[str, ...] = ()
 
 
 def show(surface: str, catalog: Catalog, visibility: Visibility, context: str) -> Shown:
-    """Return what a surface hands the model in a context (the type of Gateway-Context)."""
+    """Return the tools of a surface in a context (the type of Gateway-Context)."""
     if surface == Surface.GATEWAY:
         return Shown(tools.DEFINITIONS)
     known = catalog.derived(_Static, lambda: _Static(catalog))
@@ -49,9 +49,9 @@ def show(surface: str, catalog: Catalog, visibility: Visibility, context: str) -
 
 
 def prompt(surface: str, catalog: Catalog, shown: Shown) -> str:
-    """Return the prompt section of a surface, less the passages that name a tool which is not shown with it.
+    """Return the prompt of a surface, without the sections that name a tool not shown with it.
 
-    Publishing refuses what is never on a surface; of the tools on the legacy one, context and key decide.
+    Publishing refuses names that are never on the surface. On legacy, context and key decide which tools are shown.
     """
     away: set[str] = set()
     if surface == Surface.LEGACY:
@@ -62,19 +62,19 @@ def prompt(surface: str, catalog: Catalog, shown: Shown) -> str:
 
 
 class _Static:
-    """The ops of a catalog as tools of their own, made once for all who are handed them."""
+    """The ops of a catalog as separate tools, built once per catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._ops = sorted(catalog.ops.values(), key=lambda op: op.op)
         self._by_context: dict[str, Sequence[CatalogOp]] = {}
 
     def of(self, context: str) -> Sequence[CatalogOp]:
-        """Return the ops of a context; of one that no op has, those of a user who looks at nothing in particular."""
+        """Return the ops of a context; for an unknown context, those of the global one."""
         name = ALIASES.get(context, context)
         if name not in self._known:
             name = ANYWHERE
         if name not in self._by_context:
-            # An op without contexts, as an imported one is, belongs to all.
+            # An op without contexts, such as an imported one, belongs to all.
             wanted = {name, EVERYWHERE}
             self._by_context[name] = [op for op in self._ops if not op.contexts or wanted & set(op.contexts)]
         return self._by_context[name]
@@ -87,7 +87,7 @@ class _Static:
 
     @cached_property
     def refused(self) -> frozenset[str]:
-        """The ops, by path, that a provider would refuse whatever is done about their top level."""
+        """Paths of ops that a provider would refuse even with a provider-safe top level."""
         return frozenset(op.op for op in self._ops if _is_refused(op))
 
     @cached_property
@@ -101,7 +101,7 @@ def _tool(op: CatalogOp) -> dict[str, Any]:
 
 
 def _renamed(said: Any, names: dict[str, str]) -> Any:
-    """Return a tool with other ops in its prose called as this surface calls them: by tool name, not by path."""
+    """Return a tool definition with op paths in its descriptions replaced by tool names."""
     if isinstance(said, dict):
         return {
             key: _PATH.sub(lambda found: names.get(found[0], found[0]), value)
@@ -113,7 +113,7 @@ def _renamed(said: Any, names: dict[str, str]) -> Any:
 
 
 def provider_safe(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an argument schema that every provider takes: an object that names all its arguments at its top."""
+    """Return an argument schema that every provider accepts: an object with all its properties at the top level."""
     plain: dict[str, Any] = signatures.without_annotations(schema)
     found = list(arguments.properties(plain))
     kept = {key: value for key, value in plain.items() if key not in _TOP and key != "$ref"}

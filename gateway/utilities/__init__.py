@@ -1,5 +1,7 @@
-"""The ops that the gateway runs itself, by tool name: they need the way out, or the caller's release, of which no
-upstream knows."""
+"""Ops that the gateway runs itself, by tool name.
+
+They need outgoing HTTP or the caller's release, which no upstream has.
+"""
 
 from functools import partial
 from typing import Any
@@ -9,7 +11,7 @@ from gateway.utilities import guides, search, visit
 
 
 def _fetched(_: Work, outcome: Outcome) -> Outcome:
-    """Answer what the network said: there is nothing left to do inside a transaction."""
+    """Return the prepared result: these ops do all their work before the transaction."""
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""Places for calls that wait for others: they never take all threads of a process, or the memory of a machine."""
+"""Limit how many calls of a process wait for the network at once, so that they never take all its threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,17 +6,17 @@ from threading import BoundedSemaphore
 
 from gateway.errors import Failed
 
-PLACES = 2  # of a process, which has 4 threads
+PLACES = 2  # per process, which has 4 threads
 
 _places = BoundedSemaphore(PLACES)
 
 
 @contextmanager
 def taken() -> Iterator[None]:
-    """Hold a place. Raises Failed (503 busy) where there is none: waiting for one would hold a thread as well."""
+    """Hold a slot. Raises Failed (503 busy) if none is free: waiting for one would block a thread too."""
     if not _places.acquire(blocking=False):
         raise Failed(
-            "As many pages are being read as may be at once; nothing was done. Send the same call again in a moment.",
+            "Too many pages are being read at once; nothing was done. Send the same call again in a moment.",
             status=503,
             reason="busy",
             retryable=True,

@@ -1,4 +1,4 @@
-"""The two ways in which search endpoints are asked and answer."""
+"""Request and response formats of the supported search endpoints."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ import orjson
 
 from core.pages import texts
 
-MOST = 50  # results that are looked at
-TITLE, SNIPPET, ANSWER, URL = 200, 1_000, 2_000, 2_048  # characters, as shown; a longer URL could not be visited
+MOST = 50  # results that are read
+TITLE, SNIPPET, ANSWER, URL = 200, 1_000, 2_000, 2_048  # characters; a longer URL could not be visited
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for: at most so many results, from these domains only, and never from those."""
+    """A search query. `most` limits the results; `only` and `never` are domains to include and to exclude."""
 
     query: str
     most: int
@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as a request."""
+    """An HTTP request to a search endpoint."""
 
     method: str
     url: str
@@ -36,7 +36,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An answer: results {title, url, snippet, published?} best first, and the endpoint's own words, if it has some."""
+    """Search results {title, url, snippet, published?}, best first, and the endpoint's own answer, if any."""
 
     results: list[dict[str, str]]
     answer: str = ""
@@ -44,7 +44,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How an endpoint is asked, and how its answer is read; `read` raises ValueError for what is none."""
+    """Builds requests and reads responses. `read` raises ValueError if a response is not search results."""
 
     ask: Callable[[str, Question], Asked]
     read: Callable[[Any], Found]
@@ -67,7 +67,7 @@ def _ask_tavily(url: str, question: Question) -> Asked:
     body: dict[str, Any] = {
         "query": question.query,
         "search_depth": question.depth,
-        "max_results": question.most + 1,  # one more tells whether there are more
+        "max_results": question.most + 1,  # one extra shows whether there are more
         "include_answer": question.answer,
         "include_domains": question.only,
         "exclude_domains": question.never,
@@ -81,7 +81,7 @@ def _read_tavily(said: Any) -> Found:
     return Found(results, _cut(answer, ANSWER) if isinstance(answer, str) else "")
 
 
-# The keys are those of the setting WEB_SEARCH_KIND.
+# Keys are the values of the setting WEB_SEARCH_KIND.
 PROVIDERS = {
     "searxng": Provider(_ask_searxng, _read_searxng),
     "tavily": Provider(_ask_tavily, _read_tavily),
@@ -98,7 +98,7 @@ def _list(said: Any, name: str) -> list[Any]:
 
 
 def _results(said: Iterable[Any], *, published: str) -> list[dict[str, str]]:
-    """Return the results that lead to a page, each once."""
+    """Return the results with a usable URL, without duplicates."""
     found: dict[str, dict[str, str]] = {}
     for each in said:
         url = each.get("url") if isinstance(each, dict) else None

@@ -1,4 +1,4 @@
-"""The draft and its releases in the admin, a module a page; importing one registers it."""
+"""Admin pages of the draft and its releases, one module a page. Importing a module registers its pages."""
 
 from registry.admin import connections, copy, history, ops, phrases, releases, switches
 

@@ -1,4 +1,4 @@
-"""Two releases, or a release and the draft, side by side."""
+"""The page that compares two releases, or a release and the draft."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ from registry.models import Release
 
 
 class Comparing(desk.ModelAdmin[Release]):
-    """The page that compares, on the releases' pages."""
+    """Adds the compare page to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
         own = path("compare/", self.admin_site.admin_view(self.compare_view), name="registry_release_compare")
         return [own, *super().get_urls()]
 
     def compare_view(self, request: HttpRequest) -> HttpResponse:
-        """Show what is different between what `before` and `after` in the address name: versions, or the draft."""
+        """Show the differences between the releases `before` and `after` in the query; an empty one is the draft."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = CompareForm(request.GET if "after" in request.GET else None)
@@ -38,5 +38,5 @@ class Comparing(desk.ModelAdmin[Release]):
 
 
 def _content(release: Release | None) -> dict[str, Any]:
-    """Return what a side says; no release is the draft."""
+    """Return the content of a release, or of the draft if there is no release."""
     return releases.content(release) if release else snapshot.draft()

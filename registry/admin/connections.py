@@ -1,4 +1,4 @@
-"""Connections in the admin."""
+"""The admin of connections."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from registry.models import Connection, Switch
 
 @admin.register(Connection)
 class ConnectionAdmin(Audited, Switchable):
-    empty = "Ops run over a connection. Load the shipped ones with manage.py load_catalog, or add one."
+    empty = "Ops run through connections. Load the shipped ones with manage.py load_catalog, or add one."
     audit_kind = AuditEntry.Kind.CONNECTION
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
     list_display = ["name", "kind", "off"]
@@ -30,7 +30,7 @@ class ConnectionAdmin(Audited, Switchable):
         return {"name": row.name, "kind": row.kind}
 
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
-        """Save a connection; under another name its ops say something else."""
+        """Save a connection. A new name changes the entries of its ops, so mark them as updated."""
         super().save_model(request, obj, form, change)
         if "name" in form.changed_data:
             obj.ops.update(updated_at=timezone.now())

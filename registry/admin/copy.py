@@ -1,4 +1,4 @@
-"""Groups and prompt sections in the admin, and what all pages of copy share."""
+"""The admin of groups and prompt sections, and the base of all admin pages of copy."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from registry.models import Group, PromptSection, Switch
 
 
 class CopyAdmin(Recorded):
-    """What the pages of copy share: a history, the way to the review, and no deleting of what is shipped."""
+    """Base of all pages of copy: history, a link to the review, and no deleting of shipped rows."""
 
     change_list_template = "registry/copy_list.html"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # A shipped row that is gone would come back with the next upgrade; retiring it lasts.
+        # A deleted shipped row would come back with the next upgrade. Retire it instead.
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
 
     def response_add(self, request: HttpRequest, obj: Any, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -35,14 +35,14 @@ class CopyAdmin(Recorded):
     def _tell_of_the_draft(self, request: HttpRequest) -> None:
         review = reverse("admin:registry_release_review")
         told = format_html(
-            'Models read what is saved here once <a class="underline" href="{}">the draft is published</a>.', review
+            'Saved in the draft. <a class="underline" href="{}">Publish it</a> to show it to models.', review
         )
         self.message_user(request, told, messages.INFO)
 
 
 @admin.register(Group)
 class GroupAdmin(CopyAdmin, Switchable, TextPreviewing):
-    empty = "Ops lie in groups. Load the shipped ones with manage.py load_catalog, import files, or add one."
+    empty = "Groups contain ops. Load the shipped ones with manage.py load_catalog, import files, or add one."
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
     list_display = ["path", "summary", "off", "updated_at"]
@@ -57,5 +57,5 @@ class PromptSectionAdmin(CopyAdmin, TextPreviewing):
     search_fields = ["prompt", "name", "title", "text"]
     fieldsets = [
         ("What the model reads", {"fields": ["title", "text"]}),
-        ("Where it stands", {"fields": ["prompt", "position", "name", "status"]}),
+        ("Placement", {"fields": ["prompt", "position", "name", "status"]}),
     ]

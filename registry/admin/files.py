@@ -1,4 +1,4 @@
-"""Copy as files in the admin: download the draft, and import files after a look at what they change."""
+"""The page of copy as files: download the draft, or preview and import files."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ from registry.changes import Action
 from registry.forms import FilesForm
 from registry.models import Op
 
-SALT = "registry.files"  # of what goes to the browser and comes back between the look and the import
+SALT = "registry.files"  # signs the content that goes to the browser with the preview and comes back with the import
 
 
 class Filing(desk.ModelAdmin[Op]):
-    """The page of files, on the ops' pages: they are most of it."""
+    """Adds the files page to the op admin."""
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
@@ -34,18 +34,18 @@ class Filing(desk.ModelAdmin[Op]):
         return [*own, *super().get_urls()]
 
     def has_filing_permission(self, request: HttpRequest) -> bool:
-        """Whether somebody may write whole files into the draft, and so take them out."""
+        """Return whether the user may import files into the draft, and so also export them."""
         return showing.may_write_draft(request)
 
     def download_view(self, request: HttpRequest) -> HttpResponse:
-        """Answer the draft as an archive of YAML files."""
+        """Return the draft as a ZIP archive of YAML files."""
         if not self.has_filing_permission(request):
             raise PermissionDenied
         headers = {"Content-Disposition": 'attachment; filename="draft.zip"'}
         return HttpResponse(export.to_zip(snapshot.draft()), content_type="application/zip", headers=headers)
 
     def files_view(self, request: HttpRequest) -> HttpResponse:
-        """Take files, show what they would change, and on a second POST write that into the draft."""
+        """Show what uploaded files would change; a second POST writes them into the draft."""
         if not self.has_filing_permission(request):
             raise PermissionDenied
         if "content" in request.POST:
@@ -59,7 +59,7 @@ class Filing(desk.ModelAdmin[Op]):
         return TemplateResponse(request, "registry/files.html", context)
 
     def _import(self, request: HttpRequest) -> list[str]:
-        """Write what was looked at into the draft; return why that cannot be, in sentences."""
+        """Import the previewed content into the draft. Return error messages, empty on success."""
         try:
             content = signing.loads(request.POST["content"], salt=SALT)
             by, at = str(request.user), timezone.now()
@@ -75,7 +75,7 @@ class Filing(desk.ModelAdmin[Op]):
 
 
 def _looked_at(form: FilesForm) -> dict[str, Any]:
-    """Return what some files would change; what is wrong with them stands on the form."""
+    """Return the template context of what the files would change. Adds errors in the files to the form."""
     try:
         sent = [(file.name or "", file.read()) for file in form.cleaned_data["chosen"]]
         content = files.parse(uploads.texts(sent), alone=False)

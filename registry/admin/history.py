@@ -1,4 +1,4 @@
-"""Copy in the admin: every change is written down, and nobody overwrites what they have not seen."""
+"""Admin pages of copy record every change, and warn before a save overwrites someone else's change."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,11 +18,11 @@ from registry.changes import Action
 from registry.watching import Copy, Watch
 
 SEEN = "seen"
-TOLD = 3  # changes that a refusal names
+TOLD = 3  # changes named in a conflict message
 
 
-class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # of whichever model the page is
-    """A form that knows what its row said when it was opened, and refuses once to save over something newer."""
+class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # used with several models
+    """A form that refuses once to overwrite changes made since it was opened."""
 
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -32,7 +32,7 @@ class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # of whichever model
             self.initial[SEEN] = watching.stamp(watching.copy_of(self.instance))
 
     def clean(self) -> Any:
-        """Raise ValidationError with who changed what meanwhile; the next save of the same page is one knowingly."""
+        """Raise ValidationError if someone changed the row meanwhile. Saving the same page again overwrites it."""
         cleaned = super().clean()
         if self.instance.pk is None:
             return cleaned
@@ -47,12 +47,12 @@ class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # of whichever model
 
 
 class Recorded(Historied):
-    """A page whose changes go into the history, whether they are made in a form, in a list or by an action."""
+    """A page that records its changes in the history, whether made in a form, a list or an action."""
 
     form = CopyForm
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fieldsets, with what was seen hidden in the first where the row can be changed."""
+        """Return the fieldsets, with the hidden `seen` field in the first if the row can be changed."""
         found: list[tuple[Any, dict[str, Any]]] = [
             (name, {**options, "fields": [field for field in options["fields"] if field != SEEN]})
             for name, options in super().get_fieldsets(request, obj)
@@ -62,7 +62,7 @@ class Recorded(Historied):
         return found
 
     def told_as(self, row: Any) -> tuple[str, str]:
-        """Return the kind and name of a row; a rule is told with its op."""
+        """Return the kind and name of a row in the history; for a rule, those of its op."""
         return watching.named(watching.copy_of(row))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -88,19 +88,19 @@ class Recorded(Historied):
 
 @admin.register(AuditEntry)
 class HistoryAdmin(AuditEntryAdmin):
-    """Every change, and an action that takes one of copy back."""
+    """All recorded changes, with an action to revert changes of copy."""
 
     actions = ["take_back"]
 
-    @admin.action(description="Take the selected changes back, the newest first", permissions=["revert"])
+    @admin.action(description="Revert the selected changes, newest first", permissions=["revert"])
     def take_back(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> None:
         for entry in queryset.order_by("-id"):
             try:
-                change = reverting.revert(entry, by=str(request.user), at=timezone.now())
+                reverting.revert(entry, by=str(request.user), at=timezone.now())
             except (reverting.NotRevertible, draft.Refused, draft.NothingToDo, draft.Moved) as error:
                 self.message_user(request, f"{entry}: {error}", messages.ERROR)
             else:
-                self.message_user(request, f"Taken back: {entry}. {change.name} is as before in the draft.")
+                self.message_user(request, f"Reverted in the draft: {entry}.")
 
     def has_revert_permission(self, request: HttpRequest) -> bool:
         return showing.may_write_draft(request)
@@ -112,7 +112,7 @@ def _watch(request: HttpRequest) -> Watch:
 
 
 def _rows(obj: Any) -> Iterable[Copy]:
-    """Return the rows of copy that saving or deleting a row changes: of a rule its op, and the op it was at before."""
+    """Return the rows of copy that saving or deleting a row changes: for a rule its op, and the op it had before."""
     if obj.pk is None:
         return [row for row in [watching.copy_of(obj)] if row.pk is not None]
     saved = type(obj)._default_manager.filter(pk=obj.pk).first()
@@ -121,12 +121,12 @@ def _rows(obj: Any) -> Iterable[Copy]:
 
 
 def _locked(row: Copy) -> Any:
-    """Return a row as it is now, held until the page is saved: two who save at once save one after the other."""
+    """Return the current row, locked until the page is saved, so that simultaneous saves wait for each other."""
     return type(row)._default_manager.select_for_update().get(pk=row.pk)
 
 
 def _told(row: Copy, seen: str) -> str:
-    """Return who changed what since a page was opened, and what to do about it."""
+    """Return a message with who changed what since the page was opened, and what to do."""
     told = [
         f"{entry.by} {entry.action}"
         + (f" {', '.join(sorted(entry.changes))}" if entry.action == Action.CHANGED else " it")
@@ -134,6 +134,6 @@ def _told(row: Copy, seen: str) -> str:
         for entry in watching.since(row, seen)[-TOLD:]
     ]
     return (
-        f"{'; '.join(told) or 'Somebody changed it'}, after you opened this page. Nothing was saved. Open the page anew"
-        " to see that, or save again to put what stands here in its place."
+        f"{'; '.join(told) or 'Someone changed it'}, after you opened this page. Nothing was saved. Reload to see the"
+        " new version, or save again to overwrite it."
     )

@@ -1,4 +1,4 @@
-"""The list of ops in the admin: what each costs, how often it is called and fails, and whether it is a draft."""
+"""The list of ops: token counts, calls, failures, and unpublished changes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +24,13 @@ FAILING = Q(week_calls__gte=reports.LEAST_CALLS, week_failure_rate__gte=reports.
 
 
 class DraftFilter(SimpleListFilter):
-    """Ops by whether publishing would change them."""
+    """Filter ops by whether they have unpublished changes."""
 
-    title = "draft"
+    title = "state"
     parameter_name = "draft"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("differs", "Differs from live"), ("same", "As live")]
+        return [("differs", "Unpublished changes"), ("same", "Live")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
         if self.value() not in ("differs", "same"):
@@ -40,13 +40,13 @@ class DraftFilter(SimpleListFilter):
 
 
 class CallsFilter(SimpleListFilter):
-    """Ops by what happened to them in the last seven days."""
+    """Filter ops by their calls in the last seven days."""
 
     title = "calls in 7 days"
     parameter_name = "week"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("failing", "Failing"), ("called", "Called"), ("none", "Never called")]
+        return [("failing", "Failing often"), ("called", "Called"), ("none", "Not called")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
         which = {"failing": FAILING, "called": Q(week_calls__gt=0), "none": Q(week_calls=0)}
@@ -54,7 +54,7 @@ class CallsFilter(SimpleListFilter):
 
 
 class OpChangeList(ChangeList):
-    """A page of the list, whose rows know who edited them last and how they differ from what is live."""
+    """A page of the list. Sets each row's last editor and whether it has unpublished changes."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -100,7 +100,7 @@ class OpList(Switchable):
     def calls(self, op: Any) -> str:
         return _link(links.week_of(op.op, links.CALLS), _number(op.week_calls)) if op.week_calls else "0"
 
-    @admin.display(description="Fail", ordering=F("week_failure_rate").asc(nulls_first=True))
+    @admin.display(description="Failed", ordering=F("week_failure_rate").asc(nulls_first=True))
     def failure_rate(self, op: Any) -> str:
         if op.week_failure_rate is None:
             return "–"
@@ -135,5 +135,5 @@ def _number(number: int | None) -> str:
 
 
 def _link(address: str, text: str, style: str = "") -> str:
-    """Return a figure as a link to the rows behind it."""
+    """Return a number as a link to the rows behind it."""
     return format_html('<a href="{}" class="{}">{}</a>', address, style, text)

@@ -1,4 +1,4 @@
-"""Ops in the admin, with the rules, examples and aliases that lie on their page."""
+"""The admin of ops, with their rules, examples and aliases on the same page."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ from registry.admin.previews import OpPreviewing
 from registry.admin.switches import Switchable
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
 
-SENTENCE = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with what stands in it
+SENTENCE = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with its text
 
 
 class RuleInline(desk.TabularInline[PolicyRule, Op]):
     model = PolicyRule
-    hide_title = True  # which would say what stands in the line below
+    hide_title = True  # it would repeat the text in the line below
     ordering_field, hide_ordering_field = "position", True
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -45,13 +45,13 @@ class AliasInline(desk.TabularInline[OpAlias, Op]):
 
 
 class OpForm(CopyForm):
-    """An op's form. Its schema comes back as it was typed: a JSON column keeps no indentation, nor always the order."""
+    """An op's form. It shows the schema as typed, because a JSON column loses indentation and may reorder keys."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         text = self.instance.schema_text
         if text and _says(text, self.instance.parameters_schema):
-            self.initial["parameters_schema"] = InvalidJSONInput(text)  # what Django shows untouched
+            self.initial["parameters_schema"] = InvalidJSONInput(text)  # Django shows this type unchanged
 
     def clean(self) -> Any:
         cleaned = super().clean()
@@ -62,7 +62,7 @@ class OpForm(CopyForm):
 
 
 def _says(text: str, schema: Any) -> bool:
-    """Whether a text is still this schema: an import or a restored release may have put another in its place."""
+    """Return whether the text is still this schema. An import or restore may have replaced the schema."""
     try:
         return changes.same(strictjson.loads(text.encode()), schema)
     except strictjson.NotStrictJSON:
@@ -71,7 +71,7 @@ def _says(text: str, schema: Any) -> bool:
 
 @admin.register(Op)
 class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
-    empty = "Load the shipped ones with manage.py load_catalog, import copy as files, or add one."
+    empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
     form = OpForm
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.OP, "op"
@@ -81,9 +81,9 @@ class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
     inlines = [RuleInline, ExampleInline, AliasInline]
     fieldsets = [
         ("What the model reads", {"fields": ["op", "summary", "description", "notes", "parameters_schema"]}),
-        ("How it is found", {"fields": ["keywords", "contexts", "category"]}),
+        ("Search", {"fields": ["keywords", "contexts", "category"]}),
         (
-            "What it is",
+            "Identity",
             {
                 "fields": [
                     "tool_name",
@@ -95,7 +95,7 @@ class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
             },
         ),
         (
-            "How it runs",
+            "Execution",
             {
                 "fields": [
                     ("connection", "timeout_ms"),
@@ -106,7 +106,7 @@ class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
         ),
     ]
 
-    @admin.action(description="Download as a table (CSV)", permissions=["change"])
+    @admin.action(description="Download as CSV", permissions=["change"])
     def export_csv(self, request: HttpRequest, queryset: QuerySet[Op]) -> HttpResponse:
         chosen = set(queryset.values_list("op", flat=True))
         content = snapshot.draft()

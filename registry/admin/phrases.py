@@ -1,4 +1,4 @@
-"""What lies on ops' pages, listed across all ops: to find a phrase wherever it stands."""
+"""Lists of rules, examples and aliases across all ops, to find a phrase in any of them."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class OfAnOp(CopyAdmin):
 
 @admin.register(PolicyRule)
 class PolicyRuleAdmin(OfAnOp):
-    empty = "A rule says what to do with an op or what not to. Write it on the op's page, or add it."
+    empty = "A rule says how to use an op. Add one here or on the op's page."
     list_display = ["op", "kind", "text"]
     list_display_links = ["text"]
     list_filter = ["kind"]
@@ -30,7 +30,7 @@ class PolicyRuleAdmin(OfAnOp):
 
 @admin.register(Example)
 class ExampleAdmin(OfAnOp):
-    empty = "An example is a call that works. Write it on the op's page, or add it."
+    empty = "An example is a working call. Add one here or on the op's page."
     list_display = ["op", "title", "note"]
     list_display_links = ["title"]
     search_fields = ["title", "note", "op__op"]
@@ -38,6 +38,6 @@ class ExampleAdmin(OfAnOp):
 
 @admin.register(OpAlias)
 class OpAliasAdmin(OfAnOp):
-    empty = "An alias is another name that an op answers to. Write it on the op's page, or add it."
+    empty = "An alias is another name for an op. Add one here or on the op's page."
     list_display = ["name", "op"]
     search_fields = ["name", "op__op"]

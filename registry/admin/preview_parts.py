@@ -1,4 +1,4 @@
-"""What a preview tells, in the words of its page."""
+"""Template context of the preview on pages of copy."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -18,20 +18,20 @@ from registry.typed import Typed
 
 TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
 
-# What saving refuses as well; all else that blocks can be saved and worked on.
+# Rules that also block saving. Other blocking problems can be saved in the draft and fixed later.
 REFUSED = frozenset(("schema_invalid", "group_missing", "example_invalid", "name_taken"))
 
 
 class Weight(StrEnum):
-    """What a thing to mend keeps from happening."""
+    """What a problem blocks."""
 
     SAVING = "saving"
     PUBLISHING = "publishing"
-    NOTHING = "nothing"  # a warning: publishing needs a reason
+    NOTHING = "nothing"  # a warning; publishing needs a reason
 
 
 class Told(NamedTuple):
-    """One thing to mend: where, what is wrong and what to write. Without an input it is about the whole op."""
+    """One problem: where it is, what is wrong and how to fix it. Without an input it is about the whole op."""
 
     weight: Weight
     input: str
@@ -43,7 +43,7 @@ class Told(NamedTuple):
 
 
 class Read(NamedTuple):
-    """One form of help: as a person reads it, as it is sent, and what it costs."""
+    """One form of help: parsed for display, as it is sent, and its cost."""
 
     form: str
     title: str
@@ -54,18 +54,18 @@ class Read(NamedTuple):
 
 
 def of_op(shown: Preview, found: Typed, *, was: str, at: datetime) -> dict[str, Any]:
-    """Return what the template of an op's preview needs; `was` is the path that the op has in the draft."""
+    """Return the template context of an op's preview. `was` is the op's path in the draft."""
     told = _told(shown.findings, found)
     wrong = {each.input for each in told if each.weight != Weight.NOTHING}
     examples = [name for name in found.inputs.values() if name.startswith("examples-") and name.endswith("-args")]
     return _common(shown, found, told) | {
-        "reads": list(_reads(shown, was, at)),
+        "answers": list(_reads(shown, was, at)),
         "valid": sorted({name for name in examples if name not in wrong}),
     }
 
 
 def of_text(shown: TextPreview, found: Typed, *, at: datetime) -> dict[str, Any]:
-    """Return what the template of a group's or a prompt section's preview needs."""
+    """Return the template context of a group's or prompt section's preview."""
     group = shown.entry.get("path")
     listed = reports.reads_a_day(parent_of(group), at=at).listed if group else None
     return _common(shown, found, _told(shown.findings, found)) | {
@@ -80,7 +80,7 @@ def _common(shown: Preview | TextPreview, found: Typed, told: list[Told]) -> dic
         "preview": shown,
         "is_left": any(each.is_left for each in found.unreadable),
         "is_retired": shown.entry.get("status") == Op.Status.RETIRED,
-        "told": told,
+        "problems": told,
         "counts": {str(weight): sum(each.weight == weight for each in told) for weight in Weight},
     }
 
@@ -96,7 +96,7 @@ def _unreadable(found: Typed) -> Iterator[Told]:
 
 
 def _findings(findings: Iterable[Finding], found: Typed) -> Iterator[Told]:
-    """Yield what the checks find, but for inputs that cannot be read: what is checked there is not what is typed."""
+    """Yield the findings of the checks, except for unreadable inputs: there the checks did not see the typed value."""
     unreadable = {each.input for each in found.unreadable}
     for finding in findings:
         name, pointer = found.input_of(finding.field)
@@ -109,12 +109,12 @@ def _findings(findings: Iterable[Finding], found: Typed) -> Iterator[Told]:
 
 
 def _pointer(finding: Finding) -> str:
-    """Return where in an example's args a finding is: its message begins with it."""
+    """Return the place of a finding within an example's args, which its message starts with."""
     return finding.message.partition(": ")[0] if finding.rule == "example_invalid" else ""
 
 
 def _line(text: str, pointer: str) -> int:
-    """Return the line of JSON as typed that a pointer leads to, 0 where it leads nowhere in particular."""
+    """Return the line in the typed JSON that a pointer leads to, 0 if unknown."""
     if not text or not pointer.strip("/"):
         return 0
     return jsonplaces.line_and_column(text, jsonplaces.nearest(text, pointer))[0]
@@ -130,15 +130,15 @@ def _reads(shown: Preview, was: str, at: datetime) -> Iterator[Read]:
 
 
 def cost_of(answer: Answer, reads: float | None) -> str:
-    """Return what an answer costs in words; `reads` says how often a day it is read, None where that is not known."""
+    """Return an answer's cost in words. `reads` is how often it is read a day, None if unknown."""
     tokens = f"{answer.tokens:,} tokens"
     if answer.more is None:
         return f"{tokens} (not live yet)"
     if answer.more == 0:
-        return f"{tokens} (as live)"
-    against = f"{signed(answer.more)} against live"
+        return f"{tokens} (same as live)"
+    against = f"{signed(answer.more)} compared to live"
     if reads is None:
         return f"{tokens} ({against})"
     if not reads:
-        return f"{tokens} ({against}; nobody read it in the last {reports.DAYS} days)"
+        return f"{tokens} ({against}; not read in the last {reports.DAYS} days)"
     return f"{tokens} ({against}; {showing.a_day(answer.more * reads)})"

@@ -1,4 +1,4 @@
-"""Pages of copy beside what a model will read of it: while somebody types, before anything is saved."""
+"""Pages of copy with a live preview of what a model will read, updated while the user types."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -21,22 +21,22 @@ from registry.typed import Typed
 
 
 class Previewing(Beside):
-    """A page with a preview."""
+    """Adds a live preview to the page of a row."""
 
     beside = "preview"
     preview_template: str
-    compressed_fields = False  # labels above their inputs, which have half of the page
+    compressed_fields = False  # labels above inputs, because the form has half of the width
 
     class Media:
         js = [Script(f"desk/op/{name}.js", defer=True) for name in ("editor", "rows", "preview")]
         css = {"all": ["desk/op/op.css"]}
 
     def preview_of(self, request: HttpRequest, row: Any, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
-        """Return what the template of the preview needs, given the row as it is saved; None: it is new."""
+        """Return the preview's template context. `row` is the saved row, None for a new one."""
         raise NotImplementedError
 
     def is_told(self, request: HttpRequest, row: Any) -> bool:
-        """Whoever may read the row is shown what a model reads of it."""
+        """Show the preview to every user who may view the row."""
         return self.has_view_permission(request, row) if row else self.has_add_permission(request)
 
     def beside_of(self, request: HttpRequest, row: Any) -> str:
@@ -44,7 +44,7 @@ class Previewing(Beside):
 
 
 class OpPreviewing(Previewing):
-    """The page of an op with a preview, and with what there is about it elsewhere."""
+    """Adds to the page of an op a preview, call statistics and links to related pages."""
 
     preview_template = "registry/op/preview.html"
 
@@ -79,7 +79,7 @@ class OpPreviewing(Previewing):
         return typed.read(form, formsets)
 
     def _links(self, request: HttpRequest, op: Op) -> Iterator[tuple[str, str]]:
-        """Yield (label, address) of what there is about an op elsewhere, for whoever may see it."""
+        """Yield (label, URL) of pages about the op that the user may see."""
         if self.has_change_permission(request, op):
             yield "Try it", reverse("admin:op_try", args=[op.pk])
         live = _live()
@@ -89,7 +89,7 @@ class OpPreviewing(Previewing):
 
 
 class TextPreviewing(Previewing):
-    """The page of a group or a prompt section with a preview: one text, its tokens, what is to mend."""
+    """Adds a preview to the page of a group or prompt section: its text, tokens and problems."""
 
     change_form_template = "registry/text_form.html"
     preview_template = "registry/text_preview.html"

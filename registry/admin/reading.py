@@ -1,4 +1,4 @@
-"""One op as a release has it: exactly what models read, and what it has become."""
+"""The page of one op in a release: what models read, and how the draft differs."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -17,14 +17,14 @@ from registry.help import HelpQuery
 
 
 class Reading(Stepping):
-    """The page of one op, on the releases' pages."""
+    """Adds the page of one released op to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
         own = path("<str:version>/read/", self.admin_site.admin_view(self.read_view), name="registry_release_read")
         return [own, *super().get_urls()]
 
     def read_view(self, request: HttpRequest, version: str) -> HttpResponse:
-        """Show an op as models read it in a release, and what the draft says instead."""
+        """Show an op as models read it in a release, and how the draft differs."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         release, op = showing.release(version), request.GET.get("op", "")
@@ -46,7 +46,7 @@ class Reading(Stepping):
 
 
 def _answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
-    """Yield (form, body, tokens) of what help answers about an op."""
+    """Yield (form, body, tokens) of the help about an op."""
     catalog = catalogs.build("", _alone(entry))
     forms: tuple[Literal["short", "full"], ...] = ("short", "full")
     for form in forms if catalog.ops[entry["op"]].is_active else ():
@@ -55,5 +55,5 @@ def _answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
 
 
 def _alone(entry: dict[str, Any] | None) -> dict[str, Any]:
-    """Return a snapshot of one op; help about it does not depend on others."""
+    """Return a snapshot of one op. Help about an op does not depend on other ops."""
     return {"format": 1, "groups": [], "ops": [entry] if entry else []}

@@ -1,4 +1,4 @@
-"""Releases and when each was live, in the admin."""
+"""The admin of releases and of the release history."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ from registry.admin.review import Reviewing
 from registry.admin.steps import STEPS
 from registry.models import Activation, Release
 
-TIMELINE = 10  # the last ones
+TIMELINE = 10  # activations shown above the list
 
 
 @admin.register(Release)
 class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
-    empty = "Review the draft and publish it: that makes the first release."
+    empty = "No releases yet. Review the draft and publish it."
     list_display = ["__str__", "state", "note", "op_count", "created_at", "created_by"]
     list_before_template = "registry/timeline.html"
     change_form_template = "registry/release.html"
     fieldsets = [
         (None, {"fields": ["version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
-        ("Warnings that were accepted", {"fields": ["accepted_because", "warnings"]}),
+        ("Accepted warnings", {"fields": ["accepted_because", "warnings"]}),
         ("Withdrawn", {"fields": [("withdrawn_at", "withdrawn_by"), "withdrawn_reason"]}),
     ]
     readonly_fields = ["state", "note", "warnings"]
@@ -43,7 +43,7 @@ class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
         return found.annotate(is_live=Exists(activations.filter(is_live=True)), last_note=Subquery(said))
 
     def get_fieldsets(self, request: HttpRequest, obj: Release | None = None) -> Any:
-        """Leave out what is not so of this release."""
+        """Return the fieldsets that apply to this release."""
         found = list(super().get_fieldsets(request, obj))
         said = [True, bool(obj and obj.accepted_warnings), bool(obj and obj.withdrawn_at)]
         return [fieldset for fieldset, is_so in zip(found, said, strict=True) if is_so]
@@ -71,7 +71,7 @@ class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
         return format_html("{}<div>… and {} more.</div>", listed, left) if left > 0 else listed
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show what was live when above the list."""
+        """Show the release history above the list."""
         found = timeline().select_related("release").defer(*releases.LARGE)[:TIMELINE]
         more = {"timeline": found, "may_publish": self.has_publish_permission(request)}
         return super().changelist_view(request, more | (extra_context or {}))
@@ -79,7 +79,7 @@ class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show a release with its ops, when it was live, and what can be done with it."""
+        """Show a release with its ops, its history, and the actions that the user can take."""
         release = Release.objects.defer("content").filter(pk=object_id).first()
         more: dict[str, Any] = {}
         if release is not None:
@@ -93,14 +93,14 @@ class ReleaseAdmin(desk.ReadOnly, Reviewing, Comparing, Reading):
 
 
 def timeline() -> QuerySet[Any]:
-    """Return when which release was live, the last first, each with when the next one took its place."""
+    """Return the activations, newest first, each with the time of the next one as `until`."""
     until = Activation.objects.filter(id__gt=OuterRef("id")).order_by("id").values("activated_at")[:1]
     return Activation.objects.annotate(until=Subquery(until)).order_by("-id")
 
 
 @admin.register(Activation)
 class ActivationAdmin(desk.ReadOnly, desk.ModelAdmin[Activation]):
-    empty = "Nothing was ever live. Review the draft and publish it."
+    empty = "No release has been live yet. Review the draft and publish it."
     list_display = ["activated_at", "release", "note", "activated_by", "lasted"]
     list_display_links = ["activated_at", "release"]
     list_select_related = ["release"]

@@ -1,4 +1,4 @@
-"""The page that shows what publishing the draft would change for models, and publishes it."""
+"""The page that shows what publishing would change for models, and publishes the draft."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MAY_SEE = ("op", "group", "promptsection")
 
 
 class Reviewing(desk.ModelAdmin[Release]):
-    """The review, on the releases' pages."""
+    """Adds the review page to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
         own = path("review/", self.admin_site.admin_view(self.review_view), name="registry_release_review")
@@ -32,7 +32,7 @@ class Reviewing(desk.ModelAdmin[Release]):
         return request.user.has_perm("registry.add_release")
 
     def review_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the draft beside what is live; on POST publish it."""
+        """Show the draft compared with the live release; on POST publish it."""
         if not request.user.has_perms([f"registry.view_{model}" for model in MAY_SEE]):
             raise PermissionDenied
         found = review.of_draft()
@@ -52,7 +52,7 @@ class Reviewing(desk.ModelAdmin[Release]):
         return TemplateResponse(request, "registry/review.html", self.admin_site.each_context(request) | context)
 
     def _form(self, request: HttpRequest, found: review.Review) -> PublishForm | None:
-        """Return the form of whoever may publish; nobody else posts."""
+        """Return the publish form, or None without the permission. Raises PermissionDenied for a POST without it."""
         if not self.has_publish_permission(request):
             if request.method == "POST":
                 raise PermissionDenied
@@ -60,10 +60,10 @@ class Reviewing(desk.ModelAdmin[Release]):
         return PublishForm(request.POST or None, is_warned=bool(found.verdict.warnings))
 
     def _publish(self, request: HttpRequest, found: review.Review, form: PublishForm) -> bool:
-        """Publish what was looked at; where that cannot be, say why on the form."""
+        """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
         said: dict[str, Any] = form.cleaned_data
         if said["seen"] != found.seen:
-            form.add_error(None, "The draft was edited in the meantime. Look at what is different now.")
+            form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
             return False
         try:
             release = releases.publish(
@@ -74,7 +74,7 @@ class Reviewing(desk.ModelAdmin[Release]):
                 seen=found.version,
             )
         except releases.AlreadyLive:
-            form.add_error(None, "Nothing to publish: the draft is what is live.")
+            form.add_error(None, "Nothing to publish. Your draft matches the live release.")
         except (releases.NotPublishable, releases.NeedsReason, releases.Withdrawn, draft.Moved) as error:
             form.add_error(None, str(error))
         else:
@@ -85,12 +85,12 @@ class Reviewing(desk.ModelAdmin[Release]):
 
 
 def _cost(found: review.Review) -> str:
-    """Return what the changed ops that stay cost a day, as often as they were read lately; empty: as much as before."""
+    """Return the daily cost of the changed ops in words, from recent reads; empty if it does not change."""
     kept = {op: more for op, more in found.verdict.kept.items() if any(more)}
     if not kept:
         return ""
     known = reports.each_reads_a_day(at=timezone.now())
     reads = {op: known[op] for op in kept if op in known and (known[op].short or known[op].full)}
     if not reads:
-        return f"nobody read them in the last {reports.DAYS} days"
+        return f"not read in the last {reports.DAYS} days"
     return showing.a_day(sum(kept[op][0] * each.short + kept[op][1] * each.full for op, each in reads.items()))

@@ -1,4 +1,4 @@
-"""What pages of releases have in common: differences word by word, what checks found, and what tokens cost a day."""
+"""Shared parts of the pages of releases: differences, findings, and daily token costs."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,56 +19,56 @@ from registry.models import Group, Op, PromptSection, Release
 PLURALS = {Kind.OP: ("op", "ops"), Kind.GROUP: ("group", "groups"), Kind.SECTION: ("prompt section", "prompt sections")}
 
 PAGE = 50  # differences
-LISTED = 200  # findings: an import of thousands of functions has as many
-CENT = 0.005  # dollars: less is told in words
+LISTED = 200  # findings; an import of thousands of functions can have thousands
+CENT = 0.005  # dollars; smaller amounts are shown in words
 
 
 class Shown(NamedTuple):
-    """A difference, and the page of its row where the draft has one."""
+    """A difference, with the URL of its row if the draft has one."""
 
     difference: Difference
     link: str
 
 
 def differences(page: Page[Change], found: Sequence[Difference]) -> dict[str, Any]:
-    """Return what registry/differences.html shows: one page of changes."""
+    """Return the context of registry/differences.html: one page of changes."""
     links = dict(_links([each.change for each in found]))
     shown = [Shown(each, links.get((each.change.kind, each.change.name), "")) for each in found]
     return {"page": page, "differences": shown, "unchanged": (0, 0)}
 
 
 def findings(found: Sequence[Finding]) -> dict[str, Any]:
-    """Return what registry/findings.html shows."""
+    """Return the context of registry/findings.html."""
     return {"findings": found[:LISTED], "findings_count": len(found)}
 
 
 def may_write_draft(request: HttpRequest) -> bool:
-    """Whether somebody may write whole entries of any kind into the draft."""
+    """Return whether the user may write entries of every kind into the draft."""
     models = ("op", "group", "promptsection")
     return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
 
 
 def release(version: str) -> Release:
-    """Return the release that an address names. Raises Http404."""
+    """Return the release with this version. Raises Http404."""
     found = Release.objects.filter(version=version).first()
     if found is None:
-        raise Http404(f"There is no release {version[:64]}.")
+        raise Http404(f"No release has the version {version[:64]}.")
     return found
 
 
 def counted(found: Sequence[Change]) -> str:
-    """Return how many changes of each kind there are, in words: 3 ops and 1 group."""
+    """Return the number of changes of each kind in words, such as "3 ops and 1 group"."""
     return named(Counter(change.kind for change in found))
 
 
 def named(counts: Mapping[Kind, int]) -> str:
-    """Return how many there are of each kind, in words."""
+    """Return the counts by kind in words, such as "3 ops and 1 group"."""
     told = [f"{counts[kind]:,} {PLURALS[kind][counts[kind] != 1]}" for kind in PLURALS if counts.get(kind)]
     return get_text_list(told, "and")
 
 
 def a_day(tokens: float) -> str:
-    """Return what some tokens more a day come to, in words and in money."""
+    """Return additional tokens a day in words, with their price."""
     dollars = float(reports.dollars(tokens))
     money = f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}" if abs(dollars) >= CENT else "less than a cent"
     return f"about {signed(round(tokens))} a day, {money}"

@@ -1,4 +1,4 @@
-"""What is done with a release, each on a page of its own that says what will happen: make live, withdraw, restore."""
+"""Actions on a release: make live, withdraw, restore. Each has a page that shows its effect and asks to confirm."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ from registry.models import Release
 
 
 class Effect(NamedTuple):
-    """What a step changes: two states, and what is different between them."""
+    """What an action changes: the content before and after, and the changes between them."""
 
     before: dict[str, Any]
     after: dict[str, Any]
@@ -31,10 +31,10 @@ class Effect(NamedTuple):
 
 
 class Step:
-    """Something done with a release once somebody has agreed to it."""
+    """An action on a release that the user confirms on its own page."""
 
     name: str
-    short: str  # on the button that leads to it
+    short: str  # label of the link to its page
     title: str
     lead: str
     button: str
@@ -44,33 +44,33 @@ class Step:
 
     @property
     def address(self) -> str:
-        """What follows the release in the address of its page."""
+        """The last part of the URL of its page."""
         return self.name.replace("_", "-")
 
     def refusal(self, release: Release) -> str:
-        """Return why it cannot be done, or nothing."""
+        """Return why the action is not possible, or an empty string."""
         return ""
 
     def effect(self, release: Release, op: str) -> Effect | None:
-        """Return what it changes, where that can be shown. Raises restoring.UnknownOp."""
+        """Return what the action would change, or None if that cannot be shown. Raises restoring.UnknownOp."""
         return None
 
     def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        """Do it and return what was done, as a sentence. Raises what its service raises."""
+        """Run the action and return a success message. Raises the errors of its service."""
         raise NotImplementedError
 
 
 class MakeLive(Step):
     name, short = "make_live", "Make live"
-    title, button = "Make release {} live", "Make it live for everyone"
-    lead = "Everyone reads it within two seconds, in place of what is live now. The draft stays as it is."
+    title, button = "Make release {} live", "Make live for everyone"
+    lead = "It replaces the live release for everyone within two seconds. The draft does not change."
     permission = "publish"
     form = MakeLiveForm
 
     def refusal(self, release: Release) -> str:
         if release.withdrawn_at is not None:
-            return f"It was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
-        return "It is live already." if release.activations.filter(is_live=True).exists() else ""
+            return f"{release.withdrawn_by} withdrew it: {release.withdrawn_reason}"
+        return "This release is live already." if release.activations.filter(is_live=True).exists() else ""
 
     def effect(self, release: Release, op: str) -> Effect | None:
         live = releases.live()
@@ -83,10 +83,10 @@ class MakeLive(Step):
 
 class Withdraw(Step):
     name, short = "withdraw", "Withdraw"
-    title, button = "Withdraw release {}", "Withdraw it for good"
+    title, button = "Withdraw release {}", "Withdraw permanently"
     lead = (
-        "Nobody is served it any more, those who are pinned to it included, and it can never be made live again."
-        " It can still be looked at, compared and restored into the draft."
+        "It is no longer served, not even to clients pinned to it, and can never be live again."
+        " You can still view it, compare it and restore it into the draft."
     )
     permission = "publish"
     form = WithdrawForm
@@ -94,19 +94,19 @@ class Withdraw(Step):
 
     def refusal(self, release: Release) -> str:
         if release.withdrawn_at is not None:
-            return f"It was withdrawn by {release.withdrawn_by} before: {release.withdrawn_reason}"
+            return f"{release.withdrawn_by} withdrew it already: {release.withdrawn_reason}"
         is_live = release.activations.filter(is_live=True).exists()
-        return "It is live. Make another one live first, then withdraw it." if is_live else ""
+        return "This release is live. Make another release live first." if is_live else ""
 
     def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
         releases.withdraw(version=release.version, reason=said["reason"], by=by, at=at)
-        return f"Release {release} is withdrawn: nobody is served it any more."
+        return f"Release {release} is withdrawn and no longer served."
 
 
 class Restore(Step):
     name, short = "restore", "Restore into the draft"
     title, button = "Restore release {} into the draft", "Restore into the draft"
-    lead = "What is live stays live until somebody publishes. The history keeps what the draft says now."
+    lead = "This changes the draft only. The live release stays until you publish. The history keeps the current draft."
     permission = "restore"
     form = RestoreForm
 
@@ -120,9 +120,9 @@ class Restore(Step):
     def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
         if op:
             restoring.restore_op(release, op, by=by, at=at, seen=said["seen"])
-            return f"{op} is in the draft as it is in release {release}. Publish it to make it live."
+            return f"Restored {op} from release {release} into the draft. Publish it to make it live."
         found = restoring.restore(release, by=by, at=at, seen=said["seen"])
-        return f"The draft is release {release} again: {len(found)} changes. Publish it to make it live."
+        return f"Restored release {release} into the draft: {len(found)} changes. Publish it to make it live."
 
 
 STEPS: list[Step] = [MakeLive(), Withdraw(), Restore()]
@@ -134,7 +134,7 @@ REFUSALS = (
 
 
 class Stepping(desk.ModelAdmin[Release]):
-    """The pages of all steps, on the releases' pages."""
+    """Adds the page of each action to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
         own = [
@@ -155,11 +155,11 @@ class Stepping(desk.ModelAdmin[Release]):
         return showing.may_write_draft(request)
 
     def may(self, request: HttpRequest, step: Step) -> bool:
-        """Whether somebody may take a step."""
+        """Return whether the user may run the action."""
         return bool(getattr(self, f"has_{step.permission}_permission")(request))
 
     def step_view(self, request: HttpRequest, version: str, step: Step) -> HttpResponse:
-        """Show what a step would do; on POST do it."""
+        """Show what an action would change; on POST run it."""
         if not (self.has_view_permission(request) and self.may(request, step)):
             raise PermissionDenied
         release, op = showing.release(version), request.GET.get("op", "")

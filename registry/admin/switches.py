@@ -1,4 +1,4 @@
-"""Switches in the admin: a list of their own, and an action on whatever can be switched."""
+"""The admin of switches, and the switch actions in the lists of ops, groups and connections."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ from registry.models import Switch
 
 
 class Switchable(desk.ModelAdmin[Any]):
-    """A list whose rows can be switched off and on at once, each by its name."""
+    """Adds actions to switch the rows of a list off and on at once."""
 
     action_form = desk.ReasonForm
     actions = ["switch_off", "switch_on"]
     switch_kind: Switch.Kind
     switch_name: str  # the field that names a row
 
-    @admin.action(description="Switch off at once, for the reason given", permissions=["switch"])
+    @admin.action(description="Switch off now, with the reason given", permissions=["switch"])
     def switch_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         _turn(self, request, self._targets(queryset), is_off=True)
 
@@ -37,12 +37,11 @@ class Switchable(desk.ModelAdmin[Any]):
         return request.user.has_perm("registry.change_switch")
 
     def told_off(self, row: Any) -> str:
-        """Return the sentence that says why nothing of a row runs; empty where it is on."""
+        """Return a sentence saying why a row is off; empty if it is on."""
         return switches.current().told(getattr(row, self.switch_name))
 
     @admin.display(description="Off")
     def off(self, row: Any) -> str:
-        """Mark what is switched off."""
         told = self.told_off(row)
         return format_html('<span class="desk-tag desk-removed" title="{}">off</span>', told) if told else ""
 
@@ -51,7 +50,7 @@ class Switchable(desk.ModelAdmin[Any]):
     ) -> HttpResponse:
         row = kwargs.get("obj")
         if row is not None and row.pk is not None:
-            context["told_off"] = self.told_off(row)
+            context["off_reason"] = self.told_off(row)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def _targets(self, queryset: QuerySet[Any]) -> list[tuple[str, str]]:
@@ -60,9 +59,9 @@ class Switchable(desk.ModelAdmin[Any]):
 
 @admin.register(Switch)
 class SwitchAdmin(Historied):
-    """What is off or was, why and by whom. Rows are never deleted: they say what was off before."""
+    """What is or was off, why and by whom. Rows cannot be deleted, so that they show what was off before."""
 
-    empty = "Nothing was ever off. Switch an op, a group or a connection off in its list, with a reason."
+    empty = "Nothing has been switched off yet. To switch off an op, group or connection, use its list."
     list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]
@@ -80,15 +79,15 @@ class SwitchAdmin(Historied):
         )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Tell whoever only looks the state: a tick beside "off" reads as if all were well."""
+        """Show the state as text to users who may only view: a tick next to "off" reads as if it were on."""
         looks = obj is not None and not self.has_change_permission(request, obj)
         return ["state" if looks and name == "is_off" else name for name in super().get_fields(request, obj)]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Have off ticked in a plain box: a green switch that stands for off reads as on."""
+        """Show "off" as a plain checkbox: a green toggle reads as on."""
         if db_field.name == "is_off":
             kwargs |= {"label": "Switched off", "widget": UnfoldBooleanWidget}
-            kwargs["help_text"] = "Nothing of it runs or is listed, from now on."
+            kwargs["help_text"] = "While off, it is not listed and does not run."
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -112,7 +111,7 @@ class SwitchAdmin(Historied):
             self.message_user(request, "Nothing changed.", messages.WARNING)
         obj.pk = saved.pk
 
-    @admin.action(description="Switch off at once, for the reason given or that of before", permissions=["change"])
+    @admin.action(description="Switch off now, with the reason given or the last one", permissions=["change"])
     def turn_off(self, request: HttpRequest, queryset: QuerySet[Switch]) -> None:
         _turn(self, request, list(queryset.values_list("kind", "name")), is_off=True)
 
@@ -122,7 +121,7 @@ class SwitchAdmin(Historied):
 
 
 def _turn(page: Any, request: HttpRequest, targets: list[tuple[str, str]], *, is_off: bool) -> None:
-    """Switch each of some targets and answer in sentences."""
+    """Switch some targets and show the result as messages."""
     turned = []
     for kind, name in targets:
         reason = request.POST.get("reason", "")
@@ -135,7 +134,7 @@ def _turn(page: Any, request: HttpRequest, targets: list[tuple[str, str]], *, is
                 )
             )
         except switching.AlreadySwitched as error:
-            page.message_user(request, f"Already so: {error}.", messages.WARNING)
+            page.message_user(request, f"Nothing changed: {error}.", messages.WARNING)
         except ValidationError as error:
             page.message_user(request, f"{name}: {switching.sentence(error)}", messages.ERROR)
     if turned:

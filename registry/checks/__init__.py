@@ -1,6 +1,6 @@
-"""Checks of copy: what would break serving blocks a release, what a model may misread needs a reason.
+"""Check copy. What would break serving blocks a release; what a model may misread is a warning and needs a reason.
 
-Every rule is declared in the module of its family, with its severity and what to do; RULES has them all.
+Each rule is declared in the module of its family, with its severity and a fix. RULES has them all.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -53,10 +53,10 @@ Counts = Mapping[str, Sequence[int]]
 
 
 def check_entry(entry: dict[str, Any], context: Context) -> list[Finding]:
-    """Return all findings of one op as it is typed, saved or not, beside all others: what blocks first.
+    """Return all findings of one op, saved or not, checked against all other ops. Blocking ones come first.
 
-    `entry` has the form of registry.snapshot; the op that the context has under its path is not looked at. Where its
-    schema or its text cannot be read at all, that is all that is told.
+    `entry` has the form of registry.snapshot. The op with the same path in the context is ignored. An entry with an
+    invalid schema or unsendable text gets blocking findings only.
     """
     path = entry["op"]
     others = {name: owner for name, owner in context.names.items() if owner != path}
@@ -71,14 +71,14 @@ def check_entry(entry: dict[str, Any], context: Context) -> list[Finding]:
 
 
 def check_draft() -> list[Finding]:
-    """Return all findings of the draft: what blocks, or, where nothing does, what warns."""
+    """Return the blocking findings of the draft or, if there are none, its warnings."""
     return check_content(snapshot.draft(), imported=imported())
 
 
 def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) -> list[Finding]:
-    """Return all findings of a snapshot: what blocks, or, where nothing does, what warns.
+    """Return the blocking findings of a snapshot or, if there are none, its warnings.
 
-    `imported` are the paths of ops that came from a list of functions.
+    `imported` has the paths of ops that were imported from a list of functions.
     """
     if found := problems(content):
         return found
@@ -88,10 +88,10 @@ def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) ->
 def warnings(
     content: dict[str, Any], counts: Counts, *, imported: Collection[str] = (), only: Collection[str] | None = None
 ) -> list[Finding]:
-    """Return what warns in a snapshot that nothing blocks, in the order of its ops; of the paths in `only` alone.
+    """Return the warnings of a snapshot without blocking findings, in the order of its ops.
 
-    `counts` are the tokens of its help, as a release has them. What is accepted (see registry.checks.accepted) is not
-    told.
+    `counts` has the tokens of its help, as in a release. `only` limits the check to these paths. Accepted warnings
+    (see registry.checks.waivers) are left out.
     """
     context = Context.of(content, imported=imported)
     found: list[Finding] = []
@@ -107,7 +107,7 @@ def warnings(
 
 def _warnings(entry: dict[str, Any], context: Context, counts: Counts) -> Iterator[Finding]:
     if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
-        return  # no model reads it
+        return  # models do not see it
     reading = Reading(entry)
     yield from strangers.hidden(reading.op, entry)
     if reading.op in context.imported:
@@ -123,7 +123,7 @@ def _warnings(entry: dict[str, Any], context: Context, counts: Counts) -> Iterat
 
 
 def _others(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the entry of all that is no op: groups and prompt sections."""
+    """Yield (name, entry) of all groups and prompt sections."""
     yield from ((group["path"], group) for group in content["groups"])
     for section in content.get("sections", []):
         yield f"{section['prompt']}/{section['name']}", section

@@ -1,12 +1,12 @@
-"""Warnings about what is shipped that are accepted, each with its reason: {(op, rule): reason}.
+"""The accepted warnings about shipped ops: {(op, rule): reason}.
 
-They are held against the shipped catalog by a test: one that is needed no more has to go.
+A test fails for an entry that the shipped catalog no longer needs.
 """
 
-_WHOLE_ROW = "Each field of the row is an argument; a model reads it once, before its first write of the kind."
-_WHOLE_PROJECT = "One call makes a whole project; its help names the fields of every kind of row."
-_FILTERED = "Each filter saves reading rows that are not wanted; short help, read far more often, is within its budget."
-_NEEDS_RULES = "Its rules keep a model from losing what it does not see: other rows, events, the order of a tree."
+_WHOLE_ROW = "Each field of the row is an argument. A model reads this help once, before its first write of this kind."
+_WHOLE_PROJECT = "One call creates a whole project. Its help lists the fields of every kind of row."
+_FILTERED = "Each filter saves reading unwanted rows. Short help is read far more often and is within its budget."
+_NEEDS_RULES = "Its rules stop a model from losing data it does not see: other rows, events, the order of a tree."
 
 REASONS: dict[tuple[str, str], str] = {
     (op, rule): reason

@@ -1,4 +1,4 @@
-"""What would break serving: found in files before they are loaded and in the draft before it is published."""
+"""Find what would break serving, in files before they are loaded and in the draft before it is published."""
 
 import re
 from collections import Counter
@@ -12,8 +12,8 @@ from registry.checks.finding import Finding, Rule, Severity, pointer
 from registry.models import ROOT, parent_of
 from registry.snapshot import section_name
 
-SURFACE_PROMPT = "_surface"  # ends the name of the prompt of a surface: gateway_surface
-GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))  # held against gateway.tools by a test
+SURFACE_PROMPT = "_surface"  # suffix of a surface's prompt name: gateway_surface
+GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))  # a test compares these with gateway.tools
 _WORDS = re.compile(r"[\w.-]+")
 
 
@@ -23,53 +23,51 @@ def _rule(name: str, what: str, fix: str) -> Rule:
 
 NAME_TAKEN = _rule(
     "name_taken",
-    "A path, tool name or alias that another op or a group has.",
-    "Give each name to one op.",
+    "A path, tool name or alias that another op or group already has.",
+    "Use each name for one op only.",
 )
-GROUP_REPEATED = _rule("group_repeated", "Two groups with one path.", "Leave one of them.")
+GROUP_REPEATED = _rule("group_repeated", "Two groups with the same path.", "Delete one of them.")
 GROUP_MISSING = _rule(
-    "group_missing", "An op or a group that lies in no group.", "Add it, so that the path can be walked to."
+    "group_missing", "An op or group whose parent group is missing.", "Add the group, so that models can browse to it."
 )
-SUCCESSOR_UNKNOWN = _rule("successor_unknown", "A successor that is no op.", "Name an op that exists.")
+SUCCESSOR_UNKNOWN = _rule("successor_unknown", "A successor that does not exist.", "Name an existing op.")
 SCHEMA_INVALID = _rule(
     "schema_invalid",
-    "An argument schema that is no JSON Schema 2020-12 of an object, refers to something outside itself, or costs too "
-    "much to check.",
-    "Write a JSON Schema 2020-12 of an object.",
+    "An argument schema that is not a JSON Schema 2020-12 for an object, refers to something outside itself, or costs "
+    "too much to check.",
+    "Write a JSON Schema 2020-12 for an object.",
 )
 UNSENDABLE = _rule(
-    "unsendable", "Text or a number that JSON cannot carry.", "Use text and numbers that JSON can carry."
+    "unsendable", "Text or a number that JSON cannot represent.", "Use text and numbers that JSON can represent."
 )
 EXAMPLE_INVALID = _rule(
     "example_invalid",
-    "An example that the op's own schema refuses.",
-    "Write args that the schema takes, or widen the schema.",
+    "An example that is invalid for the op's schema.",
+    "Correct the args or widen the schema.",
 )
 ALIAS_WRONG = _rule(
     "argument_alias_wrong",
-    "An argument alias that is an argument itself, or stands for none.",
-    "Map a name that is no argument to one that is.",
+    "An argument alias that is itself an argument, or maps to no argument.",
+    "Map a name that is not an argument to one that is.",
 )
 DISPLAY_WRONG = _rule(
-    "display_only_wrong", "A display-only name that is an argument.", "Take it out of one of the two."
+    "display_only_wrong", "A display-only name that is also an argument.", "Remove it from one of the two."
 )
 WITHOUT_ID_WRONG = _rule(
     "without_id_wrong",
-    "An op to run where an id is left out that does not exist, writes, or needs arguments itself.",
-    "Name an op that exists, only looks and runs without any argument.",
+    "An op to run if the id is missing that does not exist, writes, or has required arguments.",
+    "Name an existing read op without required arguments.",
 )
 SECTION_REPEATED = _rule(
-    "section_repeated", "Two sections of a prompt with one name.", "Give each one a name of its own."
+    "section_repeated", "Two sections of a prompt with the same name.", "Give each section its own name."
 )
 OFF_SURFACE = _rule(
     "names_what_is_not_shown",
-    "A section of a surface's prompt that names what the model is not handed there: tools on the gateway surface, the "
-    "gateway's tools and paths of ops on the legacy one.",
-    "Say it without the name.",
+    "A section of a surface's prompt that names something the model does not have there: raw tools on the gateway "
+    "surface, gateway tools or op paths on the legacy surface.",
+    "Remove the name.",
 )
-FILE_INVALID = _rule(
-    "file_invalid", "A catalog file that has not the form of one.", "Write it as the shipped files are written."
-)
+FILE_INVALID = _rule("file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files.")
 
 RULES = (
     *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
@@ -79,10 +77,10 @@ RULES = (
 
 
 def problems(content: dict[str, Any], *, frozen: str | None = None, sound: Collection[str] = ()) -> list[Finding]:
-    """Return everything that blocks a snapshot (see registry.snapshot), in the order of its ops.
+    """Return the blocking findings of a snapshot (see registry.snapshot), in the order of its ops.
 
-    `frozen` is its canonical form, where that is there already: what is in it can be sent. `sound` are the paths of ops
-    that nothing blocks by themselves: they are only held against the others.
+    `canonical_text` is its canonical JSON, if known: its content is sendable. `valid_paths` has the paths of ops
+    without findings of their own: they are only checked against other ops.
     """
     found = [*_name_problems(content)]
     ops = {op["op"]: op for op in content["ops"]}
@@ -94,7 +92,7 @@ def problems(content: dict[str, Any], *, frozen: str | None = None, sound: Colle
 
 
 def op_problems(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
-    """Return everything that blocks an op by itself, whatever stands beside it; `is_sendable` where that is known."""
+    """Return the blocking findings of one op, without looking at other ops. Pass `is_sendable` if that is known."""
     path, schema = op["op"], op["parameters_schema"]
     try:
         validator = schemas.checked(schema)
@@ -112,10 +110,10 @@ def op_problems(op: dict[str, Any], *, is_sendable: bool = False) -> list[Findin
     for alias, target in op.get("argument_aliases", {}).items():
         head, *members = alias.split(".")
         if head in named or target not in named:
-            message = f"{alias} must be no argument, and stand for one that is."
+            message = f"{alias} must not be an argument, and must map to one."
             found.append(ALIAS_WRONG.found(path, "argument_aliases", message))
         if len(members) > 1 or not all((head, *members)):
-            message = f"{alias} must be a name, or two with a dot between: an object and its member."
+            message = f"{alias} must be a name, or an object and its member with a dot between."
             found.append(ALIAS_WRONG.found(path, "argument_aliases", message, "Write a name, or object.member."))
     for name in op.get("display_only", []):
         if name in named:
@@ -126,50 +124,50 @@ def op_problems(op: dict[str, Any], *, is_sendable: bool = False) -> list[Findin
 def name_problems(
     op: dict[str, Any], *, names: Mapping[str, str], groups: Collection[str], paths: Collection[str]
 ) -> Iterator[Finding]:
-    """Yield what blocks the names of one op, held against those of others ({name: path}), all groups and all ops."""
+    """Yield findings about the names of one op. `names` are those of other ops: {name: path}."""
     path, seen = op["op"], set[str]()
     for field, name in _named(op):
         if name in groups:
-            yield NAME_TAKEN.found(path, field, f"A group has the path {name} already.", "Rename one of the two.")
+            yield NAME_TAKEN.found(path, field, f"A group already has the path {name}.", "Rename one of the two.")
         if name in names or name in seen:
-            yield NAME_TAKEN.found(path, field, f"{name} already names {names.get(name, path)}.")
+            yield NAME_TAKEN.found(path, field, f"{name} is already a name of {names.get(name, path)}.")
         seen.add(name)
     yield from _ancestor_problems(path, groups)
     if (successor := op.get("successor")) and successor not in paths:
-        yield SUCCESSOR_UNKNOWN.found(path, "successor", f"{successor} is no op.")
+        yield SUCCESSOR_UNKNOWN.found(path, "successor", f"There is no op {successor}.")
 
 
 def names_of(op: dict[str, Any]) -> list[str]:
-    """Return all that an op is called. A tool may be named by its path, and only that name may stand twice."""
+    """Return the path, tool name and aliases of an op. A tool name equal to the path is listed once."""
     return [name for _, name in _named(op)]
 
 
 def without_id_problems(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
-    """Yield what blocks `without_id`: what runs in place of a read is a read, too, and runs without the argument."""
+    """Yield findings about `without_id`: the op to run instead must be a read without required arguments."""
     path, field = op["op"], "without_id"
     if not (name := op.get(field)):
         return
     instead = ops.get(name)
     if instead is None:
-        yield WITHOUT_ID_WRONG.found(path, field, f"{name} is no op.", "Name an op that exists.")
+        yield WITHOUT_ID_WRONG.found(path, field, f"There is no op {name}.", "Name an existing op.")
     elif "write" in (op["kind"], instead["kind"]):
-        message = "Only a read has it, and only a read can stand in for one."
-        yield WITHOUT_ID_WRONG.found(path, field, message, "Name a read, or leave it empty.")
+        message = "Both the op and its replacement must be reads."
+        yield WITHOUT_ID_WRONG.found(path, field, message, "Name a read op, or leave it empty.")
     elif _required(instead):
         message = f"{name} has required arguments."
-        yield WITHOUT_ID_WRONG.found(path, field, message, "Name an op that runs without any.")
+        yield WITHOUT_ID_WRONG.found(path, field, message, "Name an op without any.")
     if len(_required(op)) != 1 or not _required(op)[0].endswith("_id"):
-        message = "It is for an op whose one required argument is an id."
+        message = "It is only for an op with one required argument that is an id."
         yield WITHOUT_ID_WRONG.found(path, field, message, "Leave it empty.")
 
 
 def _section_problems(sections: list[dict[str, Any]], ops: list[dict[str, Any]]) -> Iterator[Finding]:
-    """A section is asked for by its name, what it says can be sent, and a surface's names what is on that surface."""
+    """Yield findings about prompt sections: unique names, sendable text, and no names missing on their surface."""
     named = Counter((section["prompt"], section["name"]) for section in sections)
     for (prompt, name), times in named.items():
         if times > 1:
             message = f"{times} sections of this prompt have this name."
-            yield SECTION_REPEATED.found(prompt, name, message, "Give each one of its own.")
+            yield SECTION_REPEATED.found(prompt, name, message, "Give each section its own name.")
     for section in sections:
         if unsendable := _unsendable(section["prompt"], section["name"], section):
             yield unsendable
@@ -178,7 +176,7 @@ def _section_problems(sections: list[dict[str, Any]], ops: list[dict[str, Any]])
 
 
 def off_surface(section: dict[str, Any], ops: Iterable[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield what a section of a surface's prompt names that is not on that surface; `ops` need op and tool_name."""
+    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name."""
     if not section["prompt"].endswith(SURFACE_PROMPT):
         return
     surface = section["prompt"].removesuffix(SURFACE_PROMPT)
@@ -190,18 +188,18 @@ def off_surface(section: dict[str, Any], ops: Iterable[dict[str, Any]]) -> Itera
         return
     for field in ("title", "text"):
         for name in sorted(names_in(section[field], hidden)):
-            message = f"The model is not handed {name} on the surface {surface}."
+            message = f"{name} is not available on the {surface} surface."
             yield OFF_SURFACE.found(section_name(section), field, message)
 
 
 def names_in(text: str, names: Collection[str]) -> set[str]:
-    """Return which of some names of tools and ops a text says. A plain word of prose (search, fetch) names none."""
-    words = {word.strip(".") for word in _WORDS.findall(text)}  # a sentence may end behind a name
+    """Return which of the tool and op names a text mentions. A plain lower-case word (search, fetch) does not count."""
+    words = {word.strip(".") for word in _WORDS.findall(text)}  # a sentence may end with a name
     return {word for word in words if word in names and not (word.isalpha() and word == word.lower())}
 
 
 def _name_problems(content: dict[str, Any]) -> Iterator[Finding]:
-    """Every name means one thing, and every op can be walked to."""
+    """Yield findings for repeated names and for missing groups."""
     groups = {group["path"] for group in content["groups"]} | {ROOT}
     names: dict[str, str] = {}
     paths = {op["op"] for op in content["ops"]}
@@ -216,7 +214,7 @@ def _name_problems(content: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _named(op: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (field, name) of all that an op is called."""
+    """Yield (field, name) for the path, tool name and aliases of an op."""
     yield "op", op["op"]
     if op["tool_name"] != op["op"]:
         yield "tool_name", op["tool_name"]
@@ -230,7 +228,7 @@ def _ancestor_problems(path: str, groups: Collection[str], field: str = "op") ->
 
 
 def _of_sentence(path: str, sentence: str) -> Finding:
-    """Return the finding of a sentence about a schema, which may go on with what to do."""
+    """Return a finding for a schema problem; a second sentence of the problem becomes the fix."""
     message, goes_on, fix = sentence.partition(". ")
     return SCHEMA_INVALID.found(path, "parameters_schema", f"{message}." if goes_on else message, fix)
 
@@ -247,10 +245,10 @@ def _unsendable(path: str, field: str, entry: dict[str, Any]) -> Finding | None:
     except ValueError as error:
         return UNSENDABLE.found(path, field, f"{error}.")
     if _holds_nul(text):
-        return UNSENDABLE.found(path, field, "The text holds a NUL character.", "Delete it.")
+        return UNSENDABLE.found(path, field, "The text has a NUL character.", "Delete it.")
     return None
 
 
 def _holds_nul(text: str) -> bool:
-    """Whether JSON holds the escape of a NUL, and not only text that shows one."""
+    """Return whether JSON has an escaped NUL, and not an escaped backslash before u0000."""
     return "\\u0000" in text and "\\u0000" in text.replace("\\\\", "")

@@ -1,4 +1,4 @@
-"""What an op is checked against: all others, prepared once."""
+"""Prepare the other ops once, so that single ops can be checked against them."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from registry.models import ROOT, Group, Op, OpAlias, parent_of
 
 @dataclass(frozen=True)
 class Context:
-    """A snapshot as the checks of one op need it. Immutable: make another one when the draft has changed."""
+    """A snapshot as the checks of one op need it. Immutable: build a new one when the draft changes."""
 
     ops: dict[str, dict[str, Any]]
     groups: frozenset[str]
     names: dict[str, str]  # every path, tool name and alias -> path
-    imported: frozenset[str] = frozenset()  # paths of ops whose texts strangers wrote
+    imported: frozenset[str] = frozenset()  # paths of ops with untrusted text
 
     @classmethod
     def of(cls, content: dict[str, Any], *, imported: Collection[str] = ()) -> "Context":
-        """Prepare a snapshot; `imported` are the paths of ops that came from a list of functions."""
+        """Prepare a snapshot. `imported` has the paths of ops that were imported from a list of functions."""
         ops = {op["op"]: op for op in content["ops"]}
         groups = frozenset([ROOT, *(group["path"] for group in content["groups"])])
         names = {name: path for path, op in ops.items() for name in blocking.names_of(op)}
@@ -32,38 +32,38 @@ class Context:
 
     @classmethod
     def of_draft(cls) -> "Context":
-        """Prepare the draft as it stands, of its ops what others are checked against (see snapshot.outline)."""
+        """Prepare the draft, with only the parts of its ops that other ops are checked against (snapshot.outline)."""
         return cls.of(snapshot.outline(), imported=imported())
 
     def without(self, path: str) -> "Context":
-        """Return it as if one op were not there: the one that gets another path."""
+        """Return this context without one op, such as an op whose path changes."""
         ops = {name: entry for name, entry in self.ops.items() if name != path}
         names = {name: owner for name, owner in self.names.items() if owner != path}
         return Context(ops, self.groups, names, self.imported)
 
     @cached_property
     def tops(self) -> frozenset[str]:
-        """The first segments of all paths: onto, util, cal."""
+        """The first segments of all paths, such as onto, util and cal."""
         return frozenset(path.partition(".")[0] for path in self.groups if parent_of(path) == ROOT)
 
     @cached_property
     def summaries(self) -> likeness.Index:
-        """The summaries of all ops that are listed."""
+        """The summaries of all active ops."""
         active = (op for op in self.ops.values() if op.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE)
         return likeness.Index({op["op"]: op["summary"] for op in active})
 
     def is_known(self, word: str) -> bool:
-        """Whether a word is an argument or a name of any op: then it may be meant where it is no argument here."""
+        """Return whether a word is an argument or a name of any op, so that prose may mention it elsewhere."""
         return word in self._words
 
     def named_in(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the entries of the ops that these names name."""
+        """Yield the entries of the ops with these names."""
         for name in names:
             if (path := self.names.get(name)) is not None:
                 yield self.ops[path]
 
     def beside(self, path: str) -> list[str]:
-        """Return the paths of the ops in the group that a path lies in, whether or not it is there itself."""
+        """Return the paths of the ops in the group of a path; the path itself need not exist."""
         return [each for each in self.ops if parent_of(each) == parent_of(path)]
 
     @cached_property
@@ -72,9 +72,9 @@ class Context:
 
 
 def current() -> Context:
-    """Return the draft prepared, from memory where nothing has changed since: for checks while somebody types.
+    """Return the context of the draft for checks during typing, from memory if the draft did not change.
 
-    Four small queries where it is there already.
+    Costs four small queries if it is in memory.
     """
     global _kept
     stamp = _stamp()
@@ -87,7 +87,7 @@ _kept: tuple[tuple[Any, ...], Context] | None = None
 
 
 def _stamp() -> tuple[Any, ...]:
-    """Return what is another value after any change of names, summaries or schemas, whoever made it."""
+    """Return a value that differs after any change of names, summaries or schemas."""
     changed = (model.objects.aggregate(last=Max("updated_at"), count=Count("pk")) for model in (Op, Group))
     aliases = OpAlias.objects.aggregate(last=Max("pk"), count=Count("pk"))
     told = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
@@ -95,5 +95,5 @@ def _stamp() -> tuple[Any, ...]:
 
 
 def imported() -> frozenset[str]:
-    """Return the paths of the draft's ops that came from a list of functions."""
+    """Return the paths of the draft's ops that were imported from a list of functions."""
     return frozenset(Op.objects.exclude(source="").values_list("op", flat=True))

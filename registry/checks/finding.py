@@ -1,4 +1,4 @@
-"""What a check says: which rule, of which op, where, what is wrong and what to write instead."""
+"""The results of checks: rule, op, field, what is wrong and how to fix it."""
 
 import re
 from collections import Counter
@@ -12,16 +12,16 @@ _NUMBERS = re.compile(r"\d[\d,.]*")
 class Severity(StrEnum):
     """What a finding means for publishing."""
 
-    BLOCKS = "blocks"  # it would break serving: there is no release with it
-    WARNS = "warns"  # a model may misread it: a release with it needs a reason
+    BLOCKS = "blocks"  # it would break serving: it cannot be published
+    WARNS = "warns"  # a model may misread it: publishing needs a reason
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to mend.
+    """One problem in the copy.
 
-    `field` leads through the op's entry, such as parameters_schema/properties/limit or policy/do/0. What concerns a
-    group or a prompt section has its name in `op`.
+    `field` is a path in the op's entry, such as parameters_schema/properties/limit or policy/do/0. For a group or a
+    prompt section, `op` has its name.
     """
 
     op: str
@@ -36,17 +36,17 @@ class Finding:
 
     @property
     def told(self) -> str:
-        """What is wrong and what to do about it."""
+        """What is wrong and how to fix it."""
         return f"{self.message} {self.fix}"
 
     @property
     def blocks(self) -> bool:
-        """Whether nothing with it can be published."""
+        """Whether the draft cannot be published with it."""
         return self.severity == Severity.BLOCKS
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What makes it the same finding after an edit: numbers aside, since places shift and counts change."""
+        """Identifies the finding across edits. Numbers are ignored, because positions and counts change."""
         return self.op, self.rule, _NUMBERS.sub("#", self.field), _NUMBERS.sub("#", self.message)
 
     def as_dict(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that is checked: its name, what is wrong where it finds something, and what to do in general."""
+    """One rule: its name, what it finds, and the general fix."""
 
     name: str
     what: str
@@ -64,12 +64,12 @@ class Rule:
     severity: Severity = Severity.WARNS
 
     def found(self, op: str, field: str, message: str, fix: str = "") -> Finding:
-        """Return a finding of this rule; `fix` says what to write here, where that can be known."""
+        """Return a finding of this rule. `fix` replaces the general fix if a specific one is known."""
         return Finding(op, field, self.name, self.severity, message, fix or self.fix)
 
 
 def new(found: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that are not among the known ones, each of which stands for one."""
+    """Return the findings that are not known yet. Each known finding cancels one with the same key."""
     left = Counter(finding.key for finding in known)
     fresh = []
     for finding in found:
@@ -81,7 +81,7 @@ def new(found: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
 
 
 def pointer(*parts: str | int) -> str:
-    """Return a path through an entry, its parts escaped as in a JSON pointer (RFC 6901)."""
+    """Return a path in an entry, with its parts escaped as in a JSON Pointer (RFC 6901)."""
     return "/".join([_escaped(str(part)) for part in parts])
 
 

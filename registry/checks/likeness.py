@@ -1,8 +1,8 @@
-"""Which summaries say nearly the same, among thousands.
+"""Find summaries that say nearly the same, among thousands.
 
-Two are alike when the words that tell ops apart are the same: each word weighs what it is worth, much where few
-summaries have it, little where many have. What is alike beyond a bound shares one of the weightiest words of both, so
-that an inverted index of those few words finds it (prefix filtering).
+Two summaries are similar if they share the words that distinguish ops. A word weighs more if fewer summaries have it.
+Summaries above the similarity limit always share one of their heaviest words, so an inverted index of those few words
+finds them (prefix filtering).
 """
 
 from collections import Counter, defaultdict
@@ -12,17 +12,17 @@ from math import log
 
 from registry.search import words
 
-ALIKE = 0.88  # of the weight of all words of two summaries, what they share
-LOOKED_AT = 1_000  # summaries that one is compared with: a catalog of nothing but twins ends in time, too
+ALIKE = 0.88  # share of the weight of all words of two summaries that they have in common
+LOOKED_AT = 1_000  # summaries compared with one; bounds the time for a catalog of near-duplicates
 
-# Words that search does not look at, and that turn the meaning of a summary around.
+# Words that search ignores, but that can reverse the meaning of a summary.
 _TURNING = frozenset(("in", "out", "on", "off", "up", "down", "from", "to", "over", "again"))
 
 Words = frozenset[str]
 
 
 class Index:
-    """Summaries by their words."""
+    """An index of summaries by their words."""
 
     def __init__(self, summaries: Mapping[str, str]) -> None:
         """Take {path: summary}."""
@@ -39,7 +39,7 @@ class Index:
                 self._leading[word].append(said)
 
     def alike(self, path: str, summary: str) -> list[str]:
-        """Return the paths of other ops whose summaries say nearly the same, the likest first."""
+        """Return the paths of other ops whose summaries say nearly the same, most similar first."""
         said = words_of(summary)
         if not said or not self._paths:
             return []
@@ -51,7 +51,7 @@ class Index:
         return [other for each in ordered for other in self._paths.get(each, ()) if other != path]
 
     def _weightiest(self, said: Words) -> list[str]:
-        """Return the words, heaviest first, without which too little is left to be alike."""
+        """Return the heaviest words, heaviest first. A summary that shares none of them cannot be similar."""
         ordered = sorted(said, key=lambda word: (-self._weights.get(word, self._rarest), word))
         left = self._weigh(said)
         bound = ALIKE * left
@@ -62,7 +62,7 @@ class Index:
         return ordered
 
     def _least_shared(self, said: Words) -> int:
-        """Return how many words another one must share: fewer weigh too little, whichever they are."""
+        """Return the least number of words that a similar summary must share."""
         lightest = min(self._weights.get(word, self._rarest) for word in said)
         return len(said) - int((1 - ALIKE) * self._weigh(said) / lightest)
 
@@ -75,6 +75,6 @@ class Index:
 
 
 def words_of(summary: str) -> Words:
-    """Return the words that a summary is compared by, without their inflections."""
+    """Return the stems by which a summary is compared."""
     said = (word if word in _TURNING else words.stem(word) for word in words.split(summary))
     return frozenset(said) - {"", words.BREAK}

@@ -1,7 +1,7 @@
-"""What a value means: the unit of a number, which end of a scale is urgent, how a date is written.
+"""Check that the meaning of values is stated: the unit of a number, the direction of a scale, the format of a date.
 
-A type alone does not say it, and a model that has to guess guesses wrong without any error: five for the top priority,
-minutes for seconds, the fourth of March for the third of April.
+The type alone does not say it, and a wrong guess causes no error: 5 for the top priority, minutes for seconds, April 3
+for March 4.
 """
 
 import re
@@ -15,18 +15,18 @@ from registry.imports import words
 
 UNIT = Rule(
     "number_without_unit",
-    "A number whose name, description and bounds say neither what it counts nor its range.",
-    "Say the unit or the range in the description, or give it a minimum and a maximum.",
+    "A number whose name, description and bounds give neither its unit nor its range.",
+    "State the unit or range in the description, or set a minimum and a maximum.",
 )
 DIRECTION = Rule(
     "priority_without_direction",
-    "A priority, urgency, severity or importance in numbers, of which nothing says which end is the top.",
-    "Say in the description which end it is, such as “1 is the most urgent”.",
+    "A numeric priority, urgency, severity or importance that does not say which end is highest.",
+    "State it in the description, for example “1 is the most urgent”.",
 )
 FORMAT = Rule(
     "date_without_format",
-    "A date or time in a text for which neither a format nor the description says how it is written.",
-    'Add "format": "date" or "date-time", or say the form in the description.',
+    "A date or time sent as text, without a format in the schema or the description.",
+    'Add "format": "date" or "date-time", or state the format in the description.',
 )
 RULES = (UNIT, DIRECTION, FORMAT)
 
@@ -52,7 +52,7 @@ _UNITS = _set(
     rows items results records pages entries steps times nights guests people adults children persons cores
     """
 )
-# What has no unit: numbers that count, number or name something.
+# Numbers without a unit: counts, positions and identifiers.
 _UNITLESS = _set(
     """
     id ids count counts limit offset page index idx number num no total quantity qty position order depth version
@@ -60,11 +60,11 @@ _UNITLESS = _set(
     column line generation sequence serial age
     """
 )
-_COUNTS = _set("max min num number total top first last n")  # …of what is named in the plural after it: max_results
+_COUNTS = _set("max min num number total top first last n")  # counts if a plural follows: max_results
 _SAID = re.compile(
     r"""(?xi)[%$€£¥°]
       |\d\s*(?:to|through|and|or|-|–|—|\.\.+)\s*-?\d           # a range
-      |\b\d+\s?(?:->|=|:|means\b|is\b|\()                      # what single values mean
+      |\b\d+\s?(?:->|=|:|means\b|is\b|\()                      # meanings of single values
       |\b(?:between|at\smost|at\sleast|up\sto|(?:max|min)imum\sof|scale)\b
       |\b(?:number\sof|how\s(?:many|often)|count\sof|whole\snumber|(?<!a\s)(?<!an\s)(?<!the\s)number)\b
       |\b(?:id\sof|ids?|identifier|(?:zero|0|1)-based)\b
@@ -80,7 +80,7 @@ _DIRECTION = re.compile(
 )
 _DAYS = _set("date birthday dob")
 _DATES = _set("datetime timestamp deadline")
-_MOMENTS = _set("at time since until")  # …where another word stands before it: starts_at, end_time
+_MOMENTS = _set("at time since until")  # after another word: starts_at, end_time
 _BOUNDED, _BOUNDS = _set("date time"), _set("min max from to start end begin after before")
 _WRITTEN = re.compile(
     r"""(?xi)\b(?:iso|ISO[ -]?8601|RFC[ -]?3339|YYYY|HH:mm|MM/DD|DD/MM|epoch|unix|any\sform|natural\slanguage
@@ -93,7 +93,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 def check(reading: Reading) -> Iterator[Finding]:
-    """Yield a finding for each argument, at every level, whose value a model would have to guess."""
+    """Yield a finding for each argument, at every level, whose meaning a model would have to guess."""
     op, root = reading.op, reading.schema
     copy = _sentences(reading)
     for argument in reading.arguments:
@@ -101,16 +101,16 @@ def check(reading: Reading) -> Iterator[Finding]:
         field = f"{argument.field}/description"
         if types & _NUMBERS and (scale := _SCALES.intersection(words.split(argument.name))):
             if not _says_direction(argument, scale, copy):
-                yield DIRECTION.found(op, field, f"Nothing says which end of {argument.name} is the top.")
+                yield DIRECTION.found(op, field, f"The copy does not say which end of {argument.name} is highest.")
         elif types & _NUMBERS and not _says_unit(argument, root):
-            yield UNIT.found(op, field, f"Nothing says in what {argument.name} counts, or its range.")
+            yield UNIT.found(op, field, f"The copy does not give the unit or range of {argument.name}.")
         elif "string" in types and (form := _moment(argument)) and not _says_form(argument, root, copy):
-            message = f"Nothing says how {argument.name} is written."
-            yield FORMAT.found(op, argument.field, message, f'Add "format": "{form}", or say the form in words.')
+            message = f"The copy does not give the format of {argument.name}."
+            yield FORMAT.found(op, argument.field, message, f'Add "format": "{form}", or describe the format.')
 
 
 def _sentences(reading: Reading) -> list[str]:
-    """Return the sentences of all that an op says beside its schema."""
+    """Return the sentences of an op's text outside its schema."""
     schema = f"{places.SCHEMA}/"
     texts = (text for field, text in reading.prose if not field.startswith(schema))
     return [sentence for text in texts for sentence in _SENTENCE.split(text)]
@@ -148,7 +148,7 @@ def _is_bounded(form: dict[str, Any]) -> bool:
 
 
 def _moment(argument: Argument) -> str:
-    """Return the format that an argument's name asks for; empty where it names no date or time."""
+    """Return the format that an argument's name suggests; "" if it is no date or time."""
     name = words.split(argument.name)
     if not name or "zone" in name or "format" in name:
         return ""

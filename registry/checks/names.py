@@ -1,7 +1,7 @@
-"""Names in prose that lead nowhere: an argument that the schema does not have, an op that is not there.
+"""Find names in prose that do not exist: arguments that are not in the schema, and ops that are not in the catalog.
 
-A text speaks of arguments, of fields of results and of values, all in the same words. So a name is doubted only where
-the text says that it is sent, or where it is an argument's but for a letter or two.
+A text names arguments, fields of results and values alike. So a name is reported only if the text says to send it, or
+if it differs from an argument by a letter or two.
 """
 
 import re
@@ -16,10 +16,10 @@ from registry.models import Op
 
 ARGUMENT = Rule(
     "argument_unknown",
-    "A text that has an argument sent which the schema does not have.",
-    "Name an argument of the schema, or add it there.",
+    "Text that says to send an argument that the schema does not have.",
+    "Use an argument of the schema, or add this one to it.",
 )
-OP = Rule("op_unknown", "A text that names an op which does not exist or is retired.", "Name an op that runs.")
+OP = Rule("op_unknown", "Text that names an op that does not exist or is retired.", "Name an active op.")
 RULES = (ARGUMENT, OP)
 
 _NAME = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
@@ -34,17 +34,17 @@ _SENT = re.compile(
 _PATH = re.compile(r"(?<![\w./@:-])[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+(?![\w/@:(-])")
 _DOT_WITHIN = re.compile(r"\.[a-z]")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-DOUBTED = 100  # names of one op: each is compared with all arguments, or with all ops of its group
-_ALMOST = 0.9  # so alike is task_ids to task_id, and started_at to start_at is not
+DOUBTED = 100  # unknown names of one op, each compared with all arguments or with all ops of its group
+_ALMOST = 0.9  # similarity: task_ids is this close to task_id, started_at to start_at is not
 
 
 def check(reading: Reading, context: Context) -> Iterator[Finding]:
-    """Yield a finding for each name in the copy of an op that leads nowhere, once a text."""
+    """Yield a finding for each unknown name in the copy of an op, once per text."""
     known = reading.names | _values(reading)
     alike = _Alike()
     for field, text in reading.prose:
         found: dict[str, Finding] = {}
-        # A name of an argument that could be doubted has a line between its words, an op's path a dot within.
+        # Skip texts early: only argument names with an underscore and paths with a dot are checked.
         for sentence in _SENTENCE.split(text) if "_" in text or _DOT_WITHIN.search(text) else ():
             words = {match["name"] for match in _WORD.finditer(sentence)} - known if "_" in sentence else set[str]()
             for finding in (
@@ -56,16 +56,16 @@ def check(reading: Reading, context: Context) -> Iterator[Finding]:
 
 
 class _Alike:
-    """Finds what a name was probably meant to be, each name once.
+    """Suggests the name that was probably meant, and remembers the result.
 
-    Imported text may have any number of names; those that come after an op's first are like nothing.
+    Imported text may have any number of names. After the first MAX_SUGGESTIONS names of an op, nothing is suggested.
     """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, float], str] = {}
 
     def to(self, name: str, among: Iterable[str], cutoff: float = 0.6) -> str:
-        """Return the name that is most alike, or nothing where none is by `cutoff`."""
+        """Return the most similar name, or "" if none reaches `cutoff`."""
         if (name, cutoff) not in self._found:
             if len(self._found) >= DOUBTED:
                 return ""
@@ -76,7 +76,7 @@ class _Alike:
 def _arguments(
     reading: Reading, field: str, sentence: str, words: set[str], context: Context, alike: _Alike
 ) -> Iterator[Finding]:
-    """Yield what is wrong with words that are no argument of this op."""
+    """Yield a finding for each word that was meant as an argument of this op and is not one."""
     others = context.named_in(_PATH.findall(sentence))
     elsewhere = frozenset[str]().union(*map(argument_names, others))
     sent = {match[match.lastgroup or 0] for match in _SENT.finditer(sentence)}
@@ -96,14 +96,14 @@ def _ops(op: str, field: str, sentence: str, context: Context, alike: _Alike) ->
         named = next(context.named_in([path]), None)
         if named is None:
             meant = alike.to(path, context.beside(path))
-            yield OP.found(op, field, f"There is no op {path}.", f"Write {meant}." if meant else "")
+            yield OP.found(op, field, f"There is no op {path}.", f"Use {meant}." if meant else "")
         elif named.get("status") == Op.Status.RETIRED:
             instead = named.get("successor", "")
-            yield OP.found(op, field, f"{path} is retired.", f"Write {instead}." if instead else "")
+            yield OP.found(op, field, f"{path} is retired.", f"Use {instead}." if instead else "")
 
 
 def _values(reading: Reading) -> frozenset[str]:
-    """Return the texts that a schema lists as values, under whatever name they are sent."""
+    """Return the strings that a schema lists as values of any argument."""
     found: set[str] = set()
     for part, _ in reading.subschemas:
         aliases = part.get(schemas.VALUE_ALIASES)

@@ -1,4 +1,4 @@
-"""Where an entry says something: the texts that a model reads, and the arguments at every level of a schema."""
+"""Find the texts of an entry that a model reads, and the arguments at every level of its schema, with their paths."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from registry import keywords
 from registry.checks.finding import pointer
 
 SCHEMA = "parameters_schema"
-MAX_FORMS = 50  # of one argument that are looked at: references may lead back
+MAX_FORMS = 50  # schemas of one argument; references may be circular
 
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -18,7 +18,7 @@ _SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contai
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument, or a member of one: its name, its schema and the path to it through the entry."""
+    """One argument, or a member of one: its name, its schema and its path in the entry."""
 
     name: str
     schema: dict[str, Any]
@@ -26,12 +26,12 @@ class Argument:
 
     @property
     def description(self) -> str:
-        """What the model reads of it, on one line."""
+        """The description, on one line."""
         said = self.schema.get("description", "")
         return " ".join(said.split()) if isinstance(said, str) else ""
 
     def forms(self, root: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the schemas of its value and, of a list, of those in it: alternatives apart, references followed."""
+        """Return the schemas of its value and list items: alternatives listed separately, references followed."""
         found: list[dict[str, Any]] = []
         left: list[Any] = [self.schema]
         while left and len(found) < MAX_FORMS:
@@ -43,46 +43,44 @@ class Argument:
         return found
 
     def types(self, root: dict[str, Any]) -> set[str]:
-        """Return the types that its values may have, those of a list's items among them."""
+        """Return the types of its value, including the types of list items."""
         said = [form.get("type", []) for form in self.forms(root)]
         return {kind for each in said for kind in ([each] if isinstance(each, str) else each)}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """An op as its checks read it: its entry, whose schema has no problems, and what lies in it, found once."""
+    """An op prepared for checks: its entry, whose schema is valid, and its parts, each computed once."""
 
     entry: dict[str, Any]
 
     @property
     def op(self) -> str:
-        """Its path."""
         return str(self.entry["op"])
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Its argument schema."""
         found: dict[str, Any] = self.entry[SCHEMA]
         return found
 
     @cached_property
     def subschemas(self) -> list[tuple[dict[str, Any], str]]:
-        """Each subschema and the path to it, the schema itself first."""
+        """(subschema, path) of each subschema, the schema itself first."""
         return list(subschemas(self.schema))
 
     @cached_property
     def arguments(self) -> list[Argument]:
-        """Every argument, at every level, in the order in which they stand."""
+        """Every argument, at every level, in schema order."""
         return list(_arguments(self.subschemas))
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every name that a call may send, as `argument_names` has them."""
+        """Every name that a call may send, as in `collect_argument_names`."""
         return _names(self.entry, self.arguments)
 
     @cached_property
     def prose(self) -> list[tuple[str, str]]:
-        """(field, text) of everything in words that a model reads of the op, the schema's descriptions last."""
+        """(field, text) of all prose that a model reads about the op, schema descriptions last."""
         return list(_prose(self.entry, self.subschemas))
 
 
@@ -104,7 +102,7 @@ def _arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Argument
 
 
 def subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each subschema and the path to it, the schema itself first. For schemas without problems: they end."""
+    """Yield (subschema, path), the schema itself first. The schema must be valid, so that the recursion ends."""
     yield schema, path
     if keywords.is_leaf(schema):
         return
@@ -136,14 +134,14 @@ def _prose(entry: dict[str, Any], parts: list[tuple[dict[str, Any], str]]) -> It
 
 
 def rules(entry: dict[str, Any], *kinds: str) -> Iterator[tuple[str, str]]:
-    """Yield (field, text) of each rule of an op's policy, of these kinds or of all."""
+    """Yield (field, text) of each policy rule of an op, of these kinds or of all kinds."""
     for kind, texts in entry.get("policy", {}).items():
         if not kinds or kind in kinds:
             yield from ((pointer("policy", kind, index), text) for index, text in enumerate(texts))
 
 
 def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, text) of every string within a JSON value; that of a name is where its member stands."""
+    """Yield (path, text) of every string in a JSON value. A member name has the path of its member."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Policies that ask for what they forbid."""
+"""Find policies that both ask for and forbid the same thing."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from registry.search import words
 
 CONTRADICTION = Rule(
     "do_and_dont_contradict",
-    "A do and a dont that speak of the same act without saying when which holds.",
-    "Delete one of the two, or say when each holds.",
+    "A do and a dont about the same action that do not say when each applies.",
+    "Delete one of the two, or say when each applies.",
 )
 RULES = (CONTRADICTION,)
 
-_NEARLY = 0.8  # of the words of two rules, what they share
+_NEARLY = 0.8  # share of the words of two rules that they have in common
 _CLAUSE = re.compile(r"[;:,.—–]")
 _NEGATION = re.compile(r"^\W*(?:never|do\s+not|don['’]t|avoid|must\s+not|not|no)\s+", re.IGNORECASE)
-# What limits a rule, so that the other one can hold in all other cases.
+# A condition limits a rule, so that the other one can apply in all other cases.
 _LIMIT = re.compile(r"\b(?:not|no|only|unless|except|without|until|more than|less than|n['’]t)\b", re.IGNORECASE)
 _FILLING = frozenset(
     [
@@ -39,7 +39,7 @@ def check(entry: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _contradict(do: str, dont: str) -> bool:
-    """Whether one is the other's negation: the same verb and object, and nothing more in one of the two."""
+    """Return whether `dont` negates `do`: the same verb and nearly the same words, with no condition in either."""
     forbidden = _NEGATION.sub("", dont, count=1)
     asked, refused = _CLAUSE.split(do)[0], _CLAUSE.split(forbidden)[0]
     if _LIMIT.search(asked) or _LIMIT.search(refused):

@@ -1,4 +1,4 @@
-"""The reference page of all rules."""
+"""Render the reference page of all rules."""
 
 from registry.checks import RULES, accepted
 from registry.checks.finding import Rule, Severity
@@ -7,7 +7,7 @@ _HEAD = "| rule | what it finds | what to do |\n|---|---|---|\n"
 
 
 def page(made: str) -> str:
-    """Return the page as markdown; `made` says by what."""
+    """Return the page as Markdown. `generated_note` says what generated it."""
     blocking, warning = (
         "\n".join(_row(rule) for rule in RULES.values() if rule.severity == severity) for severity in Severity
     )
@@ -16,24 +16,24 @@ def page(made: str) -> str:
 
 {made}
 
-`manage.py check_catalog` checks the draft, with `--op PATH` one op of it; `--json` prints a list of
-`{{op, field, rule, severity, message, fix}}`. It exits with 1 where something blocks. `field` leads through the op's
-entry, such as `parameters_schema/properties/limit`, `policy/do/0` or `examples/1`.
+`manage.py check_catalog` checks the draft. `--op PATH` checks one op; `--json` prints a list of
+`{{op, field, rule, severity, message, fix}}`. It exits with 1 if anything blocks. `field` is a path in the op's entry,
+such as `parameters_schema/properties/limit`, `policy/do/0` or `examples/1`.
 
 ## What blocks publishing
 
-It would break serving: there is no release with it.
+These findings would break serving, so the draft cannot be published with them.
 
 {_HEAD}{blocking}
 
 ## What warns
 
-A model may misread it. A draft that has a warning which the live release has not is published only with a reason,
-which is kept with the release: in the admin after a page that lists them, in code as `accepted`.
+A model may misread the copy. To publish a draft with warnings that the live release does not have, give a reason. It
+is stored with the release. The admin asks for it on a page that lists the warnings; code passes it as `accepted`.
 
 {_HEAD}{warning}
 
-## What is accepted of the shipped ops
+## Accepted warnings of the shipped ops
 
 | op | rule | why |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Function lists as providers take them: a file's text into named functions, each apart from what is wrong with it."""
+"""Parse a list of functions in a provider's format. A problem with one function does not affect the others."""
 
 import json
 import re
@@ -8,14 +8,14 @@ from enum import StrEnum
 from typing import Any
 
 MAX_NAME = 200
-MAX_DEPTH = 64  # of one function as JSON; schemas may be nested far less deep, which registry.schemas says better
+MAX_DEPTH = 64  # of one function as JSON; the limit for schemas is lower
 
-_LISTS = ("tools", "functions")  # what a document that is an object calls its list
+_LISTS = ("tools", "functions")  # keys of the list in a document that is an object
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 class Format(StrEnum):
-    """Whose form a document has."""
+    """The provider whose format a document has."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -25,12 +25,12 @@ _PARAMETERS = {Format.OPENAI: "parameters", Format.ANTHROPIC: "input_schema"}
 
 
 class BadDocument(Exception):
-    """The file cannot be read as a list of functions; the text says what to send. Nothing was imported."""
+    """The file cannot be read as a list of functions. The message says what to send."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function as its list has it; `parameters` may be anything yet."""
+    """One function of the list. `parameters` is not validated yet."""
 
     name: str
     description: str
@@ -39,7 +39,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A function that cannot be served, by name or place in the list, and why."""
+    """A function that cannot be imported: its name or position in the list, and the reason."""
 
     name: str
     reason: str
@@ -47,7 +47,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file holds. `text` is the list in compact JSON, as a model would be handed it."""
+    """The content of a file. `text` is the list in compact JSON, as a model would get it."""
 
     functions: list[Function]
     refusals: list[Refusal]
@@ -55,9 +55,9 @@ class Document:
 
 
 def read(raw: bytes, form: Format) -> Document:
-    """Return the functions of a file: a JSON list, an object with `tools` or `functions`, or one function a line.
+    """Return the functions of a file: a JSON list, an object with `tools` or `functions`, or one function per line.
 
-    Raises BadDocument. What is wrong with one function alone is a refusal of that function.
+    Raises InvalidFunctionList. A problem with one function is returned as a refusal.
     """
     items = _items(raw)
     functions: dict[str, Function] = {}
@@ -66,7 +66,7 @@ def read(raw: bytes, form: Format) -> Document:
     for place, item in enumerate(items, start=1):
         found = _function(item, form, f"function {place}")
         if isinstance(found, Function) and found.name in functions:
-            found = Refusal(found.name, "Another function of the file has this name; the first one counts.")
+            found = Refusal(found.name, "An earlier function in the file has the same name.")
         if isinstance(found, Refusal):
             refusals.append(found)
         else:
@@ -74,7 +74,7 @@ def read(raw: bytes, form: Format) -> Document:
             said.append(item)
     if not functions:
         why = f" {refusals[0].name}: {refusals[0].reason}" if refusals else ""
-        raise BadDocument(f"The file holds no function that can be read as {form}.{why}")
+        raise BadDocument(f"The file has no function in the {form} format.{why}")
     return Document(list(functions.values()), refusals, json.dumps(said, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -95,7 +95,7 @@ def _items(raw: bytes) -> list[Any]:
     while isinstance(document, dict):
         document = next((document[key] for key in _LISTS if key in document), [document])
     if not isinstance(document, list):
-        raise BadDocument("The file must hold a list of functions, or an object whose tools are one.")
+        raise BadDocument("The file must have a list of functions, or an object with such a list in `tools`.")
     return document
 
 
@@ -105,22 +105,22 @@ def _item(text: str) -> Any:
     except json.JSONDecodeError as error:
         return Refusal(_named(text), f"It is not JSON: {error.msg}.")
     except RecursionError:
-        return Refusal(_named(text), "It is nested too deeply to be read. Make it flatter.")
+        return Refusal(_named(text), "It is nested too deeply. Make it flatter.")
 
 
 def _named(text: str) -> str:
-    """Return the name of a function that cannot be read, as far as its text shows one."""
+    """Return the name of an unreadable function, if its text has one."""
     found = re.search(r'"name"\s*:\s*"([^"\\]{1,100})"', text)
     return found[1] if found else "a function"
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the text of each item of the outermost list, without reading what is nested in it."""
+    """Yield the text of each item of the outermost list, without parsing its content."""
     depth, base, start = 0, 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):
             depth += 1
-            base = base or (depth if token[0] == "[" else 0)  # the list may lie in an object
+            base = base or (depth if token[0] == "[" else 0)  # the list may be inside an object
             if base and depth == base + 1:
                 start = token.start()
         elif token[0] in ("]", "}"):
@@ -141,20 +141,20 @@ def _function(item: Any, form: Format, place: str) -> Function | Refusal:
     if not name.strip():
         return Refusal(place, "It has no name.")
     if len(name) > MAX_NAME or not name.isprintable():
-        reason = f"Its name is longer than {MAX_NAME} characters, or holds some that cannot be printed."
+        reason = f"Its name is longer than {MAX_NAME} characters or has non-printable ones."
         return Refusal(name[:80], reason)
     if "type" in item and item["type"] not in ("function", "custom") and _PARAMETERS[form] not in said:
-        return Refusal(name, f"It is a tool of the provider ({str(item['type'])[:40]}), not a function with arguments.")
+        return Refusal(name, f"It is a provider tool ({str(item['type'])[:40]}), not a function with arguments.")
     for other, key in _PARAMETERS.items():
         if other is not form and key in said and _PARAMETERS[form] not in said:
-            return Refusal(name, f"It has {key}, as {other} writes it. Import the file with --format {other}.")
+            return Refusal(name, f"It has {key}, which is the {other} format. Use --format {other}.")
     description = said.get("description")
     text = description if isinstance(description, str) else ""
     return Function(name, text, said.get(_PARAMETERS[form]))
 
 
 def _said(item: dict[str, Any]) -> dict[str, Any]:
-    """Return what holds a function's name: the item, or what Chat Completions wraps in it."""
+    """Return the object with a function's name: the item, or its `function` in the Chat Completions format."""
     return item["function"] if isinstance(item.get("function"), dict) else item
 
 

@@ -1,4 +1,4 @@
-"""One function of a list as an op's entry, in the form of registry.snapshot."""
+"""Build an op's entry (see registry.snapshot) from an imported function."""
 
 import re
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from registry.imports.paths import MAX_SEGMENT, Reading
 from registry.models import Op
 
 MAX_TOOL_NAME = 128
-SHOWN = 4  # names in a group's line, which is to cost about ten tokens
+SHOWN = 4  # names in a group's summary, to keep it at about ten tokens
 
 _FIRST = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
 def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
-    """Return the entry of an op; where its tool name is not the upstream's, that one leads to it all the same."""
+    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's becomes a keyword."""
     summary = prose.summary(function.description, function.name)
     description = prose.description(function.description)
     said = {
@@ -37,13 +37,13 @@ def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path:
 
 
 def _notes(schema: dict[str, Any]) -> str:
-    """Say in words what a signature cannot: which arguments a call must have one of."""
+    """Return a sentence with the alternative sets of required arguments, which a signature cannot show."""
     wanted = [" with ".join(names) for names in choices(schema)]
     return f"Send {' or '.join(wanted)}."[: prose.MAX_DESCRIPTION] if wanted else ""
 
 
 def tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
-    """Return the tool name of an upstream's name: that name, else one with the group before it, else with a number."""
+    """Return a free tool name: the upstream's name, else with the group as prefix, else also with a number."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "tool"
     longer = f"{group.replace('.', '_')}_{plain}"
     numbered = (f"{longer[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
@@ -51,8 +51,10 @@ def tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
 
 
 def group_summary(children: dict[str, str]) -> str:
-    """Return what a group's line says of {child: its op's summary, empty for a group}: their names, so that a model
-    can ask for an op without listing the group; of one op alone also what it does."""
+    """Return a group's summary: the names of its children, so that a model can ask for an op without listing the group.
+
+    `children` is {name: summary of the op, "" for a group}. A single op is listed with its summary.
+    """
     names = sorted(children, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
     if len(names) == 1 and children[names[0]]:
         return f"{names[0]}: {children[names[0]]}"[:200]

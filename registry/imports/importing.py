@@ -1,4 +1,4 @@
-"""Function lists into the draft: ops that read well, merged with what admins made of them, and a report of it all."""
+"""Import a list of functions into the draft: build ops, merge them with admins' edits, and record what happened."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -16,26 +16,26 @@ MAX_GROUP = 60
 
 
 class BadGroup(Exception):
-    """No functions can be imported under this name; the text says what to send."""
+    """Functions cannot be imported into this group. The message says what to send."""
 
 
 @dataclass
 class Imported:
-    """What an import did. Paths are the ops' at the time; `names` has every op of the list: {path: upstream's name}."""
+    """The result of an import. `upstream_names` is {path: upstream name} of every imported op, with paths at import."""
 
     merged: merge.Report = field(default_factory=merge.Report)
     names: dict[str, str] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
-    remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # sentence: names of functions
-    content: dict[str, Any] = field(default_factory=dict)  # groups and ops of the list, as a snapshot
+    remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # sentence -> names of functions
+    content: dict[str, Any] = field(default_factory=dict)  # groups and ops of the list, in snapshot form
 
 
 @dataclass
 class _Draft:
-    """The draft as an import finds it: its own rows by the upstream's name, and the names that are not free."""
+    """The draft before an import: this source's rows by upstream name, and the names that are taken."""
 
-    rows: dict[str, tuple[Op, dict[str, Any]]]  # …and each row's entry as the list last had it
+    rows: dict[str, tuple[Op, dict[str, Any]]]  # (row, entry of the last import)
     tree: paths.Tree
 
     @classmethod
@@ -49,10 +49,10 @@ class _Draft:
 
 @transaction.atomic
 def run(document: Document, *, group: str) -> Imported:
-    """Merge a list of functions into the draft, below a group; what vanished from that list is retired.
+    """Merge a list of functions into the draft, inside a group. Ops that are no longer in the list are retired.
 
-    A function that would break serving is left out and told, and if it was there before, stays as it was.
-    Raises BadGroup.
+    A function that would break serving is refused; if it was imported before, its op stays unchanged.
+    Raises InvalidImportGroup.
     """
     _check_group(group)
     done = Imported(refusals=list(document.refusals))
@@ -69,7 +69,7 @@ def run(document: Document, *, group: str) -> Imported:
 def _check_group(group: str) -> None:
     if len(group) > MAX_GROUP or not _is_path(group) or group == ROOT:
         raise BadGroup(
-            f"{prose.shown(group)} cannot be a group. Use lower-case words with underscores, such as crm or acme.crm; "
+            f"{prose.shown(group)} is no valid group. Use lower-case words with underscores, such as crm or acme.crm, "
             f"at most {MAX_GROUP} characters."
         )
     above = [group]
@@ -79,7 +79,7 @@ def _check_group(group: str) -> None:
     names += Op.objects.filter(tool_name__in=above).values_list("tool_name", flat=True)
     names += OpAlias.objects.filter(name__in=above).values_list("name", flat=True)
     if names:
-        raise BadGroup(f"{names[0]} names an op already. Choose another group.")
+        raise BadGroup(f"{names[0]} is already the name of an op. Choose another group.")
 
 
 def _is_path(text: str) -> bool:
@@ -136,15 +136,15 @@ def _tool_name(function: Function, path: str, group: str, draft: _Draft) -> str:
 def _remark(function: Function, tool_name: str, done: Imported) -> None:
     said = prose.remarks([function.name, function.description, function.parameters])
     if tool_name != function.name:
-        said.append("Its name is another op's, or none that a tool can have; the op has another, and is found by both.")
+        said.append("Its name is taken or invalid for a tool. The op has another name; search finds both.")
     if len(function.description.strip()) > prose.MAX_DESCRIPTION:
-        said.append(f"Its description was cut at {prose.MAX_DESCRIPTION} characters.")
+        said.append(f"Its description was cut to {prose.MAX_DESCRIPTION} characters.")
     for sentence in said:
         done.remarks[sentence].append(function.name)
 
 
 def _groups(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries of all groups above these ops, each telling what lies right below it."""
+    """Return the entries of all groups above these ops, each with a summary of its children."""
     children: dict[str, dict[str, str]] = defaultdict(dict)
     for entry in found:
         path, summary = entry["op"], entry["summary"]
@@ -155,7 +155,7 @@ def _groups(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _vanished(document: Document, draft: _Draft, done: Imported) -> list[dict[str, Any]]:
-    """Return the entries of ops that the list has no more, retired; what it has and cannot be served is there still."""
+    """Return retired entries of the ops that are no longer in the list. A refused function counts as listed."""
     listed = {function.name for function in document.functions} | {refusal.name for refusal in document.refusals}
     gone = [draft.rows[name] for name in sorted(draft.rows) if name not in listed]
     done.retired = [row.op for row, _ in gone if row.status == Op.Status.ACTIVE]

@@ -1,7 +1,7 @@
-"""Parameters as lists have them, made into schemas that can be served: kept for validation, mended where they are off.
+"""Turn the parameters of imported functions into valid argument schemas.
 
-What a provider refuses (anyOf at the top, $ref, recursion) is no fault here. Older drafts, Python's names of types
-and keywords with values that no schema can have are mended and told; what would break serving is refused.
+Older drafts, Python type names and keywords with invalid values are repaired and reported. What providers reject (anyOf
+at the top level, $ref, recursion) is kept. What would break serving is refused.
 """
 
 import copy
@@ -14,7 +14,7 @@ import jsonschema_rs
 from registry import schemas
 
 MAX_CHARACTERS = 200_000  # of the schema as JSON
-MAX_MENDED = 50  # keywords that say nothing valid, before the schema is held for something else
+MAX_MENDED = 50  # invalid keywords to drop, before the schema is given up
 
 
 def _set(text: str) -> frozenset[str]:
@@ -46,18 +46,18 @@ _IS_SCHEMA = _set(
 
 
 class Unservable(Exception):
-    """No op can be made of these parameters; the text says why."""
+    """These parameters cannot become an op. The message says why."""
 
 
 def settle(parameters: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return the argument schema of a function's parameters, and a sentence for each kind of mend that it took.
+    """Return (argument schema, one sentence for each kind of repair) for a function's parameters.
 
-    Raises Unservable. The parameters are not changed, and are nested no deeper than documents lets in.
+    Raises UnusableParameters. `parameters` is not changed. The parser of the document limits its depth.
     """
     if parameters in (None, [], {}):
         return {"type": "object", "properties": {}}, []
     if not isinstance(parameters, dict):
-        raise Unservable("Its parameters are not an object. Send a JSON Schema of the type object.")
+        raise Unservable("Its parameters are not an object. Send a JSON Schema of type object.")
     _check_size(parameters)
     mended: list[str] = []
     schema = _root(copy.deepcopy(parameters), mended)
@@ -75,21 +75,21 @@ def _check_size(parameters: dict[str, Any]) -> None:
 
 def _root(schema: dict[str, Any], mended: list[str]) -> dict[str, Any]:
     if not _IS_SCHEMA & schema.keys() and all(isinstance(value, dict) for value in schema.values()):
-        mended.append("Read its parameters as a map of arguments.")
+        mended.append("Its parameters were read as a map of arguments.")
         schema = {"type": "object", "properties": schema}
     for name in ("$id", "id"):
         if isinstance(schema.get(name), str):
-            del schema[name]  # where it was found; its references are local ones, or refused
+            del schema[name]  # an address; references must be local anyway
     _settle(schema, mended)
     kinds = schema.get("type", "object")
     if kinds != "object" and kinds != ["object"] and not (isinstance(kinds, list) and "object" in kinds):
-        raise Unservable(f"Its parameters are of the type {str(kinds)[:40]}. Args are an object.")
+        raise Unservable(f"Its parameters have the type {str(kinds)[:40]}, but args are an object.")
     schema["type"] = "object"
     return schema
 
 
 def _settle(schema: Any, mended: list[str]) -> None:
-    """Mend a schema and all below it in place."""
+    """Repair a schema and its subschemas in place."""
     if not isinstance(schema, dict):
         return
     _settle_dialect(schema, mended)
@@ -115,7 +115,7 @@ def _settle_dialect(schema: dict[str, Any], mended: list[str]) -> None:
     dialect = schema.get("$schema")
     if isinstance(dialect, str) and "json-schema.org/" in dialect and dialect.rstrip("#") != schemas.DIALECT:
         del schema["$schema"]
-        mended.append("Read an older draft of JSON Schema as 2020-12.")
+        mended.append("An older draft of JSON Schema was read as 2020-12.")
 
 
 def _settle_type(schema: dict[str, Any], mended: list[str]) -> None:
@@ -124,10 +124,10 @@ def _settle_type(schema: dict[str, Any], mended: list[str]) -> None:
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     meant = [_TYPES.get(kind.lower(), kind.lower()) if isinstance(kind, str) else kind for kind in kinds]
     if meant != kinds:
-        mended.append("Read types by the names that JSON Schema has for them.")
+        mended.append("Type names were replaced with those of JSON Schema.")
     if not all(kind in _KNOWN for kind in meant):
         del schema["type"]
-        mended.append("Left out types that JSON Schema does not have.")
+        mended.append("Types unknown to JSON Schema were removed.")
         return
     if schema.pop("nullable", None) is True:  # OpenAPI 3.0
         meant.append("null")
@@ -138,7 +138,7 @@ def _settle_type(schema: dict[str, Any], mended: list[str]) -> None:
 
 
 def _settle_items(schema: dict[str, Any]) -> None:
-    """Write a tuple as 2020-12 does."""
+    """Rewrite a tuple of older drafts as in 2020-12."""
     if isinstance(schema.get("items"), list):
         schema["prefixItems"] = schema.pop("items")
         if "additionalItems" in schema:
@@ -152,14 +152,14 @@ def _settle_bounds(schema: dict[str, Any], mended: list[str]) -> None:
             schema[exclusive] = schema.pop(inclusive)
     for keyword in _BOUNDS:
         bound = schema.get(keyword)
-        if isinstance(bound, int) and abs(bound) >= 2**53:  # the whole range of int64, for one
+        if isinstance(bound, int) and abs(bound) >= 2**53:  # such as the limits of int64
             try:
                 schema[keyword] = bound = float(bound)
             except OverflowError:
                 bound = math.inf
         if isinstance(bound, float) and not math.isfinite(bound):
             del schema[keyword]
-            mended.append("Left out bounds beyond any number.")
+            mended.append("Infinite bounds were removed.")
 
 
 def _settle_properties(schema: dict[str, Any], named: dict[str, Any], mended: list[str]) -> None:
@@ -168,7 +168,7 @@ def _settle_properties(schema: dict[str, Any], named: dict[str, Any], mended: li
         if isinstance(argument, str):
             kind = _TYPES.get(argument.lower(), argument.lower())
             named[name] = {"type": kind} if kind in _KNOWN else {"description": argument}
-            mended.append("Read arguments that are text as their types or descriptions.")
+            mended.append("Arguments given as text were read as types or descriptions.")
         elif argument is None or argument is True:
             named[name] = {}
         elif argument is False:
@@ -176,13 +176,13 @@ def _settle_properties(schema: dict[str, Any], named: dict[str, Any], mended: li
         elif isinstance(argument, dict) and isinstance(argument.get("required"), bool):  # draft 3
             if argument.pop("required") and name not in required:
                 required.append(name)
-            mended.append("Read `required` of single arguments as the list of required ones.")
+            mended.append("`required` flags of arguments were moved to the list of required arguments.")
     if required:
         schema["required"] = required
 
 
 def _drop_invalid(schema: dict[str, Any], mended: list[str]) -> None:
-    """Drop keywords whose values no schema can have, such as a pattern that looks ahead: they check nothing here."""
+    """Remove keywords with invalid values, such as a pattern with lookahead. Validators cannot apply them."""
     for _ in range(MAX_MENDED):
         try:
             schemas.compiled(schema)
@@ -199,8 +199,8 @@ def _drop_invalid(schema: dict[str, Any], mended: list[str]) -> None:
                 holder[last] = {}
             else:
                 del holder[last]
-            mended.append(f"Left out what says nothing valid: {'/'.join(map(str, path))[:80]}.")
-        except Exception:  # not to be mended here: the checks that follow say what it is, and leave the function out
+            mended.append(f"An invalid keyword was removed: {'/'.join(map(str, path))[:80]}.")
+        except Exception:  # cannot be repaired; the checks that follow report it and refuse the function
             return
         else:
             return

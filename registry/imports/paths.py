@@ -1,4 +1,4 @@
-"""Paths that read well, `group.resource.verb`, from the names that tools happen to have."""
+"""Derive readable paths, `group.resource.verb`, from tool names."""
 
 import hashlib
 import re
@@ -11,30 +11,30 @@ from registry.imports import words
 from registry.imports.documents import Function
 from registry.models import parent_of
 
-MAX_CHILDREN = 50  # of a group before its small resources are gathered under their first word
+MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
 MAX_SEGMENT = 48
 MAX_PATH = 200
-SHARED = 3  # names that begin with the same word before it is held for a prefix of all
+SHARED = 3  # names that must begin with a word before it counts as a common prefix
 
 _SPACES = re.compile(r"__+|[./:\\]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A tool's name as read: what it works on, what it does, and what narrows that."""
+    """A parsed tool name: its resource, its verb, and what narrows them."""
 
     name: str
-    spaces: tuple[str, ...]  # the namespaces that the name itself spells: auth0.updateUser
+    spaces: tuple[str, ...]  # namespaces in the name, as in auth0.updateUser
     resource: tuple[str, ...]
     verb: str
-    rest: tuple[str, ...] = ()  # get_user_by_email: by, email
+    rest: tuple[str, ...] = ()  # by, email in get_user_by_email
     is_write: bool = True
     is_plural: bool = False
-    is_spelled: bool = True  # the name says its verb; else nothing is cut off it, which would make no sense after one
+    is_spelled: bool = True  # the name has a verb; without one, the resource is never shortened
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The resource by which tools belong together: `contact` and `contacts` are one."""
+        """The resource in the singular, by which tools are grouped: `contact` and `contacts` are equal."""
         return (*self.resource[:-1], words.singular(self.resource[-1])) if self.resource else ()
 
     @property
@@ -52,17 +52,17 @@ class Reading:
 
 @dataclass
 class Tree:
-    """The names that are taken: a path may be an op's or a group's, and nobody else's."""
+    """The names that are taken. A path belongs to one op or one group."""
 
     taken: set[str]
     groups: set[str] = field(default_factory=set)
 
     def group(self, path: str) -> str:
-        """Return a path that is, or may become, a group: this one, or with a number after it."""
+        """Return a path that is or can become a group: this one, or with a number appended."""
         return _numbered(path, lambda wanted: wanted in self.groups or wanted not in self.taken)
 
     def op(self, *wanted: str) -> str:
-        """Take and return a free path for an op: the first free one of these, or the last with a number after it."""
+        """Take and return a free path for an op: the first free one, or the last with a number appended."""
         free = next((path for path in wanted if self.is_free(path)), None) or _numbered(wanted[-1], self.is_free)
         self.taken.add(free)
         above = parent_of(free)
@@ -72,12 +72,12 @@ class Tree:
         return free
 
     def is_free(self, path: str) -> bool:
-        """Return whether a name is nobody's yet."""
+        """Return whether no op and no group has this name."""
         return path not in self.taken and path not in self.groups
 
 
 def readings(functions: Iterable[Function], group: str) -> dict[str, Reading]:
-    """Return {tool name: its reading}, held against all names of the list: what all begin with says nothing."""
+    """Return {tool name: parsed name}. Namespaces and a prefix that all names of the list share are dropped."""
     listed = list(functions)
     spaced = {function.name: [part for part in _SPACES.split(function.name) if part] for function in listed}
     common = _common(list(spaced.values()))
@@ -88,7 +88,7 @@ def readings(functions: Iterable[Function], group: str) -> dict[str, Reading]:
 
 
 def assign(found: dict[str, Reading], group: str, tree: Tree, *, kept: dict[str, str]) -> dict[str, str]:
-    """Return {tool name: path}, each free in the tree, which holds them from then on; `kept` ones stay as they are."""
+    """Return {tool name: path} and take these paths in the tree. The paths in `known_paths` stay unchanged."""
     spaces: dict[tuple[str, ...], list[Reading]] = defaultdict(list)
     for reading in found.values():
         spaces[reading.spaces].append(reading)
@@ -96,7 +96,7 @@ def assign(found: dict[str, Reading], group: str, tree: Tree, *, kept: dict[str,
     for parts, members in spaces.items():
         base = tree.group(".".join((group, *parts))[: MAX_PATH // 2].rstrip("."))
         new = [reading for reading in _settled(members) if reading.name not in kept]
-        for reading in sorted(new, key=lambda reading: reading.is_plural):  # get_contact has the choice before …s
+        for reading in sorted(new, key=lambda reading: reading.is_plural):  # get_contact chooses before get_contacts
             parent = tree.group(f"{base}.{segment(reading.resource)}") if reading.resource else base
             leaves = [reading.leaf, "list"] if reading.verb == "get" and reading.is_plural else [reading.leaf]
             assigned[reading.name] = tree.op(*(f"{parent}.{leaf}"[:MAX_PATH] for leaf in leaves))
@@ -104,7 +104,7 @@ def assign(found: dict[str, Reading], group: str, tree: Tree, *, kept: dict[str,
 
 
 def segment(parts: Iterable[str]) -> str:
-    """Return words as one segment of a path: lower-case ASCII, a letter first, cut between words."""
+    """Join words into a path segment: lower-case ASCII, a letter first, cut between words."""
     text = ""
     for part in parts:
         longer = f"{text}_{part}" if text else part[:MAX_SEGMENT]
@@ -131,7 +131,7 @@ def _common(parted: Sequence[Sequence[str]]) -> int:
 
 
 def _prefixes(named: Iterable[list[str]]) -> set[str]:
-    """Return the word that all names begin with, where it is no verb: github_create_issue, github_list_issues …"""
+    """Return the word that all names begin with, unless it is a verb, as in github_create_issue, github_list_issues."""
     firsts = Counter(each[0] if each else "" for each in named)
     first, times = firsts.most_common(1)[0] if firsts else ("", 0)
     return {first} if len(firsts) == 1 and times >= SHARED and first not in words.VERBS else set()
@@ -158,7 +158,7 @@ def _read(function: Function, parts: list[list[str]], known: set[tuple[str, ...]
 
 
 def _without_verb(function: Function, spaces: tuple[str, ...], said: list[str]) -> Reading:
-    """Read a name that says no verb: its description may."""
+    """Parse a name without a verb. The verb comes from the description, or is `run`."""
     opening = words.opening(function.description)
     verb = words.ACTIONS.get(opening, opening) if opening in words.VERBS else "run"
     resource = said or ["tool", hashlib.sha256(function.name.encode()).hexdigest()[:8]]
@@ -167,7 +167,7 @@ def _without_verb(function: Function, spaces: tuple[str, ...], said: list[str]) 
 
 
 def _narrowed(nouns: list[str]) -> tuple[list[str], list[str]]:
-    """Part what is worked on from what narrows it: all users; user, by email."""
+    """Split nouns into (resource, what narrows it), such as (users, all) and (user, by email)."""
     everything = ["all"] if nouns[:1] == ["all"] else []
     nouns = nouns[len(everything) :]
     while nouns and (nouns[0] in words.PREPOSITIONS or nouns[0] in words.ARTICLES):
@@ -177,14 +177,14 @@ def _narrowed(nouns: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _undoubled(said: list[str]) -> list[str]:
-    """Drop words said twice in a row, as generated names have them: CountryCountryInfo."""
+    """Drop repeated leading words, as in the generated name CountryCountryInfo."""
     keys = list(map(words.singular, said))
     half = next((n for n in range(len(said) // 2, 0, -1) if keys[:n] == keys[n : 2 * n]), 0)
     return said[half:]
 
 
 def _settled(members: list[Reading]) -> list[Reading]:
-    """Return the readings with the resources that they lie under, so that what belongs together lies together."""
+    """Return the parsed names with final resources, so that tools of one resource share a group."""
     times = Counter(reading.key for reading in members)
     members = [_under_known(reading, times) if times[reading.key] == 1 else reading for reading in members]
     if len({reading.key for reading in members}) > MAX_CHILDREN:
@@ -196,7 +196,7 @@ def _settled(members: list[Reading]) -> list[Reading]:
 
 
 def _under_known(reading: Reading, times: Counter[tuple[str, ...]]) -> Reading:
-    """Put what only one tool works on under a resource that others have: stock_price.get becomes stock.get_price."""
+    """Move a resource with one tool under one that other tools have: stock_price.get becomes stock.get_price."""
     for length in range(len(reading.resource) - 1, 0, -1):
         shorter = _cut(reading, length)
         if shorter is not reading and times[shorter.key]:
@@ -205,7 +205,7 @@ def _under_known(reading: Reading, times: Counter[tuple[str, ...]]) -> Reading:
 
 
 def _gathered(members: list[Reading]) -> list[Reading]:
-    """Put resources under the first word that several of them have, as long as that makes no large group."""
+    """Group resources under a first word that several of them share, unless that group gets too large."""
     keys = Counter(key[0] for key in {reading.key for reading in members} if key)
     ops = Counter(words.singular(reading.resource[0]) for reading in members if reading.resource)
     first = {word for word, count in keys.items() if count > 1 and ops[words.singular(word)] <= MAX_CHILDREN}
@@ -213,7 +213,7 @@ def _gathered(members: list[Reading]) -> list[Reading]:
 
 
 def _cut(reading: Reading, length: int) -> Reading:
-    """Return the reading under a shorter resource, or as it is where that would not read well."""
+    """Return the parsed name with a shorter resource, or unchanged if the result would not read well."""
     if not reading.is_spelled or reading.resource[length] in ("and", "or", "of"):
         return reading
     rest = (*reading.resource[length:], *reading.rest)

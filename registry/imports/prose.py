@@ -1,4 +1,4 @@
-"""Prose from strangers: the short summary that a list shows, and what in it an admin should look at."""
+"""Clean untrusted prose: write a short summary, find hidden characters and prompt injection, escape for terminals."""
 
 import re
 import unicodedata
@@ -9,13 +9,13 @@ from registry.imports import words
 
 MAX_WORDS = 12
 MAX_SUMMARY = 90  # characters
-MAX_UNSPACED = 30  # …of a script that has no spaces between words
+MAX_UNSPACED = 30  # characters, in a script without spaces between words
 MAX_DESCRIPTION = 4_000
 MAX_SHOWN = 400  # characters of a text in a report
 
 _MARKUP = re.compile(r"<[^<>]{1,200}>|[`*#]+|(?<!\w)_+|_+(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-# What descriptions begin with before they say anything.
+# Empty phrases at the start of descriptions, such as "This tool allows you to".
 _ALLOWS = (
     r"(?:allows?|enables?|lets?|helps?|permits?)(?:\s+(?:you|users?|one|the\s+\w+|agents?|developers?))?(?:\s+to)?"
 )
@@ -47,7 +47,7 @@ _DANGLING = _set(
 )
 
 _HIDDEN = frozenset(("Cc", "Cf", "Co", "Cn", "Zl", "Zp"))
-_JOINERS = frozenset("\u200c\u200d\ufeff\n\r\t")  # scripts, emoji and files use them rightly
+_JOINERS = frozenset("\u200c\u200d\ufeff\n\r\t")  # scripts, emoji and files need them
 _COMMANDS = re.compile(
     r"""(?xi)\b(?:ignore|disregard|forget|override)\b[^.]{0,30}\b(?:instruction|prompt|rule|previous|above|prior|other\s+tool)s?
       |\b(?:system\s+prompt|jailbreak|hidden\s+instruction)
@@ -60,7 +60,7 @@ _COMMANDS = re.compile(
 
 
 def summary(description: str, name: str) -> str:
-    """Return one line of at most 12 words: the gist of a description's first sentence, else the words of a name."""
+    """Return one line of at most 12 words from a description's first sentence, else the words of the name."""
     text = _PREAMBLE.sub("", _first_paragraph(description[:2_000]))
     text = next((part.strip() for part in _SENTENCE.split(text) if part.strip(" -–—•:.")), "")
     text = _cut(text).strip(" -–—•:;,.(")
@@ -70,24 +70,24 @@ def summary(description: str, name: str) -> str:
 
 
 def description(text: str) -> str:
-    """Return a description as an op can have it; empty where it says no more than nothing."""
+    """Return a description without surrounding space, cut to the length that an op can have."""
     text = text.strip()
     return text if len(text) <= MAX_DESCRIPTION else text[: MAX_DESCRIPTION - 1].rstrip() + "…"
 
 
 def remarks(value: Any) -> list[str]:
-    """Return what an admin should look at in all texts of a function, a sentence each. Nothing of it is changed."""
+    """Return what an admin should review in the texts of a function, one sentence each. Changes nothing."""
     said = list(_texts(value))
     found = []
     if any(map(hidden, said)):
-        found.append("It holds control, direction or other characters that cannot be seen.")
+        found.append("It has control, direction or other invisible characters.")
     if any(map(instruction, said)):
         found.append("It reads like instructions to the model.")
     return found
 
 
 def hidden(text: str) -> list[str]:
-    """Return the control, direction and other characters of a text that cannot be seen, each once."""
+    """Return the control, direction and other invisible characters of a text, each once."""
     if text.isascii() and text.isprintable():
         return []
     odd = dict.fromkeys(letter for letter in text if letter not in _JOINERS)
@@ -95,19 +95,19 @@ def hidden(text: str) -> list[str]:
 
 
 def instruction(text: str) -> str:
-    """Return the words of a text that read like an instruction to the model; empty where none do."""
+    """Return the first words of a text that read like an instruction to the model, or ""."""
     found = _COMMANDS.search(text[: MAX_DESCRIPTION * 2])
     return found[0] if found else ""
 
 
 def shown(text: str) -> str:
-    """Return a stranger's text for a terminal: what cannot be printed is escaped, and it has an end."""
+    """Return an untrusted text for a terminal: non-printable characters are escaped, and its length is limited."""
     escaped = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text[:MAX_SHOWN])
     return escaped + ("…" if len(text) > MAX_SHOWN else "")
 
 
 def _first_paragraph(text: str) -> str:
-    """Return the first paragraph that is no heading, without markup and what cannot be seen; else the heading."""
+    """Return the first paragraph that is not a heading, else the heading, without markup and invisible characters."""
     said = [part.strip() for part in _PARAGRAPH.split(text) if part.strip()]
     first = next((part for part in said if not part.startswith("#")), said[0] if said else "")
     plain = _MARKUP.sub("", _LINK.sub(r"\1", first))
@@ -116,7 +116,7 @@ def _first_paragraph(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return the beginning of a sentence: whole clauses where one ends in time, else whole words."""
+    """Shorten a sentence to whole clauses if one ends early enough, else to whole words."""
     said = text.split(" ")
     if len(said) <= 2 and len(text) > MAX_UNSPACED:
         within = [found.start() for found in _CLAUSE.finditer(text[:MAX_UNSPACED]) if found.start() > 5]
@@ -134,7 +134,7 @@ def _cut(text: str) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every string within a JSON value, names included."""
+    """Yield every string in a JSON value, including member names."""
     stack = [value]
     while stack:
         item = stack.pop()

@@ -1,4 +1,4 @@
-"""What an import says at its end: counts, everything that was left out and why, what to look at, and tokens."""
+"""Format the report of an import: counts, refused functions and why, what to review, and tokens."""
 
 from statistics import quantiles
 
@@ -9,11 +9,11 @@ from registry.imports.documents import Document
 from registry.imports.importing import Imported
 from registry.imports.prose import shown
 
-LISTED = 10  # names after a remark, unless everything is asked for
+LISTED = 10  # names after a remark, unless all are requested
 
 
 def told(done: Imported, document: Document, *, everything: bool = False) -> str:
-    """Return the report of an import, a sentence a line. Strangers' texts are escaped for a terminal."""
+    """Return the report of an import, one sentence per line. Untrusted text is escaped for a terminal."""
     merged = done.merged
     added = [path for path in merged.added if path in done.names]
     updated = set(merged.updated) - set(done.retired)
@@ -24,7 +24,7 @@ def told(done: Imported, document: Document, *, everything: bool = False) -> str
         f"{len(done.refusals)} left out."
     ]
     lines += [f"Left out: {shown(refusal.name)}: {shown(refusal.reason)}" for refusal in done.refusals]
-    lines += [f"Retired, since the list has it no more: {path}." for path in _some(done.retired, everything)]
+    lines += [f"Retired, no longer in the list: {path}." for path in _some(done.retired, everything)]
     lines += [f"Kept your edit: {place}." for place in merged.kept]
     for sentence, names in sorted(done.remarks.items()):
         listed = ", ".join(map(shown, _some(names, everything)))
@@ -35,11 +35,11 @@ def told(done: Imported, document: Document, *, everything: bool = False) -> str
 def _some(names: list[str], everything: bool) -> list[str]:
     if everything or len(names) <= LISTED:
         return names
-    return [*names[:LISTED], f"… {len(names) - LISTED} more (--verbosity 2 names all)"]
+    return [*names[:LISTED], f"… {len(names) - LISTED} more (--verbosity 2 lists all)"]
 
 
 def _tokens(done: Imported, document: Document) -> str:
-    """Say what a model reads: the list as it is, then the way through the group that holds it now."""
+    """Return a line with the tokens a model reads: the plain list, compared with browsing the group and op help."""
     before = tokens.count(document.text)
     if not done.names:
         return f"Tokens: {before} as a list."

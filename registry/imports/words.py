@@ -1,11 +1,11 @@
-"""The words of tool names: how a name splits, which word is the verb, and whether that verb changes anything."""
+"""Parse tool names: split a name into words, find its verb, and tell reads from writes."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Names that are written with a hump, and are one word.
+# Camel-case names that are one word.
 _BRANDS = re.compile(
     r"IoT|iOS|OAuth|GraphQL|(?:Postgre|My|No)SQL|GitHub|GitLab|YouTube|LinkedIn|(?:Java|Type)Script|"
     r"i(?:Phone|Pad|Cloud)|eBay|Pay[Pp]al|WhatsApp|OpenAI|(?:Dev|ML)Ops|HubSpot|DocuSign|ClickUp|SharePoint|OneDrive"
@@ -17,8 +17,8 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Verbs that only look. Anything else writes: an op that is wrongly held for a write asks for more than it needs, one
-# that is wrongly held for a read does harm.
+# Verbs that only read. Every other verb counts as a write: a read taken for a write needs an extra confirmation, but a
+# write taken for a read does harm.
 READS = _set(
     """
     analyze analyse assess browse calculate check classify compare compute convert count decode describe detect
@@ -46,7 +46,7 @@ WRITES = _set(
     """
 )
 VERBS = READS | WRITES
-# Nouns as often as verbs: verbs only where a name begins with them and goes on.
+# Also common nouns: verbs only at the start of a name with further words.
 _ALSO_NOUNS = _set(
     """
     book bulk call charge check commit control copy count diff draft draw drop email end estimate export filter
@@ -57,9 +57,9 @@ _ALSO_NOUNS = _set(
     watch write
     """
 )
-_LAST = _set("list search run query check")  # …and these where a name ends with them: contact_list
+_LAST = _set("list search run query check")  # and these at the end of a name: contact_list
 
-# What these verbs do, by the names that our own ops give it.
+# {verb: the word that our own ops use for it}
 ACTIONS = {
     **dict.fromkeys(("fetch", "retrieve", "read", "show", "view", "load", "return", "returns", "describe"), "get"),
     **dict.fromkeys(("browse", "enumerate"), "list"),
@@ -74,15 +74,15 @@ _NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
 
 
 def split(name: str) -> list[str]:
-    """Return the words of a name in lower case: humps, underscores and dashes part them, digits stay with theirs."""
-    latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é as e; other scripts have none
+    """Return the words of a name in lower case. Splits at camel-case humps and punctuation; digits stay attached."""
+    latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é becomes e; other scripts go
     plain = _BRANDS.sub(lambda found: found[0].capitalize(), latin)
     spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", plain)
     return [word.lower() for word in _WORD.findall(spaced)]
 
 
 def singular(word: str) -> str:
-    """Return a noun's singular, as far as its ending tells."""
+    """Return the singular of a noun, guessed from its ending."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(_NOT_PLURAL):
         return word
     if word.endswith("ies"):
@@ -91,10 +91,9 @@ def singular(word: str) -> str:
 
 
 def verb_at(words: Sequence[str], description: str) -> int | None:
-    """Return where the verb of a name stands: first, last or between; None where it has none.
+    """Return the index of the verb in the words of a name, or None.
 
-    A first word that also begins the description is taken for a verb, though we do not know it: `irrigateCrop`,
-    "Irrigate a field".
+    An unknown first word counts as a verb if the description begins with it: `irrigateCrop`, "Irrigate a field".
     """
     if not words:
         return None
@@ -110,18 +109,18 @@ def verb_at(words: Sequence[str], description: str) -> int | None:
 
 
 def opening(description: str) -> str:
-    """Return the first word of a description, a verb without its ending: "Returns all …" gives return."""
+    """Return the first word of a description, without a final s: "Returns all …" gives return."""
     word = next(iter(_WORD.findall(description[:100])), "").lower()
     return word if word in VERBS else singular(word)
 
 
 def only_looks(description: str, verb: str) -> bool:
-    """Return whether an op whose name has no verb looks and does no more, as far as its first sentence tells."""
+    """Return whether an op only reads, judged by the first sentence of its description."""
     said = split(description[:300].split(". ")[0])
     return verb in READS and not any(word in WRITES and word not in _ALSO_NOUNS for word in said)
 
 
 def changes(words: Sequence[str], verb: str) -> bool:
-    """Return whether an op writes, as far as its verb tells: `get_or_create_user` does."""
+    """Return whether an op writes, judged by the verbs in its name: `get_or_create_user` does."""
     joined = pairwise(words)
     return verb not in READS or any(word in ("or", "and") and following in WRITES for word, following in joined)

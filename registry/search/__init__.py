@@ -1,4 +1,4 @@
-"""Finding ops by words, in process and without a service: docs/adr/0011 says how and what was tried."""
+"""Search ops by words, in process and without a service (docs/adr/0011)."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -20,16 +20,16 @@ class _Groups:
 
 @dataclass(frozen=True)
 class _Names:
-    """Paths by name without signs and case; a name that fits several ops is left out."""
+    """Paths by name, without punctuation and case. A name that matches several ops is left out."""
 
     paths: dict[str, str]
 
 
 def find(catalog: Catalog, view: View, query: str, *, limit: int) -> list[str]:
-    """Return at most `limit` visible paths, best first; none where nothing fits.
+    """Return at most `limit` visible paths, best first. Empty if nothing matches.
 
-    An op's own path, tool name or alias comes before all, also in another spelling; a retired op's leads to its
-    successor.
+    A match of an op's path, tool name or alias comes first, also if it is spelled differently. A retired op's name
+    finds its successor.
     """
     exact = _exact(catalog, query)
     ranked = index_of(catalog).ranked(query)
@@ -39,7 +39,7 @@ def find(catalog: Catalog, view: View, query: str, *, limit: int) -> list[str]:
 
 
 def nearest_groups(catalog: Catalog, view: View, query: str, *, limit: int = GROUPS) -> list[str]:
-    """Return the visible groups nearest to a query that found no op: by shared words, else the root's."""
+    """Return the visible groups that share most words with a query, else those of the root. For a search miss."""
     stems = catalog.derived(_Groups, lambda: _groups(catalog)).stems
     wanted = {words.stem(word) for word in words.split(query)} - {""}
     shared = {path: len(wanted & stems.get(path, frozenset())) for path in view.children if path != ROOT}
@@ -48,19 +48,19 @@ def nearest_groups(catalog: Catalog, view: View, query: str, *, limit: int = GRO
 
 
 def index_of(catalog: Catalog) -> Index:
-    """Return the index of a catalog, which is kept with it; made at first use."""
+    """Return the index of a catalog. It is built at first use and cached with the catalog."""
     return catalog.derived(Index, lambda: Index(catalog.ops.values()))
 
 
 def warm(catalog: Catalog) -> None:
-    """Make what searches of a catalog need, before the first one comes."""
+    """Build what searches of a catalog need, before the first search."""
     index_of(catalog)
     catalog.derived(_Groups, lambda: _groups(catalog))
     catalog.derived(_Names, lambda: _names(catalog))
 
 
 def _exact(catalog: Catalog, query: str) -> str | None:
-    """Return the path of the op that a query names, or of what succeeds it."""
+    """Return the path of the op that a query names, or of its successor."""
     name = query.strip()
     path = catalog.names.get(name) or catalog.derived(_Names, lambda: _names(catalog)).paths.get(words.bare(name))
     seen = set()

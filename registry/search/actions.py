@@ -1,4 +1,4 @@
-"""What a request wants done, or an op does: create, read, update or delete something."""
+"""Detect whether a request or an op creates, reads, updates or deletes."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,7 +8,7 @@ from registry.search import words
 
 CREATE, READ, UPDATE, DELETE = "create", "read", "update", "delete"
 
-FIRST = 4  # words of a request among which its verb stands
+FIRST = 4  # words of a request in which its verb is expected
 
 _VERBS = {
     CREATE: """
@@ -33,12 +33,12 @@ _ACTIONS = {words.stem(verb): action for action, verbs in _VERBS.items() for ver
 
 
 def of_request(asked: Sequence[str]) -> str:
-    """Return the action of the first verb among a request's first words; "" where there is none."""
+    """Return the action of the first verb in a request's first words; "" if there is none."""
     return _first(asked[:FIRST])
 
 
 def of_op(op: CatalogOp) -> str:
-    """Return what an op does, by its record, else by the verb in its name; "" where neither says."""
+    """Return the action of an op, from its record or else the verb in its name; "" if unknown."""
     return _named(op.action) or _first(words.split(op.tool_name))
 
 

@@ -1,4 +1,4 @@
-"""What is read of an op for its index, field by field, as arrays of words."""
+"""Read the words of ops for the index, field by field, as arrays."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from registry.catalogs import CatalogOp
 from registry.search import words
 
-# How much a word counts by where it stands. Prose is notes, policy and examples: it often names other ops.
+# The weight of a word in each field. "prose" is notes, policy and examples; it often names other ops.
 WEIGHTS = {
     "name": 3.0,
     "aliases": 2.0,
@@ -22,22 +22,22 @@ WEIGHTS = {
 }
 FIELDS = tuple(WEIGHTS)
 
-# Each text ends with one, so that the texts of a field are split as one: a call for each would take ten times as long.
+# Ends each text, so that all texts of a field are split in one call. A call for each takes ten times as long.
 _END = words.BREAK
 
 
 @dataclass(frozen=True)
 class Read:
-    """Every word of every op, in three arrays of the same length; `vocabulary` says what the words are."""
+    """Every word of every op, in three arrays of the same length."""
 
     vocabulary: list[str]  # folded, not stemmed
-    word: NDArray[np.int64]  # its place in the vocabulary
-    op: NDArray[np.int64]  # the place of the op that has it
-    field: NDArray[np.int64]  # the place in FIELDS where it stands
+    word: NDArray[np.int64]  # index in `vocabulary`
+    op: NDArray[np.int64]  # index of its op
+    field: NDArray[np.int64]  # index of its field in FIELDS
 
 
 def read(ops: Sequence[CatalogOp], former: Sequence[Sequence[str]]) -> Read:
-    """Return the words of some ops; `former` are names that each is found by as well, such as of ops it succeeds."""
+    """Return the words of ops. `former_names` has further names for each op, such as those of ops it succeeds."""
     places: dict[str, int] = defaultdict(lambda: len(places))
     end = places[_END]
     texts = [_texts(op, names) for op, names in zip(ops, former, strict=True)]

@@ -1,4 +1,4 @@
-"""The index of one catalog's ops, and how well each fits a request: by its words, by their meaning, by its action."""
+"""Index the ops of one catalog, and rank them for a request by words, meaning and action."""
 
 import re
 from collections import defaultdict
@@ -13,26 +13,26 @@ from registry.search.fields import FIELDS, Read
 from registry.search.meaning import Floats, Vectors
 from registry.search.typos import Speller
 
-LONGEST = 1_000  # characters of a request that are read
-BRIEF = 3  # telling words; a longer request is a sentence
-CLAUSES = 4  # of a request that are looked at one by one
+LONGEST = 1_000  # characters of a request; the rest is ignored
+BRIEF = 3  # significant words; a longer request is a sentence
+CLAUSES = 4  # clauses of a request that are scored separately
 
-# What counts how much beside a covered share of 0 to 1. Found on the development set of benchmarks/search.py.
+# Weights relative to word coverage (0 to 1). Tuned on the development set of benchmarks/search.py.
 MEANING = 1.2
 CLAUSE = 0.2
 ACTION = 0.03
-KEYWORD = 0.5  # a request that is one of an op's keywords and nothing else
-FITS = 0.2  # cosine from which on an op that has none of a request's words is still an answer
+KEYWORD = 0.5  # a request that equals one of an op's keywords
+FITS = 0.2  # least cosine at which an op without any word of the request still matches
 
 _DIGIT = re.compile("[0-9]")
 
 TOLD = ("summary", "description")
 BESIDE = ("name", "aliases", "keywords", "arguments")
-OPS_AT_ONCE = 250  # whose vectors are added up as one product of matrices; more would hold many MB for a moment
+OPS_AT_ONCE = 250  # ops per matrix product; more would briefly use many MB
 
 
 class Index:
-    """Active ops of a catalog, each with its words, its vector and its action. Retired ones lend theirs their names."""
+    """The active ops of a catalog with their words, vectors and actions. A retired op's names find its successor."""
 
     def __init__(self, ops: Iterable[CatalogOp]) -> None:
         listed = list(ops)
@@ -49,7 +49,7 @@ class Index:
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
 
     def ranked(self, request: str) -> list[str]:
-        """Return the paths of the ops that fit a request, best first."""
+        """Return the paths of the ops that match a request, best first."""
         text = words.wanted(request[:LONGEST])
         asked = self._asked(text)
         covered, near = self._fit(asked)
@@ -66,15 +66,15 @@ class Index:
         return [self.paths[at] for at in fitting[np.argsort(-scores[fitting], kind="stable")]]
 
     def _orders(self, text: str) -> list[list[str]]:
-        """Return the clauses of a text that say what to do; others only say why, and count with the whole."""
+        """Return the words of each clause that begins with a verb. Other clauses only count in the whole request."""
         orders = (clause for clause in words.clauses(text) if actions.of_request(words.split(clause)[:1]))
         return [self._asked(order) for order in islice(orders, CLAUSES)]
 
     def _asked(self, text: str) -> list[str]:
-        """Return the telling words of a text, slips mended, ids and other values left out."""
+        """Return the significant words of a text, with typos corrected, without ids and other values."""
         said = [word for word in words.split(text) if words.stem(word)]
         kept = [word for word in said if word in self._known or not _DIGIT.search(word)] or said
-        # Without vectors nobody knows the usual words, of which a long request has many that no op has.
+        # Without vectors, ordinary words look like typos. A long request has many that are in no op.
         return [self._mended(word) for word in kept] if self._vectors or len(kept) <= BRIEF else kept
 
     def _mended(self, word: str) -> str:
@@ -85,20 +85,20 @@ class Index:
         return self._speller.meant(word) or word
 
     def _fit(self, asked: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return for each op which share of some words it covers, and the cosine to their meaning."""
+        """Return (share of the words that each op has, cosine of its vector to theirs), each of shape (ops,)."""
         covered = self._postings.covered(map(words.stem, asked))
         if self._vectors is None or self._meant is None or not asked:
             return covered, np.zeros_like(covered)
         wanted = meaning.directions(self._vectors.of(asked).sum(axis=0, keepdims=True))[0]
-        # Not by BLAS, whose threads wait for each other where all cores are busy serving.
+        # Not with BLAS: its threads wait for each other when all cores are busy.
         return covered, np.einsum("ij,j->i", self._meant, wanted)
 
     def _means(self, asked: Sequence[str]) -> bool:
-        """Whether any word is a usual one: the pieces of zzqx are like those of something, too."""
+        """Return whether any word is a known one. Vectors of nonsense such as zzqx are close to something, too."""
         return self._vectors is not None and any(map(self._vectors.is_word, asked))
 
     def _agreement(self, action: str) -> Floats:
-        """Return what an op gains for doing what is asked, and loses for writing when asked to read, or reading."""
+        """Return a bonus for ops with the action, a penalty for a write instead of a read or the reverse."""
         if not action:
             return np.zeros(len(self.ops), dtype=np.float32)
         same = (self._actions == action).astype(int)
@@ -107,7 +107,7 @@ class Index:
 
 
 def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:
-    """Return for each active op the names of the retired ones that it succeeds."""
+    """Return for each active op the names of the retired ops that it succeeds."""
     names: dict[str, list[str]] = defaultdict(list)
     for op in listed:
         if not op.is_active and op.successor:
@@ -116,7 +116,7 @@ def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Se
 
 
 def _keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
-    """Return the places of ops by keyword: one may be a phrase of words that say nothing each, such as who am i."""
+    """Return {keyword: op indexes}. A keyword may consist of stop words only, such as who am i."""
     found: dict[str, list[int]] = defaultdict(list)
     for at, op in enumerate(ops):
         for bare in {words.bare(keyword) for keyword in op.keywords}:
@@ -125,14 +125,14 @@ def _keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
 
 
 def _directions(vectors: Vectors, read: Read, count: int) -> Floats:
-    """Return the direction of each op, shape (ops, size): between all that it is about and what it says it does."""
+    """Return the unit vector of each op, shape (ops, size): between its whole text and its descriptive fields."""
     of_word = vectors.of([word if words.stem(word) else "" for word in read.vocabulary])
     told, beside = (_sums(of_word, read, names, count) for names in (TOLD, BESIDE))
     return (meaning.directions(told + beside) + meaning.directions(told)) / np.float32(2)
 
 
 def _sums(of_word: Floats, read: Read, names: Sequence[str], count: int) -> Floats:
-    """Return for each op the sum over its words in some fields, shape (ops, size)."""
+    """Return for each op the sum of the vectors of its words in some fields, shape (ops, size)."""
     chosen = np.isin(read.field, [FIELDS.index(name) for name in names])
     word, op = read.word[chosen], read.op[chosen]
     order = np.argsort(op, kind="stable")

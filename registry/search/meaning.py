@@ -1,6 +1,7 @@
-"""What words mean, as vectors: static ones, which were learnt once and which the wordllama wheel carries.
+"""Word vectors: pretrained static embeddings from the wordllama wheel.
 
-No model runs and nothing is downloaded: a word's vector is the sum of those of its pieces, a text's that of its words.
+No model runs and nothing is downloaded. The vector of a word is the sum of its pieces' vectors; that of a text is the
+sum of its words' vectors.
 """
 
 import json
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-START = "▁"  # what a piece begins with that begins a word
-FIRST_PIECE = 259  # before it come control signs and the 256 bytes, which spell what no piece does and mean nothing
+START = "▁"  # marks a piece at the beginning of a word
+FIRST_PIECE = 259  # the ones before are control tokens and the 256 bytes, which have no meaning
 
 
 class Vectors:
-    """A table of vectors by piece, mapped so that all processes share it, and the pieces that words are cut to."""
+    """A table of vectors by word piece. It is memory-mapped, so that all processes share it."""
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
         self._table = _mapped(weights)
@@ -30,22 +31,22 @@ class Vectors:
         self._longest = max(map(len, self._pieces))
 
     def of(self, words: Sequence[str]) -> Floats:
-        """Return of each word the sum of its pieces' vectors, shape (words, size); zeros for one of unknown signs."""
+        """Return the vector of each word, shape (words, size). Zeros for a word without known pieces."""
         cut = [self._cut(word) for word in words]
         owner = np.repeat(np.arange(len(cut)), [len(pieces) for pieces in cut])
         rows = self._table[np.array([piece for pieces in cut for piece in pieces], dtype=np.int64)]
         return summed(rows.astype(np.float32), owner, len(cut))
 
     def is_word(self, word: str) -> bool:
-        """Whether a word is a piece of its own: a usual word or name, then, and no slip of another."""
+        """Return whether a word is a single piece: a common word or name, so not a typo."""
         return self._whole(word) is not None
 
     def _whole(self, word: str) -> int | None:
-        """Return the piece that is a word, be it only as a name: Paris, Monday."""
+        """Return the piece for a whole word, also if it is only known capitalised, such as Paris."""
         return self._pieces.get(START + word) or self._pieces.get(START + word.capitalize())
 
     def _cut(self, word: str) -> list[int]:
-        """Return the pieces of a word, at each place the longest that fits; none for the signs that no piece has."""
+        """Return the pieces of a word, always the longest that fits. Characters without a piece are skipped."""
         whole = self._whole(word)
         if whole is not None:
             return [whole]
@@ -60,8 +61,8 @@ class Vectors:
 
 @cache
 def vectors() -> Vectors | None:
-    """Return the vectors of this process; None where the machine has no wheel of them."""
-    found = find_spec("wordllama")  # where it lies; importing it would run code that is for training and downloads
+    """Return the word vectors, loaded once per process. None if wordllama is not installed."""
+    found = find_spec("wordllama")  # finds its folder only; importing it would run training and download code
     if found is None or not found.submodule_search_locations:
         return None
     folder = Path(found.submodule_search_locations[0])
@@ -72,7 +73,7 @@ def vectors() -> Vectors | None:
 
 
 def summed(rows: Floats, owner: NDArray[np.int64], count: int) -> Floats:
-    """Add up rows by owner, whose numbers ascend; return shape (count, width), zeros for who has none."""
+    """Return the sum of the rows of each owner, shape (count, width); zeros if it has none. `owner` must be sorted."""
     found = np.zeros((count, rows.shape[1]), dtype=np.float32)
     first = np.flatnonzero(np.diff(owner, prepend=-1))
     if len(first):
@@ -81,14 +82,14 @@ def summed(rows: Floats, owner: NDArray[np.int64], count: int) -> Floats:
 
 
 def directions(rows: Floats) -> Floats:
-    """Return rows at unit length, shape (rows, width); one of zeros stays."""
+    """Return rows scaled to unit length, shape (rows, width). A row of zeros stays."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     found: Floats = rows / np.maximum(lengths, 1e-9)[:, None]
     return found
 
 
 def _mapped(weights: Path) -> NDArray[np.float16]:
-    """Map the one tensor of a safetensors file: eight bytes that say how long the JSON header is, header, values."""
+    """Map the only tensor of a safetensors file: 8 bytes with the length of the JSON header, the header, the values."""
     with weights.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         told = json.loads(file.read(length))["embedding.weight"]

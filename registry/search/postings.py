@@ -1,4 +1,4 @@
-"""Which ops have which words, ranked by BM25F: a word counts by where it stands, how rare and how often it is.
+"""An inverted index ranked by BM25F: a word counts by its field, its rarity and its frequency.
 
 Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, CIKM 2004.
 """
@@ -15,12 +15,12 @@ from registry.search.fields import FIELDS, WEIGHTS, Read
 
 SATURATION = 0.8  # k1: how soon the second mention of a word stops counting
 LENGTH = 0.5  # b: how much less a word counts in a long field
-NAME = FIELDS.index("name")  # path and tool name say the same twice: there a word counts once
+NAME = FIELDS.index("name")  # the tool name repeats the path, so a word counts once here
 
 
 @dataclass(frozen=True)
 class Postings:
-    """For each stem the ops that have it, as slices of two arrays: stem i from starts[i] to starts[i + 1]."""
+    """The ops of each stem, as slices of two arrays: stem i has starts[i] to starts[i + 1]."""
 
     stems: dict[str, int]
     starts: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Postings:
     count: int  # ops
 
     def covered(self, stems: Iterable[str]) -> NDArray[np.float32]:
-        """Return for each op which share of some stems it covers, 0 to 1, rare ones counting for more."""
+        """Return the share of the stems that each op has, 0 to 1. Rare stems count more."""
         scores = np.zeros(self.count, dtype=np.float32)
         whole = 0.0
         for stem in dict.fromkeys(stems):
@@ -78,7 +78,7 @@ def _place(stems: dict[str, int], stem: str) -> int:
 
 
 def _lengths(op: NDArray[np.int64], field: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-    """Return by what to divide, shape (fields, ops): 1 for a field of usual length, more for a longer one."""
+    """Return the divisor of each field and op, shape (fields, ops): 1 at average length, more if longer."""
     lengths = np.bincount(field * count + op, minlength=len(FIELDS) * count).reshape(len(FIELDS), count)
     usual = lengths.sum(axis=1) / np.maximum(1, (lengths > 0).sum(axis=1))
     found: NDArray[np.float64] = 1 - LENGTH + LENGTH * lengths / np.maximum(usual, 1)[:, None]
@@ -86,6 +86,6 @@ def _lengths(op: NDArray[np.int64], field: NDArray[np.int64], count: int) -> NDA
 
 
 def _rarity(having: NDArray[np.int64], count: int) -> NDArray[np.float32]:
-    """BM25's inverse document frequency, never negative."""
+    """Return BM25's inverse document frequency, never negative."""
     found: NDArray[np.float32] = np.log(1 + (count - having + 0.5) / (having + 0.5)).astype(np.float32)
     return found

@@ -1,4 +1,4 @@
-"""Words that no op has, and the words that were probably meant."""
+"""Correct typos: find the indexed word that an unknown word was probably meant to be."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-SHORTEST = 4  # letters; in a shorter word one slip makes another word
-LONG = 8  # letters from which on two slips are within reason
+SHORTEST = 4  # letters; a typo in a shorter word often makes another word
+LONG = 8  # letters from which two typos are allowed
 
 
 class Speller:
-    """The words of an index by their first letter, which is seldom what is mistyped."""
+    """The words of an index by their first letter, which is rarely mistyped."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         self._words: dict[str, list[str]] = defaultdict(list)
@@ -20,7 +20,7 @@ class Speller:
                 self._words[word[0]].append(word)
 
     def meant(self, word: str) -> str | None:
-        """Return the nearest word that is a slip or two away: a letter wrong, missing, too many, or swapped."""
+        """Return the nearest word within one or two typos: a wrong, missing, extra or swapped letter."""
         if len(word) < SHORTEST or not word.isalpha():
             return None
         slips = 2 if len(word) >= LONG else 1

@@ -1,4 +1,4 @@
-"""Words of a text, as search compares them: whatever the script, however a name is spelled."""
+"""Split text into the words that search compares, in any script and any spelling of names."""
 
 import re
 import threading
@@ -8,21 +8,21 @@ from itertools import pairwise
 
 import Stemmer
 
-BREAK = "\n"  # a word of its own in `split`, so that many texts can be split as one
+BREAK = "\n"  # a word of its own, so that many texts can be split in one call
 
-_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # begins with its letter, to be skipped to fast
+_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # starts with a letter, so re can skip ahead
 _SIGNS = re.compile(r"[\W_]+")
-_JOINED = {"to-do": "todo", "how-to": "howto"}  # of two words that say nothing alone
-# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: written by some and left out by others.
+_JOINED = {"to-do": "todo", "how-to": "howto"}  # two words that are stop words alone
+# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: often left out.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
-# Vowel signs of the scripts of South and Southeast Asia are no letters to `re`, and yet part of their words.
+# Vowel signs of South and Southeast Asian scripts: not \w in `re`, but part of words.
 _WORD = re.compile("[\\w\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3]+|" + BREAK)
-# Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with particles that cling to words.
+# Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with attached particles.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]+"
 )
 
-# Words that say nothing about which op is wanted.
+# Words that do not help to find an op.
 STOP = frozenset(
     [
         *("a", "about", "again", "all", "also", "am", "an", "and", "any", "anyone", "are", "as", "at", "be", "been"),
@@ -37,7 +37,7 @@ STOP = frozenset(
     ]
 )
 
-# What polite people write before what they want.
+# Polite phrases before the actual request.
 _FRAME = re.compile(
     r"^\W*(?:(?:hi|hello|hey|ok|okay|so|well|also|and|then|now|next|finally|please|kindly|thanks?|thank you)\b\W*)*"
     r"(?:"
@@ -49,7 +49,7 @@ _FRAME = re.compile(
     r")?",
     re.IGNORECASE,
 )
-# Values to run an op with, which say little of which op: quoted text, addresses, ids, numbers.
+# Values to run an op with, which do not help to find it: quoted text, addresses, ids, numbers.
 _VALUE = re.compile(
     r"\"[^\"]{1,60}\"|(?<!\w)'[^']{1,60}'(?!\w)|\S+(?:@|://)\S+|(?<!\w)[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}(?!\w)"
     r"|(?<!\w)[0-9][0-9.,:/%-]*(?!\w)|(?<!\w)(?=\w{0,40}[0-9]\w{0,40}[A-Za-z])\w{8,}"
@@ -58,13 +58,13 @@ _CLAUSE = re.compile(
     r"[.;!?\n]+(?:\s|$)|,?\s+(?:and then|and|then|also|after that|afterwards|but)\s+|,\s+", re.IGNORECASE
 )
 
-_stemmers = threading.local()  # a stemmer is not to be shared by threads
+_stemmers = threading.local()  # a stemmer is not thread-safe
 
 
 def split(text: str) -> list[str]:
-    """Return the words of a text, folded but not stemmed, in order: humps and signs part them.
+    """Return the words of a text in order, case-folded but not stemmed. Splits at camel-case humps and punctuation.
 
-    Unspaced scripts give pairs of characters. A line break is a word of its own.
+    Scripts without spaces give pairs of characters. A line break is a word of its own.
     """
     spread = _HUMP.sub(r" \g<0>", text.replace("_", " "))
     if not spread.isascii():
@@ -78,7 +78,7 @@ def split(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return what inflections of a word have in common; "" for one that says nothing in a search."""
+    """Return the stem of a word; "" for a stop word."""
     if word in STOP:
         return ""
     if not hasattr(_stemmers, "english"):
@@ -88,12 +88,12 @@ def stem(word: str) -> str:
 
 
 def bare(name: str) -> str:
-    """Return a name without signs, spaces and case, in which all its spellings are alike."""
+    """Return a name without punctuation, spaces and case, so that all its spellings are equal."""
     return _SIGNS.sub("", name).casefold()
 
 
 def wanted(request: str) -> str:
-    """Return what a request asks for, without the polite words before it and the values to do it with.
+    """Return a request without its polite opening and without values such as dates and quoted text.
 
     "Could you please find the holidays of 2026 in 'Chile'?" wants "find the holidays of   in  ?".
     """
@@ -102,7 +102,7 @@ def wanted(request: str) -> str:
 
 
 def clauses(request: str) -> list[str]:
-    """Return the parts of a request, each without its frame; none where there is only one."""
+    """Return the clauses of a request, each without its polite opening. Empty if there is only one."""
     parts = [_unframed(part.strip()) for part in _CLAUSE.split(request)]
     found = [part for part in parts if _telling(part) > 1]
     return found if len(found) > 1 else []

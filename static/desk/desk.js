@@ -1,5 +1,5 @@
-// What unfold's pages lack for a keyboard and for a screen reader: its symbols are read as words ("dock_to_right"), and
-// some of what is clicked is no button.
+// Fixes keyboard and screen reader support of unfold's pages: screen readers read its icons as words ("dock_to_right"),
+// and some clickable elements are not buttons.
 "use strict";
 
 const CLICKED = "[x-on\\:click]:not(a[href], button, input, select, textarea, label)";
@@ -11,11 +11,11 @@ const NAMES = {
 };
 
 function nameOf(element, symbol) {
-  const said = element.textContent.replace(symbol.textContent, "").trim();
-  return said ? "" : element.title || NAMES[symbol.textContent.trim()] || symbol.textContent.trim().replaceAll("_", " ");
+  const text = element.textContent.replace(symbol.textContent, "").trim();
+  return text ? "" : element.title || NAMES[symbol.textContent.trim()] || symbol.textContent.trim().replaceAll("_", " ");
 }
 
-// Boxes that are drawn in place of a control have neither its name nor, once another row is chosen, the right one.
+// Select2 boxes replace a control without its label, and do not update their own when the choice changes.
 function nameBox(box) {
   const control = box.closest(".select2").previousElementSibling;
   const label = control?.getAttribute("aria-label") ?? control?.labels?.[0]?.textContent.trim();
@@ -29,7 +29,7 @@ function nameBoxes() {
   }
 }
 
-function mend() {
+function fixAccessibility() {
   for (const symbol of document.querySelectorAll(".material-symbols-outlined:not([aria-hidden])")) {
     const clicked = symbol.closest(`a, button, ${CLICKED}`);
     const name = clicked && !clicked.hasAttribute("aria-label") ? nameOf(clicked, symbol) : "";
@@ -54,8 +54,8 @@ function mend() {
   }
 }
 
-// Other scripts go on making elements, after this and as somebody works.
+// Other scripts add elements later, on load and as the user works.
 document.addEventListener("DOMContentLoaded", () => {
-  mend();
-  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+  fixAccessibility();
+  new MutationObserver(fixAccessibility).observe(document.body, { childList: true, subtree: true });
 });

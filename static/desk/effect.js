@@ -1,4 +1,4 @@
-/* What a change of the rollout would do: asked while the form is edited, and shown beside it before it is saved. */
+/* Shows the effect of a rollout change next to the form while it is edited, before it is saved. */
 "use strict";
 
 (() => {
@@ -9,45 +9,45 @@
 
   const part = page.querySelector('[data-part="effect"]');
   let timer = null;
-  let asked = null; // the request that is under way
+  let pending = null; // the request in flight
 
-  async function ask() {
-    asked?.abort();
-    const mine = (asked = new AbortController());
+  async function refresh() {
+    pending?.abort();
+    const mine = (pending = new AbortController());
     try {
       const sent = new FormData(form);
       const answer = await fetch(page.dataset.url, { method: "POST", body: sent, signal: mine.signal, redirect: "manual" });
       const text = await answer.text();
       if (mine.signal.aborted) return;
       if (answer.ok) {
-        const found = new DOMParser().parseFromString(text, "text/html").body.innerHTML;
-        if (part.dataset.shown !== found) part.innerHTML = part.dataset.shown = found;
+        const html = new DOMParser().parseFromString(text, "text/html").body.innerHTML;
+        if (part.dataset.shown !== html) part.innerHTML = part.dataset.shown = html;
       } else {
         delete part.dataset.shown;
-        part.textContent = answer.status === 413 ? text : "What it does cannot be shown now. What is typed is not lost.";
+        part.textContent = answer.status === 413 ? text : "The effect cannot be shown now. Your edits are kept.";
       }
     } catch (error) {
-      if (error.name !== "AbortError") part.textContent = "The gateway does not answer. What is typed is not lost.";
+      if (error.name !== "AbortError") part.textContent = "The gateway does not respond. Your edits are kept.";
     }
   }
 
   const later = () => {
     clearTimeout(timer);
-    timer = setTimeout(ask, WAIT);
+    timer = setTimeout(refresh, WAIT);
   };
 
-  // A percentage can be set by hand, too: the slider follows the number, and the number the slider.
+  // A slider for the percentage; the slider and the number field follow each other.
   const percentage = form.elements.namedItem("percentage");
   if (percentage && !percentage.readOnly) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 100, step: 1, className: "desk-slider" });
-    slider.setAttribute("aria-label", "Percentage, by hand");
+    slider.setAttribute("aria-label", "Percentage slider");
     slider.value = percentage.value || 0;
     slider.addEventListener("input", () => (percentage.value = slider.value));
     percentage.addEventListener("input", () => (slider.value = percentage.value || 0));
     percentage.insertAdjacentElement("afterend", slider);
   }
 
-  // Of a new cohort the flag is chosen first: what other flags can say is then out of reach.
+  // For a new cohort the flag is chosen first; then hide the variants of other flags.
   const flag = form.elements.namedItem("flag");
   const variant = form.elements.namedItem("variant");
   if (flag?.selectedOptions && variant?.selectedOptions) {
@@ -66,5 +66,5 @@
   form.addEventListener("change", later);
   document.addEventListener("formset:added", later);
   document.addEventListener("formset:removed", later);
-  ask();
+  refresh();
 })();

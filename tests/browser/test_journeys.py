@@ -39,7 +39,7 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     expect(preview).to_contain_text("174 tokens (as live)")
     summary.fill(WRITTEN)
     expect(preview).to_contain_text(WRITTEN)
-    expect(preview).to_contain_text("against live")
+    expect(preview).to_contain_text("compared to live")
     picture(ed, "op")
 
     schema = editor.locator("#id_parameters_schema")
@@ -53,7 +53,7 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     assert Op.objects.get(op=OP).summary == before.json()["summary"]
 
     schema.fill(kept)
-    expect(preview).to_contain_text("against live")
+    expect(preview).to_contain_text("compared to live")
     editor.get_by_role("button", name="Save", exact=True).click()
     editor.wait_for_url("**/admin/registry/op/")
     assert served.help(OP).json()["summary"] == before.json()["summary"]  # a draft is served to nobody
@@ -67,7 +67,7 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     admin = come("admin").page
     admin.goto("/admin/")
     admin.get_by_role("link", name="Roll back").click()
-    admin.get_by_role("button", name="Make it live").click()
+    admin.get_by_role("button", name="Make live for everyone").click()
     admin.wait_for_url("**/admin/registry/release/")
     eventually(is_served(served, before.json()["summary"]), within=2, what="rolling back")
     assert served.help(OP).headers["ETag"] == before.headers["ETag"]
@@ -79,7 +79,7 @@ def publish(admin: Person, picture: Callable[[Person, str], None]) -> None:
     expect(page.locator("ins").first).to_be_visible()
     expect(page.locator("#content")).to_contain_text("by editor")
     picture(admin, "review")
-    page.get_by_label("What is new, and why").fill("Say it in fewer words")
+    page.get_by_label("What changed, and why").fill("Say it in fewer words")
     page.get_by_role("button", name="Publish to everyone").click()
     page.wait_for_url("**/admin/registry/release/")
     picture(admin, "releases")
@@ -108,14 +108,14 @@ def test_all_of_it_goes_by_keyboard_alone(served: Server, come: Callable[[str], 
     admin = come("admin")
     admin.page.goto("/admin/")
     press(admin, admin.page.get_by_role("link", name="Review", exact=True))
-    tab_to(admin, admin.page.get_by_label("What is new, and why"))
+    tab_to(admin, admin.page.get_by_label("What changed, and why"))
     admin.page.keyboard.type("Say it in fewer words")
     press(admin, admin.page.get_by_role("button", name="Publish to everyone"))
     eventually(is_served(served, WRITTEN), within=5, what="serving it")
 
     admin.page.goto("/admin/")
     press(admin, admin.page.get_by_role("link", name="Roll back"))
-    press(admin, admin.page.get_by_role("button", name="Make it live"))
+    press(admin, admin.page.get_by_role("button", name="Make live for everyone"))
     eventually(is_served(served, before), within=5, what="rolling back")
 
 

@@ -81,7 +81,7 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     page.locator("#id_percentage").fill("5")
     expect(effect).to_contain_text(moves(len(WITHIN_5), "legacy", "gateway"))
     expect(effect).to_contain_text(
-        re.compile(r"Where no context is known the model gains \d+ write ops and \d+ read ops")
+        re.compile(r"Without a context, the model gains \d+ write ops and \d+ read ops")
     )
     assert not Cohort.objects.exists()
     picture(manager, "cohort")
@@ -90,7 +90,7 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     assert on_gateway(ask, [inside, later, outside] * 3) == {inside}
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
-    slider = page.get_by_label("Percentage, by hand")
+    slider = page.get_by_label("Percentage slider")
     slider.focus()
     for _ in range(20):
         page.keyboard.press("ArrowRight")
@@ -102,10 +102,10 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     picture(manager, "cohorts")
 
     page.goto(f"/admin/rollout/who/?subject={outside}")
-    expect(page.locator("#content")).to_contain_text("it takes those below 25%")
+    expect(page.locator("#content")).to_contain_text("not in the 25%")
     page.get_by_label("Subject", exact=False).fill(inside)
     page.get_by_role("button", name="Who gets this?").click()
-    expect(page.locator("#content")).to_contain_text("below its 25%")
+    expect(page.locator("#content")).to_contain_text("within the 25%")
     picture(manager, "who")
 
     rollup.run(timezone.now())

@@ -240,7 +240,7 @@ def test_draft_published_in_the_admin_is_what_models_read(
 def test_draft_without_a_change_is_not_published_again(api: Api, admin_client: HttpClient) -> None:
     html = publish(admin_client)
 
-    assert "The draft says what is live." in html
+    assert "Your draft matches the live release." in html
     assert Activation.objects.count() == 1
 
 
@@ -249,7 +249,7 @@ def test_draft_that_would_break_serving_is_not_published(api: Api, admin_client:
 
     html = publish(admin_client)
 
-    assert "Nothing can be published." in html
+    assert "The draft cannot be published." in html
     assert "onto.task.get" in html
     assert Release.objects.count() == 1
 

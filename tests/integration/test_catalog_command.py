@@ -62,7 +62,7 @@ def test_copy_goes_out_and_into_an_empty_database_and_out_the_same(
     assert "Imported into the draft" in told
     assert releases.draft_version() == version
     assert written(tmp_path / "one") == written(tmp_path / "other")
-    assert "says so already" in catalog("import", str(tmp_path / "one"))
+    assert "has this content already" in catalog("import", str(tmp_path / "one"))
 
 
 def test_export_of_a_release_is_what_was_published(published: None, catalog: Any, tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def test_import_without_anybody_to_ask_imports_nothing(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, "holds no YAML files"),
+        (None, "has no YAML files"),
         ("ops: [", "YAML"),
         ("ops: [{op: a.b}]", "required"),
-        ("things: []", "lists of groups, ops and sections"),
+        ("things: []", "lists named groups, ops and sections"),
         ("ops: [{op: a.b, tool_name: x, kind: read, summary: S, parameters_schema: {type: object}}]", "a is missing"),
     ],
 )
@@ -194,13 +194,13 @@ def test_publish_and_rollback_say_what_is_live(published: None, catalog: Any) ->
 
 
 def test_rollback_refuses_what_it_cannot_do(published: None, catalog: Any) -> None:
-    with pytest.raises(CommandError, match="No other release was live before"):
+    with pytest.raises(CommandError, match="There is no earlier live release"):
         catalog("rollback")
     with pytest.raises(CommandError, match="No release has the version ffffff"):
         catalog("rollback", "ffffff")
     with pytest.raises(CommandError, match="6 or more characters"):
         catalog("rollback", "f")
-    with pytest.raises(CommandError, match="is live already"):
+    with pytest.raises(CommandError, match="is already live"):
         catalog("rollback", releases.live().version)
 
 

@@ -89,7 +89,7 @@ def test_a_confirmed_delete_says_first_how_many_documents_go(live_catalog: Any, 
 
     would = asked["details"]["confirmation"]["would"]
     assert (would["deleted"], rehearsed["deleted"]) == (4, 4)
-    assert would["message"] == ("Deleted the document and the 3 documents below it; no op finds them any more.")
+    assert would["message"] == ("Deleted the document and the 3 documents below it; ops no longer find them.")
     assert kept["details"]["confirmation"]["would"]["deleted"] == 1
     assert tree(api)["structure"]["version"] == 0
 

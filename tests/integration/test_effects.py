@@ -71,7 +71,7 @@ def test_a_new_cohort_moves_its_share_and_says_what_they_gain(admin_client: Http
     told = effect(admin_client)
 
     assert f"{within(25)} of last week's 100 users move from legacy to gateway." in told
-    assert re.search(r"Where no context is known the model gains \d+ write ops and \d+ read ops", told)
+    assert re.search(r"Without a context, the model gains \d+ write ops and \d+ read ops", told)
     assert not Cohort.objects.exists()
 
 
@@ -85,7 +85,7 @@ def test_rules_of_the_form_count_before_they_are_saved(admin_client: HttpClient)
 
 
 def test_a_slip_that_moves_everyone_says_so(admin_client: HttpClient) -> None:
-    assert "That is 100% of all who were seen." in effect(admin_client, percentage="100")
+    assert "That is 100% of all users seen." in effect(admin_client, percentage="100")
 
 
 def test_a_smaller_share_or_off_moves_them_back(admin_client: HttpClient) -> None:
@@ -97,7 +97,7 @@ def test_a_smaller_share_or_off_moves_them_back(admin_client: HttpClient) -> Non
     off = {name: value for name, value in FORM.items() if name != "is_on"}
     answer = admin_client.post(reverse("admin:analytics_cohort_effect", args=[cohort.pk]), off).content.decode()
     assert f"{within(25)} of last week&#x27;s 100 users move from gateway to legacy" in answer
-    assert "None of last week's 100 users gets anything else." in effect(admin_client, cohort)
+    assert "No change for last week's 100 users." in effect(admin_client, cohort)
 
 
 def test_deleting_a_cohort_says_what_becomes_of_its_users(admin_client: HttpClient) -> None:
@@ -156,15 +156,15 @@ def test_another_release_says_how_many_ops_read_differently(admin_client: HttpCl
     told = effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
 
     assert f"100 of last week's 100 users move from live to {before[:12]}." in told
-    assert "3 ops read differently." in told
+    assert "3 ops have different copy." in told
 
 
 def test_a_form_with_errors_asks_to_mend_it_and_nobody_seen_is_told(admin_client: HttpClient) -> None:
-    assert "Mend what the form says" in effect(admin_client, percentage="101")
-    assert "Mend what the form says" in effect(admin_client, variant="live")
+    assert "Fill in the form to see its effect." in effect(admin_client, percentage="101")
+    assert "Fill in the form to see its effect." in effect(admin_client, variant="live")
 
     Subject.objects.all().delete()
-    assert "No user was seen in the last 7 days" in effect(admin_client)
+    assert "No users were seen in the last 7 days" in effect(admin_client)
 
 
 def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClient) -> None:
@@ -179,12 +179,12 @@ def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClien
         page = admin_client.get(reverse("admin:rollout_who"), query).content.decode()
         return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
-    assert "does not: environment is one of dev does not hold." in told(subject=inside, environment="production")
-    assert "they are within the percentage of the cohort some" in told(subject=inside, environment="production")
-    assert "no cohort takes them, so they get the default" in told(subject=outside, environment="x")
-    assert "it takes those below 25%" in told(subject=outside, environment="x")
-    assert "they stand in its list" in told(subject="vip")
-    assert "takes all for whom they do" in told(subject="new", environment="dev")
+    assert "no match (fails: environment is one of dev)" in told(subject=inside, environment="production")
+    assert "in the percentage of cohort some" in told(subject=inside, environment="production")
+    assert "default, because the user is in no cohort" in told(subject=outside, environment="x")
+    assert "not in the 25% (user is at " in told(subject=outside, environment="x")
+    assert "match (listed)" in told(subject="vip")
+    assert "match (all rules hold)" in told(subject="new", environment="dev")
     assert not Assignment.objects.exists()
 
 
@@ -206,7 +206,7 @@ def test_who_gets_this_tells_of_users_seen_whoever_may_see_those(client: HttpCli
     page = client.get(reverse("admin:rollout_who"), {"subject": "user-1"})
 
     assert page.status_code == 200
-    assert "filled in as this user was last seen" not in page.content.decode()
+    assert "The form shows this user as last seen" not in page.content.decode()
 
 
 def test_who_gets_this_is_filled_in_as_a_user_was_seen(admin_client: HttpClient) -> None:
@@ -214,7 +214,7 @@ def test_who_gets_this_is_filled_in_as_a_user_was_seen(admin_client: HttpClient)
 
     page = admin_client.get(reverse("admin:rollout_who"), {"subject": "user-1"}).content.decode()
 
-    assert "filled in as this user was last seen" in page
+    assert "The form shows this user as last seen" in page
     assert "beta=true\nplan=pro" in page
 
 

@@ -28,7 +28,7 @@ def page(http: HttpClient, **fields: Any) -> str:
 def test_an_event_is_told_in_parts(admin_client: HttpClient) -> None:
     html = page(admin_client, field_errors=[["/state_key", "enum"], ["", "no_change"]])
 
-    parts = ["What was asked", "What was answered", "Who asked", "Rollout", "Figures"]
+    parts = ["Request", "Response", "Caller", "Rollout", "Figures"]
     places = [html.index(f"{part} </h2>") for part in parts]
     assert places == sorted(places)
     assert "<div><code>/state_key</code> enum</div><div><code>the args</code> no_change</div>" in html
@@ -46,8 +46,8 @@ def test_no_column_of_an_event_is_left_out_of_its_page() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (None, ["Not kept: GATEWAY_CONTENT_DAYS says for how long it is."] * 2),
-        ({"too_large": 20_001}, ["Not kept: args and result have 20,001 bytes."] * 2),
+        (None, ["Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."] * 2),
+        ({"too_large": 20_001}, ["Not stored: args and result have 20,001 bytes."] * 2),
         ({"args": {"title": "<b>"}}, ['"title": "<b>"', "–"]),
         ({"args": {}, "result": {"id": 7}}, ["{}", '"id": 7']),
     ],
@@ -55,6 +55,6 @@ def test_no_column_of_an_event_is_left_out_of_its_page() -> None:
 def test_args_and_result_are_told_where_they_are_kept(admin_client: HttpClient, content: Any, told: list[str]) -> None:
     html = page(admin_client, content=content)
 
-    asked, answered = html.split("What was answered")
+    asked, answered = html.split("Response </h2>")
     assert told[0] in asked
     assert told[1] in answered

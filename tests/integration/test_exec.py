@@ -519,7 +519,7 @@ def test_dry_run_tells_what_would_be_and_changes_nothing(api: Api, op: str, args
 
     assert told["ok"] is True
     assert told["meta"]["dry_run"] is True
-    assert told["meta"]["warnings"][0] == "A dry run: nothing was kept, and the result tells what would be."
+    assert told["meta"]["warnings"][0] == "Dry run: nothing was saved. The result shows what would change."
     assert rows() == before
     assert not IdempotencyRecord.objects.exists()
     done = api.exec(op, args, idempotency_key="once")

@@ -37,11 +37,11 @@ def change(path: str, **fields: Any) -> Op:
 def test_a_quiet_day_says_so_and_what_to_do_next(api: Api, admin_client: HttpClient) -> None:
     page = home(admin_client)
 
-    assert "None: the draft is what is live." in page
+    assert "Nothing to publish." in page
     assert str(releases.live()) in page
-    assert "There is nothing to roll back to" in page
-    assert "Nobody called an op yet." in page
-    assert "Nothing is." in page
+    assert "No earlier release to roll back to." in page
+    assert "No calls yet." in page
+    assert "Nothing is off." in page
 
 
 def test_what_is_not_live_leads_to_the_review(api: Api, admin_client: HttpClient) -> None:
@@ -103,7 +103,7 @@ def test_ops_that_fail_often_are_told_with_what_is_wrong(api: Api, admin_client:
 def test_ops_that_do_well_are_counted(api: Api, admin_client: HttpClient) -> None:
     OpDaily.objects.create(day=timezone.now().date(), op="onto.task.get", is_settled=True, calls=500)
 
-    assert "None of 500 calls to speak of." in home(admin_client)
+    assert "No op failed often in 500 calls." in home(admin_client)
 
 
 def test_what_is_switched_off_is_told_with_its_reason(api: Api, admin_client: HttpClient) -> None:
@@ -117,7 +117,7 @@ def test_what_is_switched_off_is_told_with_its_reason(api: Api, admin_client: Ht
 def test_before_anything_is_live_the_page_says_what_to_do(db: None, admin_client: HttpClient) -> None:
     page = home(admin_client)
 
-    assert "None, so no op can be found or run." in page
+    assert "No live release, so no op can be found or run." in page
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_each_part_is_for_whoever_may_see_its_rows(
 
     parts = ["Unpublished changes", "Live release", "Failing ops", "Switched off"]
     assert [part for part in parts if f">{part}" in page] == shown
-    assert ("You may not see anything here yet." in page) == (not shown)
+    assert ("You have no permissions yet." in page) == (not shown)
 
 
 def test_the_page_costs_few_queries(api: Api, admin_client: HttpClient, django_assert_max_num_queries: Any) -> None:
@@ -155,7 +155,7 @@ def test_the_page_costs_few_queries(api: Api, admin_client: HttpClient, django_a
 
 
 def test_cohorts_are_told_with_how_they_do_beside_the_rest(api: Api, admin_client: HttpClient) -> None:
-    assert "Everyone gets the defaults." in home(admin_client)
+    assert "All users get the defaults." in home(admin_client)
     cohort = Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
     now = timezone.now()
     for name, failed in (("copy-b", 1), ("", 4)):

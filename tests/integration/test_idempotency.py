@@ -225,7 +225,7 @@ def test_replay_needs_permission_still(api: Api, change: dict[str, Any], reason:
 def test_read_ignores_a_key_and_says_so(api: Api) -> None:
     done = api.exec("onto.task.list", idempotency_key=KEY)
 
-    assert done["meta"]["warnings"] == ["Ignored the idempotency key: a read needs none."]
+    assert done["meta"]["warnings"] == ["Ignored the idempotency key: reads do not need one."]
     assert not IdempotencyRecord.objects.exists()
 
 

@@ -136,7 +136,7 @@ def test_an_edit_stays_and_what_vanished_is_retired_through_a_newer_list(
     output = importing([*newer, TOOLS[2]], publish=True)
 
     assert "Kept your edit: weather.forecast.get summary." in output
-    assert "Retired, since the list has it no more: weather.forecast.list." in output
+    assert "Retired, no longer in the list: weather.forecast.list." in output
     told = api.help("weather.forecast.get")
     assert told["summary"] == "Tell how the weather will be"
     assert told["args"] == {"city": "string", "days": "integer"}
@@ -149,7 +149,7 @@ def test_a_bad_function_is_left_out_by_name_and_the_rest_is_served(
 ) -> None:
     evil = tool("spy", "Spies.", properties={"a": {"$ref": "https://acme.com/schema"}})
 
-    with pytest.raises(CommandError, match="1 of 4 functions were left out, the rest went in") as caught:
+    with pytest.raises(CommandError, match="1 of 4 functions were left out, the rest imported") as caught:
         importing([*TOOLS, evil], publish=True)
 
     assert caught.value.returncode == LEFT_OUT
@@ -162,9 +162,9 @@ def test_a_bad_function_is_left_out_by_name_and_the_rest_is_served(
     [
         ("{", {}, "not JSON"),
         (TOOLS, {"form": "openai"}, "--format anthropic"),
-        ([], {}, "holds no function"),
-        (TOOLS, {"group": "Weather!"}, "cannot be a group"),
-        (TOOLS, {"group": "onto.task.update"}, "names an op already"),
+        ([], {}, "has no function"),
+        (TOOLS, {"group": "Weather!"}, "is no valid group"),
+        (TOOLS, {"group": "onto.task.update"}, "is already the name of an op"),
     ],
 )
 def test_a_bad_file_changes_nothing(
@@ -182,7 +182,7 @@ def test_a_bad_file_changes_nothing(
 
 
 def test_a_missing_file_is_told(db: None) -> None:
-    with pytest.raises(CommandError, match="cannot be read: No such file"):
+    with pytest.raises(CommandError, match=r"Cannot read nowhere\.json: No such file"):
         call_command("import_ops", "nowhere.json", "--format", "openai", "--group", "crm")
 
 

@@ -69,7 +69,7 @@ def test_a_parent_is_named_by_its_title_where_no_id_is_known(api: Api, db: None)
 
     assert (done["result"]["counts"]["created"], parents()) == (1, [PLANS[0]])
     both = reorganize(api, node(TASK, "task", {"kind": "plan", "id": PLANS[0], "title": "Any"}))
-    assert "Ignored nodes/0/connections/0/title, for nodes/0/connections/0/id was sent too." in both["meta"]["warnings"]
+    assert "Ignored nodes/0/connections/0/title: nodes/0/connections/0/id was sent too." in both["meta"]["warnings"]
 
 
 def test_a_title_of_several_rows_is_refused_with_their_ids(api: Api, db: None) -> None:
@@ -115,7 +115,7 @@ def test_a_dry_run_of_the_whole_call_keeps_nothing_either(api: Api, db: None, bo
         ([], "/nodes", "minItems", "at least 1"),
         ([node(), node()], "/nodes/1/id", "duplicate", "list each row once"),
         ([node(TASK, "task", {"kind": "plan", "id": "x"})], "/nodes/0/connections/0/id", "format", "UUID"),
-        ([node(TASK, "task", {"kind": "plan"})], "/nodes/0/connections/0/id", "required", "send the title of the row"),
+        ([node(TASK, "task", {"kind": "plan"})], "/nodes/0/connections/0/id", "required", "send the row's title"),
         (
             [node(TASK, "task", {"kind": "plan", "title": "No such"})],
             "/nodes/0/connections/0/title",

@@ -83,8 +83,8 @@ def test_a_filter_that_is_not_there_is_left_out_and_told(demo: int, manager: Htt
     page = shown(manager, "report_overview", days="abc", cohort="gone")
 
     assert '<option value="28" selected>Last 28 days' in " ".join(page.split())
-    assert "There is nothing of days abc, cohort gone to choose" in page
-    assert "There is nothing of" not in shown(manager, "report_overview", days=7, cohort="copy-b")
+    assert "Ignored unknown filters: days abc, cohort gone." in page
+    assert "Ignored unknown filters" not in shown(manager, "report_overview", days=7, cohort="copy-b")
 
 
 @pytest.mark.parametrize("name", TITLES)
@@ -145,9 +145,9 @@ def test_two_cohorts_are_told_side_by_side_in_words(demo: int, manager: HttpClie
     page = shown(manager, "report_comparison", first="copy-a", second="copy-b")
 
     assert [*found[0]][:3] == ["Metric", "copy-a", "copy-b"]
-    said = {row["Metric"]: row["In words"] for row in found}
-    assert said["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No difference"))
-    assert "Not enough data yet" in said["Repair rate, of failed calls"]
+    said = {row["Metric"]: row["Verdict"] for row in found}
+    assert said["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No significant difference"))
+    assert "Not enough data" in said["Repair rate, of failed calls"]
     assert '<option value="copy-b" selected>' in page
 
 
@@ -183,7 +183,7 @@ def test_ops_are_sorted_by_any_column(demo: int, manager: HttpClient) -> None:
 def test_funnel_narrows(demo: int, manager: HttpClient) -> None:
     found = rows(manager, "report_funnel", "funnel")
 
-    every = [int(row["With all steps before"]) for row in found]
+    every = [int(row["With all earlier steps"]) for row in found]
     assert every[0] == Turn.objects.count()
     assert every == sorted(every, reverse=True)
 
@@ -219,10 +219,10 @@ def test_a_name_that_nothing_has_becomes_an_alias(
 
     page = shown(admin_client, "report_lost")
     assert address not in page
-    assert page.count("Make an alias") == 1
+    assert page.count("Add alias") == 1
     assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.task.update</a>' in page
     assert [row["Alias of"] for row in rows(admin_client, "report_lost", "names")] == ["", "onto.task.update", ""]
-    assert "Make an alias" not in shown(manager, "report_lost")
+    assert "Add alias" not in shown(manager, "report_lost")
 
 
 def test_names_that_nothing_has_are_told_as_they_were_sent(
@@ -232,12 +232,12 @@ def test_names_that_nothing_has_are_told_as_they_were_sent(
 
     page, found = shown(manager, "report_lost"), rows(manager, "report_lost", "names")
 
-    assert {row["Name, as it was sent"] for row in found} == {
+    assert {row["Name sent"] for row in found} == {
         '\'=HYPERLINK("http://evil")',  # which a spreadsheet does not run
         "<script>alert(1)</script>",
     }
     assert "per 1,000 calls, 2 in all" in page
-    assert "Make an alias" not in shown(admin_client, "report_lost")  # of what is no name
+    assert "Add alias" not in shown(admin_client, "report_lost")  # of what is no name
     assert "<script>alert(1)" not in manager.get(reverse("admin:report_lost")).content.decode()
 
 
@@ -310,12 +310,12 @@ def test_an_event_and_its_turn_lead_to_what_they_are_about(demo: int, api: Api, 
     labels = {}
     for row in (event, mending, turn):
         page = shown(admin_client, f"analytics_{row._meta.model_name}_change", row.pk)
-        nav = page[page.index('aria-label="What it is about"') :].split("</nav>")[0]
+        nav = page[page.index('aria-label="Related pages"') :].split("</nav>")[0]
         found = re.findall(r'href="([^"]+)">([^<]+)</a>', nav)
         assert [admin_client.get(link).status_code for link, _ in found] == [200] * len(found)
         labels[row] = {label for _, label in found}
 
     of_all = {"Events of the turn", "Cohort copy-b", "Who gets this?"}
-    assert labels[event] >= of_all | {"What the model could read", "Op", "The call that mends it"}
-    assert labels[mending] >= of_all | {"The failed call that it mends"}
-    assert labels[turn] >= of_all | {"What the chat service told of it"}
+    assert labels[event] >= of_all | {"What the model could read", "Op", "The call that repaired it"}
+    assert labels[mending] >= of_all | {"The failed call it repaired"}
+    assert labels[turn] >= of_all | {"Tool selection"}

@@ -76,7 +76,7 @@ def test_forgetting_leaves_nothing_of_one_and_all_of_another(live_catalog: Any, 
     history = AuditEntry.objects.get(kind="cohort").changes
     assert history["listed"] == [None, ["[forgotten]", "ben"]]
     assert history["rules"] == [None, ["subject is one of [forgotten] or ben"]]
-    assert "Nothing is kept of ana" in out.getvalue()
+    assert "All data about ana is deleted." in out.getvalue()
 
 
 def test_a_rule_that_named_nobody_else_names_nobody(live_catalog: Any) -> None:

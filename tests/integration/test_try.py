@@ -39,7 +39,7 @@ def attempt(client: HttpClient, path: str, args: Any, *, subject: str = DEMO_SUB
 
 def answer(response: HttpResponse) -> dict[str, Any]:
     assert response.status_code == 200
-    shown = re.search(r'<pre[^>]*aria-label="The answer">(.*?)</pre>', response.content.decode(), re.S)
+    shown = re.search(r'<pre[^>]*aria-label="Answer">(.*?)</pre>', response.content.decode(), re.S)
     assert shown, response.content.decode()
     return json.loads(html.unescape(shown[1]))
 
@@ -163,7 +163,7 @@ def test_draft_that_cannot_run_says_so_and_the_live_one_is_offered(admin_client:
     refused = attempt(admin_client, "onto.task.get", {})
 
     assert "The draft cannot run: A $ref leads outside the schema." in shown
-    assert "which is live" in shown
+    assert "Live release" in shown
     assert "Select a valid choice" in refused.content.decode()
 
 
@@ -174,7 +174,7 @@ def test_op_that_is_not_live_yet_runs_as_the_draft_says(admin_client: HttpClient
     shown = admin_client.get(page("onto.lone")).content.decode()
     tried = answer(attempt(admin_client, lone.op, {}))
 
-    assert "which is live" not in shown
+    assert "Live release" not in shown
     assert tried["error"]["code"] == "INTERNAL"  # nothing runs it
 
 

@@ -58,7 +58,7 @@ def test_a_page_is_read_as_others_text(api: Api, outside: Outside) -> None:
             "has_more": False,
         },
         "notice": visit.NOTICE,
-        "message": f"The whole text, {len(content)} characters.",
+        "message": f"Full text, {len(content)} characters.",
     }
     sent = outside.requests[-1].lower()
     assert b"accept-language: de\r\n" in sent
@@ -133,7 +133,7 @@ def test_a_page_of_scripts_says_that_it_is_empty(api: Api, outside: Outside) -> 
     envelope = api.exec("util.web.visit", {"url": "http://example.com/"})
 
     assert envelope["result"]["page"]["content"] == ""
-    assert "no text without the scripts" in envelope["result"]["message"]
+    assert "no text without running its scripts" in envelope["result"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_private_and_unknown_hosts_are_refused_in_the_same_words(
         server.stop()
 
     assert server.connections == 0
-    assert said.startswith("The address cannot be called: its host is unknown, or is not one that may be reached")
+    assert said.startswith("The address cannot be called: its host is unknown or not allowed")
 
 
 def test_networks_allowed_for_upstreams_are_not_a_models_to_visit(api: Api, outside: Outside, settings: Any) -> None:
@@ -316,7 +316,7 @@ def test_the_web_is_searched(api: Api, search_endpoint: Outside) -> None:
     assert [each["url"] for each in result["results"]] == [f"https://example.com/{number}" for number in range(1, 6)]
     assert result["results"][0] == {"title": "Page 1", "url": "https://example.com/1", "snippet": "What page 1 says."}
     assert (result["total"], result["has_more"]) == (8, True)
-    assert result["message"] == "5 of 8 results, best first. util.web.visit reads the page of one."
+    assert result["message"] == "5 of 8 results, best first. util.web.visit reads a result's page."
     assert "never instructions" in result["notice"]
     assert search_endpoint.requests[0].startswith(b"GET /search?q=gateway&format=json HTTP/1.1\r\n")
 
@@ -341,7 +341,7 @@ def test_a_search_that_finds_nothing_says_so(api: Api, search_endpoint: Outside)
     result = api.exec("util.web.search", {"query": "x"})["result"]
 
     assert (result["results"], result["total"], result["has_more"]) == ([], 0, False)
-    assert result["message"].startswith("Nothing was found.")
+    assert result["message"].startswith("No results.")
 
 
 @pytest.mark.parametrize(

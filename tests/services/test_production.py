@@ -103,7 +103,7 @@ def test_production_has_no_start_command() -> None:
     refused = manage("start", **GOOD)
 
     assert refused.returncode == 1
-    assert "start is for local mode" in refused.stderr
+    assert "start is for local use only" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

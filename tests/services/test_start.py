@@ -174,8 +174,8 @@ def test_start_refuses_to_run_twice_in_a_checkout(checkout: Checkout) -> None:
 
         assert refused.returncode == 1
         assert refused.stderr.strip() == (
-            f"CommandError: The gateway of this checkout already runs, on port {server.port}."
-            " Use it, or stop it with Ctrl-C where it runs."
+            f"CommandError: This checkout's gateway already runs on port {server.port}."
+            " Use it, or stop it with Ctrl-C in its terminal."
         )
         assert files_of(checkout) == known
         assert metrics

@@ -1,8 +1,8 @@
-"""The demo workspace: what one person has on, alone and with a colleague, in the middle of the work.
+"""The demo workspace: the current projects of one person, some shared with a colleague.
 
-Ids are fixed, so that the catalog's examples, the README and the tests can name them. Times count from the moment of
-loading, so that the demo is as fresh as the day it is first seen. What the rows say lies in the modules beside this
-one, a kind each.
+Ids are fixed, so that the catalog's examples, the README and the tests can refer to them. Times are relative to the
+moment of loading, so that the demo looks current whenever it is loaded. The rows are in the other modules of this
+package, one per kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,11 +48,11 @@ DEMO_PROJECT_ID = id_of("project", WEBSITE)  # the newest
 DEMO_OTHER_PROJECT_ID = id_of("project", KITCHEN)  # the colleague cannot see it
 DEMO_PROJECT_TO_DELETE_ID = id_of("project", PHOTO_BOOK)
 
-# In the newest project. No example deletes number 1, those that delete take number 2.
+# In the newest project. Examples that delete use number 2, never number 1.
 DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID = id_of("task", 1), id_of("task", 2)
 DEMO_DOCUMENT_ID, DEMO_DOCUMENT_TO_DELETE_ID = id_of("document", 1), id_of("document", 2)
 
-# The rows of each kind that lies in projects, by the number of the project.
+# The rows of each kind that belongs to a project, by project number.
 IN_PROJECTS: Mapping[str, Mapping[int, Sequence[DemoRow]]] = {
     "task": tasks.ROWS,
     "document": documents.ROWS,
@@ -62,13 +62,13 @@ IN_PROJECTS: Mapping[str, Mapping[int, Sequence[DemoRow]]] = {
     "risk": risks.ROWS,
     "requirement": requirements.ROWS,
 }
-DAYS_BEFORE_TOUCHED = 7  # how old a row in a project was when it was last touched
+DAYS_BEFORE_TOUCHED = 7  # days between the creation and the last update of a row in a project
 
 
 def load(*, at: datetime) -> dict[str, int]:
-    """Add the demo rows that are not there yet and return how many of each model were added.
+    """Add the missing demo rows and return how many of each model were added.
 
-    A row that exists is left as it is, edited or deleted: what people did in the demo is theirs.
+    Existing rows are left unchanged, even if edited or deleted, so that people keep their work in the demo.
     """
     with transaction.atomic():
         added = {
@@ -88,13 +88,13 @@ def _add(rows: Sequence[models.Model]) -> list[models.Model]:
     manager = type(rows[0])._default_manager
     there = set(manager.filter(pk__in=[row.pk for row in rows]).values_list("pk", flat=True))
     missing = [row for row in rows if row.pk not in there]
-    # A second process may load the demo at the same moment; its rows are the same.
+    # Another process may load the demo at the same time; its rows are the same.
     manager.bulk_create(missing, ignore_conflicts=True)
     return missing
 
 
 def _show_dates(added: Sequence[Any], *, at: datetime) -> None:
-    """Give the tasks that were added the events that their dates are."""
+    """Create the calendar events that show the dates of the added tasks."""
     for subject in {task.created_by for task in added}:
         tasks: list[Task] = [task for task in added if task.created_by == subject]
         task_events.add(tasks, by=subject, at=at)
@@ -112,9 +112,10 @@ def _inside(kind: Kind, placed: Mapping[int, Sequence[DemoRow]], at: datetime) -
 
 
 def _in_trees(rows: Sequence[Any]) -> list[models.Model]:
-    """Put documents under others, those at the root whose parent people have deleted.
+    """Set the documents' parents; a document whose parent was deleted goes to the root.
 
-    The trees are held: what takes a place meanwhile would keep a document from being added, and those below it.
+    Locks the trees first: a document moved meanwhile could take a position, so that a demo document and those below
+    it could not be added.
     """
     for project_id in sorted({row.project_id for row in rows}):
         tree.hold(project_id)
@@ -151,7 +152,7 @@ def _own_events(at: datetime) -> list[models.Model]:
 
 
 def _row(kind: Kind, row: DemoRow, *, at: datetime, by: str, days: int, **place: Any) -> models.Model:
-    """Return the row as its subject left it, stamped where its work has ended."""
+    """Return the unsaved model of a demo row, with its timestamps relative to `at`."""
     touched = at - timedelta(hours=row.touched)
     made = kind.model(
         id=UUID(id_of(kind.name, row.number)),

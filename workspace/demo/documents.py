@@ -1,4 +1,4 @@
-"""The documents of the demo workspace: guides, notes and a brain dump, and which lies under which."""
+"""The documents of the demo workspace and their tree: guides, notes, brain dumps."""
 
 from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, row
 from workspace.models import DocumentState
@@ -96,7 +96,7 @@ _WEBSITE = (
         state_key=DocumentState.PUBLISHED,
         touched=40,
         type_key="document.minutes",
-        description="One line a decision, newest first.",
+        description="One line per decision, newest first.",
         content="- The news archive goes to one page; nobody reads it.\n- No chat window at launch.\n"
         "- German follows two weeks after English if the translation is late.\n",
         props={"round": 6},
@@ -185,14 +185,14 @@ _FAIR = (
 
 ROWS = {WEBSITE: _WEBSITE, KITCHEN: _KITCHEN, SURVEY: _SURVEY, FAIR: _FAIR}
 
-# What a document lies under; all others are at the root. Siblings stand in the order above.
+# The parent of each document that is not at the root. Siblings are in the order above.
 UNDER = {
-    2: 9,  # the notes of the first call under the decisions that came of them
+    2: 9,  # the notes of the first call under the decisions made in it
     4: 1,  # the wording for legal under the tone guide
-    5: 3,  # the hosting that was chosen under the runbook that switches to it
-    6: 1,  # what visitors ask under the tone guide, and below it how they search
+    5: 3,  # the hosting comparison under the runbook that switches to the new host
+    6: 1,  # what visitors ask under the tone guide, with search words below it
     7: 6,
     8: 9,
-    23: 21,  # the quotes under the measurements that they were made from
+    23: 21,  # the quotes under the measurements they are based on
     52: 51,
 }

@@ -1,8 +1,8 @@
-"""How the rows of the demo workspace hang together."""
+"""The edges between the rows of the demo workspace."""
 
 from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE
 
-# Each: its number, the source, the relation, the destination. Ends are a kind and the number of its row.
+# Each edge: its number, source, relation and destination. An end is a kind and the number of its row.
 End = tuple[str, int]
 
 ROWS: dict[int, tuple[tuple[int, End, str, End], ...]] = {

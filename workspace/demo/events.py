@@ -1,4 +1,4 @@
-"""The events of the demo workspace that follow no task's date, and its project calendar. Task dates bring their own."""
+"""The events of the demo workspace and its project calendar. Events that show task dates are made from the tasks."""
 
 from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT
 from workspace.demo.rows import FAIR, KITCHEN, WEBSITE, Clock, Day, id_of, row
@@ -22,7 +22,7 @@ IN_PROJECTS = {
             number=3,
             touched=45,
             title="Rehearse the launch",
-            description="DNS, logs, phone, and the way back; with a stopwatch.",
+            description="DNS, logs, phones and the way back, with a stopwatch.",
             attendees=["Ines", "Support"],
             start_at=Clock(5, 13),
             end_at=Clock(5, 15),
@@ -58,7 +58,7 @@ OWN = {
         row(
             number=22,
             touched=80,
-            title="Nobody calls me now",
+            title="Focus time, no calls",
             description="Writing, no mail.",
             start_at=Clock(-30, 7),
             end_at=Clock(-30, 9),

@@ -9,7 +9,7 @@ ROWS = {
             number=1,
             touched=60,
             name="Keep the visits from search",
-            description="A relaunch often costs a third of them for months. Ours is not to be noticed.",
+            description="A relaunch often costs a third of them for months. Nobody should notice ours.",
             type_key="goal.outcome.traffic",
             state_key=GoalState.ACTIVE,
             priority=1,
@@ -70,7 +70,7 @@ ROWS = {
         row(
             number=71,
             touched=100,
-            name="A hundred conversations worth a letter",
+            name="A hundred conversations worth a follow-up letter",
             state_key=GoalState.DRAFT,
             priority=2,
             target_date=Day(37),

@@ -31,10 +31,10 @@ ROWS = {
         row(
             number=4,
             touched=24,
-            title="Legal has signed the pricing page off",
+            title="Legal has signed off the pricing page",
             state_key=MilestoneState.MISSED,
             due_at=due(-1),
-            description="Moves as long as the plan names do.",
+            description="Delayed for as long as the plan names are.",
         ),
         row(
             number=5,

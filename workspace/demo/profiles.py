@@ -5,7 +5,7 @@ from workspace.models import week
 
 _HALF_FRIDAY = {**{day: ["09:00-12:30", "13:30-17:30"] for day in week.WEEKDAYS[:4]}, "friday": ["09:00-13:00"]}
 
-# Number of the profile, subject, name, time zone, working hours, preferences.
+# Profile number, subject, name, time zone, working hours, preferences.
 ROWS = (
     (
         1,

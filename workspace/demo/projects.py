@@ -1,10 +1,10 @@
-"""The projects of the demo workspace, and who takes part in them."""
+"""The projects of the demo workspace and their members."""
 
 from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, begins, due, row
 from workspace.models import ProjectState, Role
 
 DEMO_SUBJECT = "demo-user"  # owns all projects but one
-DEMO_COLLEAGUE = "demo-colleague"  # a viewer of the newest one, and the owner of one where the demo user is an editor
+DEMO_COLLEAGUE = "demo-colleague"  # viewer of the newest project; owner of one that the demo user can edit
 
 OWNERS = {
     WEBSITE: DEMO_SUBJECT,
@@ -14,7 +14,7 @@ OWNERS = {
     PHOTO_BOOK: DEMO_SUBJECT,
 }
 
-# Number of the membership, project, subject, role.
+# Membership number, project, subject, role.
 MEMBERS = (
     (1, WEBSITE, DEMO_SUBJECT, Role.OWNER),
     (2, WEBSITE, DEMO_COLLEAGUE, Role.VIEWER),
@@ -25,7 +25,7 @@ MEMBERS = (
     (7, PHOTO_BOOK, DEMO_SUBJECT, Role.OWNER),
 )
 
-# How long each row had been there when it was last touched, in days.
+# Days between the creation and the last update of each project.
 AGES = {WEBSITE: 26, KITCHEN: 58, SURVEY: 50, FAIR: 30, PHOTO_BOOK: 15}
 
 ROWS = (

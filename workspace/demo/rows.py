@@ -1,4 +1,4 @@
-"""How the demo workspace writes its rows down: plain data, with times that count from the moment of loading."""
+"""Helpers that describe demo rows as plain data, with times relative to the moment of loading."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -26,7 +26,7 @@ _IDS = {
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """So many days from the day of loading."""
+    """A date: a number of days after the day of loading."""
 
     days: int
 
@@ -36,7 +36,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """That hour (UTC), so many days from the day of loading."""
+    """A time: an hour (UTC) a number of days after the day of loading."""
 
     days: int
     hour: int
@@ -47,34 +47,34 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class DemoRow:
-    """One row: `number` ends its fixed id and is never given to another; `touched` is hours before the loading."""
+    """One row. `number` is the end of its fixed id and is never reused; `touched` is its last update, in hours ago."""
 
     number: int
     touched: int
     columns: dict[str, Any]
 
     def values(self, loaded: datetime) -> dict[str, Any]:
-        """Return the columns as they are on loading at that moment."""
+        """Return the columns, with their times relative to the moment of loading."""
         return {
             name: value.at(loaded) if isinstance(value, Clock | Day) else value for name, value in self.columns.items()
         }
 
 
 def row(*, number: int, touched: int, **columns: Any) -> DemoRow:
-    """Write a row down by its columns."""
+    """Return a demo row with these columns."""
     return DemoRow(number, touched, columns)
 
 
 def begins(days: int) -> Clock:
-    """Work starts at 9:00."""
+    """Return 9:00 UTC, when work starts, that many days after loading."""
     return Clock(days, 9)
 
 
 def due(days: int) -> Clock:
-    """Work ends at 17:00."""
+    """Return 17:00 UTC, when work ends, that many days after loading."""
     return Clock(days, 17)
 
 
 def id_of(kind: str, number: int) -> str:
-    """Return the fixed id of the kind's row with that number."""
+    """Return the fixed id of the row of a kind with this number."""
     return _IDS[kind].format(number)

@@ -1,4 +1,4 @@
-"""The handlers of the workspace, by tool name. This table is all there is: nothing registers itself."""
+"""All workspace handlers by tool name. A handler exists only if it is in this table."""
 
 from functools import partial
 
@@ -31,7 +31,7 @@ from workspace.services import task_events
 
 
 def _shared(kind: Kind) -> dict[str, Handler]:
-    """Return what can be done with rows of every kind."""
+    """Return the handlers that every kind has: list, search, get, create, update, delete."""
     return {
         f"list_onto_{kind.plural}": Handler(partial(reads.list_rows, kind=kind)),
         f"search_onto_{kind.plural}": Handler(partial(reads.search_rows, kind=kind)),

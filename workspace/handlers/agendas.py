@@ -1,4 +1,4 @@
-"""Lists of events: what takes place in a time."""
+"""Lists of the calendar events in a time range."""
 
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -13,9 +13,9 @@ from workspace.services.agenda import Position, Span
 from workspace.services.scopes import Scope
 from workspace.services.wallclock import Wallclock
 
-DAYS = 7  # of a list that names no end
+DAYS = 7  # length of the time range when time_max is not sent
 
-# What a list is of, by the name of its scope.
+# Names the calendars that a list covers, by scope; used in the message.
 WHERE = {
     scopes.USER: "the user's own calendar and projects",
     scopes.PROJECT: "the project's calendar",
@@ -24,7 +24,10 @@ WHERE = {
 
 
 def list_events(request: Request) -> Outcome:
-    """Answer a page of what takes place in a time, the next seven days if none is named. Raises NotFound, Invalid."""
+    """Return a page of the events in a time range, by default the next seven days.
+
+    Raises NotFound, Invalid.
+    """
     events.refuse_external(request.args.get("calendar_id"))
     clock, scope = wallclock.of(request), scopes.read(request.args)
     mark = pages.Listing.of(EVENT, request.args).mark
@@ -40,7 +43,7 @@ def list_events(request: Request) -> Outcome:
         "has_more": has_more,
         "time_range": told(span),
         "message": f"{len(shown)} of {len(together)} events in {WHERE[scope.name]}, earliest first. "
-        f"{EVENT.path('get')} has the complete event.",
+        f"{EVENT.path('get')} returns the complete event.",
     }
     if has_more:
         position = Position(span.start, span.end, shown[-1].start, shown[-1].id)
@@ -49,7 +52,7 @@ def list_events(request: Request) -> Outcome:
 
 
 def span_of(request: Request, clock: Wallclock) -> Span:
-    """Return the time that a list is asked for. A day that ends it is meant with all its hours. Raises Invalid."""
+    """Return the requested time range. A date as time_max includes that whole day. Raises Invalid."""
     first, last = clock.read(request.args, "time_min"), clock.read(request.args, "time_max")
     clock.check()
     start = request.at.replace(microsecond=0) if first is None else _moment(first, clock.zone)
@@ -60,12 +63,11 @@ def span_of(request: Request, clock: Wallclock) -> Span:
         end = _moment(last if isinstance(last, datetime) else last + timedelta(days=1), clock.zone)
     if end <= start:
         message = (
-            "time_max is not after time_min, which is now if you do not send it; send an earlier one, "
-            "or a later time_max."
+            "time_max must be after time_min, which defaults to now; send a later time_max or an earlier time_min."
         )
         clock.refuse("time_max", "out_of_order", message)
     elif end - start > agenda.LONGEST:
-        message = f"The time is longer than {agenda.LONGEST.days} days; send a nearer time_max."
+        message = f"The time range is longer than {agenda.LONGEST.days} days; send an earlier time_max."
         clock.refuse("time_max", "too_long", message)
     clock.check()
     return Span(start, end, clock.zone)
@@ -76,7 +78,7 @@ def _moment(when: date, zone: ZoneInfo) -> datetime:
 
 
 def _narrowed(request: Request, scope: Scope) -> CalendarEventQuerySet:
-    """Return the events that a list is of. Raises NotFound for its project_id, Invalid."""
+    """Return the visible events that match the scope and the query. Raises NotFound for project_id, Invalid."""
     found = CalendarEvent.objects.visible_to(request.subject)
     if scope.project_id is not None:
         access.require_project(subject=request.subject, id=scope.project_id)
@@ -89,7 +91,7 @@ def _narrowed(request: Request, scope: Scope) -> CalendarEventQuerySet:
 
 
 def told(span: Span) -> dict[str, str]:
-    """Return the time that an answer is about, in its zone."""
+    """Return a time range as {time_min, time_max, time_zone}, with the times in that zone."""
     moments = {"time_min": span.start, "time_max": span.end}
     return {
         **{name: times.write(each, zone=span.zone) for name, each in moments.items()},

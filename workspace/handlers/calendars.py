@@ -1,4 +1,4 @@
-"""The calendars of projects as ops."""
+"""Ops on project calendars."""
 
 from typing import Any
 from uuid import UUID
@@ -14,30 +14,30 @@ CREATE, UPDATE = "create", "update"
 
 
 def get(request: Request) -> Outcome:
-    """Answer a project's calendar, null where it has none. Raises NotFound."""
+    """Return the project's calendar, or null if it has none. Raises NotFound."""
     project_id = request.args["project_id"]
     access.require_project(subject=request.subject, id=project_id)
     calendar = _of_project(project_id)
     if calendar is None:
-        message = "The project has no calendar yet; its events need none. cal.project.set gives it a name and a colour."
+        message = "The project has no calendar; its events do not need one. Use cal.project.set to name and colour it."
         return Outcome(result={"calendar": None, "message": message})
     return _outcome(calendar, message="The project's calendar.")
 
 
 def set(request: Request) -> Outcome:
-    """Make a project's calendar, or change the one that it has. Raises NotFound, Forbidden, Conflict, Invalid."""
+    """Create or update the project's calendar. Raises NotFound, Forbidden, Conflict, Invalid."""
     events.refuse_external(request.args.get("calendar_id"))
     project = access.changeable_project(subject=request.subject, id=request.args["project_id"])
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two calls at once must not make two calendars
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two concurrent calls must not create two
     calendar = _of_project(str(project.pk))
     action = request.args.get("action")
     if calendar is None:
         if action == UPDATE:
-            message = "The project has no calendar to change; leave action out, or send create."
+            message = "The project has no calendar to update; leave out action or send create."
             raise Conflict(message, reason="no_calendar")
         return _create(request, project)
     if action == CREATE:
-        message = "The project has a calendar already; leave action out, or send update to change it."
+        message = "The project already has a calendar; leave out action or send update."
         raise Conflict(message, reason="calendar_exists")
     return _update(request, calendar)
 
@@ -62,7 +62,7 @@ def _update(request: Request, calendar: ProjectCalendar) -> Outcome:
     _assign(calendar, request)
     changed = changes.changed(before, rows.columns(calendar, kind=CALENDAR))
     if not changed:
-        return _outcome(calendar, message="Nothing changed: the calendar has these values already.", unchanged=True)
+        return _outcome(calendar, message="Nothing changed: the calendar already has these values.", unchanged=True)
     calendar.updated_at = request.at
     calendar.save(update_fields=[*changed, "updated_at"])
     return _outcome(calendar, message=f"Changed {', '.join(changed)}.")

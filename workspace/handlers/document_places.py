@@ -1,4 +1,4 @@
-"""Where documents are put in the tree of their project: the parent that a call names, and moving one."""
+"""Positions in the document tree: moving a document, and finding the parent that a call names."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,10 +15,10 @@ from workspace.services.titles import Titled
 
 
 def move(request: Request) -> Outcome:
-    """Put a document, with all under it, elsewhere in its project's tree.
+    """Move a document and everything below it within its project's tree.
 
-    Raises NotFound and Forbidden for the document, NotFound for its new parent, Conflict where the tree is not of the
-    version that the caller expects, Invalid.
+    Raises NotFound and Forbidden for the document, NotFound for its new parent, Conflict if the tree's version is not
+    the one that the caller expects, Invalid.
     """
     document, project = held(request)
     _check_project(request.args, project)
@@ -38,9 +38,9 @@ def move(request: Request) -> Outcome:
 
 
 def held(request: Request) -> tuple[Document, Project]:
-    """Return the document that a call is to place or take away and its project, both as they stay while it runs.
+    """Lock the tree of the document's project; return the document and the project.
 
-    Raises NotFound, Forbidden.
+    Neither can change until the transaction ends. Raises NotFound, Forbidden.
     """
     id, subject = request.args["document_id"], request.subject
     project = tree.hold(access.project_of(DOCUMENT, subject=subject, id=id))
@@ -50,16 +50,16 @@ def held(request: Request) -> tuple[Document, Project]:
 def parent(
     request: Request, project: Project, *, id_argument: str, title_argument: str
 ) -> tuple[UUID | None, tuple[str, ...]]:
-    """Return the parent that a call names by its id or its title, None for none, and a sentence where it names both.
+    """Return the id of the parent that a call names by id or by title (None for none), and the warnings.
 
-    The caller holds the project, so that the parent is still there when something is put under it. Raises NotFound,
-    Invalid.
+    The caller must hold the lock on the project's tree, so that the parent cannot be deleted meanwhile. Raises
+    NotFound, Invalid.
     """
     id, title = request.args.get(id_argument), request.args.get(title_argument)
     if id is not None:
         if not tree.holds(project, id):
             raise access.not_found(DOCUMENT, argument=id_argument, place="of this project ")
-        return UUID(id), () if title is None else (f"Ignored {title_argument}, for {id_argument} was sent too.",)
+        return UUID(id), () if title is None else (f"Ignored {title_argument}: {id_argument} was sent too.",)
     if title is None:
         return None, ()
     named = Titled(DOCUMENT.name, title, title_argument, id_argument)
@@ -71,14 +71,14 @@ def parent(
 
 def _check_project(args: Mapping[str, Any], project: Project) -> None:
     if "project_id" in args and UUID(args["project_id"]) != project.pk:
-        message = f"project_id is not the document's project, which a document never leaves; send {project.pk}."
+        message = f"project_id is not the document's project; a document cannot change projects. Send {project.pk}."
         raise invalid([FieldError(path="/project_id", code="other_project", message=message)])
 
 
 def _check_version(args: Mapping[str, Any], project: Project) -> None:
     if "expected_version" in args and args["expected_version"] != project.tree_version:
         message = (
-            f"The tree is not of expected_version any more but of version {project.tree_version}; read it with "
+            f"The tree has changed: it is now version {project.tree_version}, not expected_version. Read it with "
             "onto.document.tree.get and decide again."
         )
         raise Conflict(message, reason="stale_version")
@@ -86,12 +86,12 @@ def _check_version(args: Mapping[str, Any], project: Project) -> None:
 
 def _circle(args: Mapping[str, Any]) -> Invalid:
     name = "new_parent_id" if args.get("new_parent_id") is not None else "new_parent_title"
-    message = f"{name} names the document itself or one below it; send another, or null for the root."
+    message = f"{name} is the document itself or one below it; send another, or null for the root."
     return invalid([FieldError(path=f"/{name}", code="circle", message=message)])
 
 
 def _moved(document: Document, project: Project, forest: Forest, *, is_change: bool) -> dict[str, Any]:
-    """Return what a move answers; the forest is as it was before."""
+    """Return the result of a move. `forest` is the tree as it was before the move."""
     number = sum(1 for _ in forest.below(document.pk))
     siblings = {*forest.children(document.parent_id), document.pk}
     with_them = f" with {number} below it" if number else ""
@@ -105,5 +105,7 @@ def _moved(document: Document, project: Project, forest: Forest, *, is_change: b
             "position": document.position,
         },
         "structure": {"version": project.tree_version},
-        "message": f"Moved the document{with_them} to {place}." if is_change else f"Nothing changed: it is at {place}.",
+        "message": (
+            f"Moved the document{with_them} to {place}." if is_change else f"Nothing changed: it is already at {place}."
+        ),
     }

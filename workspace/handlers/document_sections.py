@@ -1,4 +1,4 @@
-"""Long documents by their sections: which there are, and one of them."""
+"""Reading long documents by section: the outline and the text of one section."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -14,14 +14,14 @@ from workspace.services.matching import folded
 from workspace.services.outline import LONGEST_HEADING, Section, sections
 
 MOST_HEADINGS = 200
-MOST_CANDIDATES = 10  # sections that a refusal lists
-MOST_COMPARED = 500  # headings that one that is none is held against
+MOST_CANDIDATES = 10  # sections that an error lists
+MOST_COMPARED = 500  # headings that an unknown one is compared with
 
-NAMES = ("heading", "anchor", "index")  # the arguments that a section is named by, one of them at a time
+NAMES = ("heading", "anchor", "index")  # the arguments that identify a section; a call sends exactly one
 
 
 def outline(request: Request) -> Outcome:
-    """Answer the headings of a document. Raises NotFound."""
+    """Return the headings of a document. Raises NotFound."""
     document = _document(request)
     found = sections(document.content)
     deepest, offset = request.args.get("max_level", 6), request.args.get("offset", 0)
@@ -39,7 +39,7 @@ def outline(request: Request) -> Outcome:
 
 
 def section(request: Request) -> Outcome:
-    """Answer one section of a document, or as much of it as may be shown. Raises NotFound, Invalid."""
+    """Return the text of one section, up to max_chars. Raises NotFound, Invalid."""
     document = _document(request)
     found = _one(sections(document.content), request.args)
     end = found.end if request.args.get("include_subsections", True) else found.own_end
@@ -47,9 +47,9 @@ def section(request: Request) -> Outcome:
     offset = request.args.get("offset", 0)
     shown = excerpts.part(text, "content", offset=offset, max_chars=reads.max_chars(request))
     goes_on = "truncated" in shown
-    message = f"Characters {offset} to {offset + len(shown['content'])} of the section{'' if goes_on else ', its end'}."
+    message = f"Characters {offset} to {offset + len(shown['content'])} of the section{'' if goes_on else ', the end'}."
     if goes_on:
-        message += " Send next_offset as offset to read on."
+        message += " For more, send next_offset as offset."
     told = _told(found) | {"length": len(text)}
     return _about(document, {"document": _named(document), "section": told | shown, "message": message})
 
@@ -69,22 +69,22 @@ def _named(document: Document) -> dict[str, Any]:
 
 
 def _told(each: Section) -> dict[str, Any]:
-    """Return what tells a section from the others."""
+    """Return the fields that identify a section."""
     return {name: getattr(each, name) for name in ("index", "level", "heading", "anchor", "line")}
 
 
 def _said(shown: int, total: int, *, has_more: bool) -> str:
     if not total:
-        return "The document has no headings at these levels; onto.document.get has its content."
-    more = " Send next_offset as offset for the next ones." if has_more else ""
-    return f"{shown} of {total} headings.{more} onto.document.section.get has the text below one."
+        return "The document has no headings at these levels; onto.document.get returns its content."
+    more = " For more, send next_offset as offset." if has_more else ""
+    return f"{shown} of {total} headings.{more} onto.document.section.get returns the text of a section."
 
 
 def _one(found: Sequence[Section], args: Mapping[str, Any]) -> Section:
-    """Return the section that a call names. Raises Invalid where it names none, or not just one."""
+    """Return the section that a call names. Raises Invalid unless it names exactly one."""
     named = [name for name in NAMES if name in args]
     if len(named) != 1:
-        message = "Send one of heading, anchor and index to name the section; onto.document.outline.get has them."
+        message = "Send exactly one of heading, anchor and index; onto.document.outline.get lists them."
         raise invalid([FieldError(path=f"/{named[1]}" if named else "", code="one_of", message=message)])
     [name] = named
     candidates = [each for each in found if _is_named(each, name, args[name])]
@@ -100,7 +100,7 @@ def _is_named(each: Section, name: str, value: Any) -> bool:
 
 
 def _bare(heading: str) -> str:
-    """Return a heading as an outline tells it."""
+    """Return a heading as the outline shows it: single spaces, cut to the maximum length."""
     return " ".join(heading.split())[:LONGEST_HEADING]
 
 
@@ -108,12 +108,12 @@ def _several(name: str, candidates: Sequence[Section]) -> Invalid:
     shown = [_told(each) for each in candidates[:MOST_CANDIDATES]]
     which = ", ".join(f"{each['anchor']} (line {each['line']})" for each in shown)
     more = f" and {len(candidates) - MOST_CANDIDATES} more" if len(candidates) > MOST_CANDIDATES else ""
-    message = f"{len(candidates)} sections have this {name}; send one of their anchors instead: {which}{more}."
+    message = f"{len(candidates)} sections have this {name}; send one of these anchors instead: {which}{more}."
     return invalid([FieldError(path=f"/{name}", code="ambiguous_heading", message=message, expected=shown)])
 
 
 def _none(name: str, found: Sequence[Section], value: Any) -> Invalid:
-    """Return the refusal of what names no section, with those that look like it or, where none does, the first."""
+    """Return the error for an unknown section. It lists similar sections, or the first ones if none is similar."""
     if not found:
         message = "The document has no headings; read it with onto.document.get."
         return invalid([FieldError(path=f"/{name}", code="no_headings", message=message)])
@@ -123,6 +123,6 @@ def _none(name: str, found: Sequence[Section], value: Any) -> Invalid:
     by_heading = {each.heading: each for each in reversed(found[:MOST_COMPARED])}
     close = [by_heading[heading] for heading in nearest.close(value, by_heading)]
     shown = [_told(each) for each in close or found[:MOST_CANDIDATES]]
-    told = "Anchors close to it" if close else "The first anchors"
+    told = "Similar anchors" if close else "The first anchors"
     message = f"No section has this {name}. {told}: {', '.join(each['anchor'] for each in shown)}."
     return invalid([FieldError(path=f"/{name}", code="no_such_section", message=message, expected=shown)])

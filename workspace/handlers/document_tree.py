@@ -1,4 +1,4 @@
-"""The tree of a project's documents as it is: all of it or a part, and the way to a document."""
+"""Reading a project's document tree: all or part of it, and the path to one document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,18 +13,18 @@ from workspace.services import access, excerpts, pages, rows
 from workspace.services.forest import Forest
 
 MOST_NODES = 200
-MOST_LEVELS = 20  # JSON nests twice as deep, and not every reader follows it further
+MOST_LEVELS = 20  # the JSON is nested twice as deep, and some parsers limit the depth
 
-NODE = ("title", "type_key", "state_key", "position")  # what a node says of its document
+NODE = ("title", "type_key", "state_key", "position")  # the columns of a document that a node shows
 
 
 def get(request: Request) -> Outcome:
-    """Answer the documents of a project, or those under one of them, as nested nodes. Raises NotFound."""
+    """Return the documents of a project, or those below one document, as nested nodes. Raises NotFound."""
     args, id = request.args, request.args["project_id"]
     version = Project.objects.visible_to(request.subject).filter(pk=id).values_list("tree_version", flat=True).first()
     if version is None:
         raise access.not_found(PROJECT)
-    forest = Forest.of(UUID(id))  # after the version: a move in between makes it stale, which a write then is told
+    forest = Forest.of(UUID(id))  # read after the version, so that a move in between makes the version stale
     top = UUID(args["document_id"]) if "document_id" in args else None
     if top is not None and top not in forest:
         raise access.not_found(DOCUMENT, place="of this project ")
@@ -35,11 +35,11 @@ def get(request: Request) -> Outcome:
 
 
 def path(request: Request) -> Outcome:
-    """Answer the documents from the root down to one. Raises NotFound."""
+    """Return the documents from the root down to the given one. Raises NotFound."""
     id = request.args["document_id"]
     project_id = access.project_of(DOCUMENT, subject=request.subject, id=id)
     found = _path(Forest.of(project_id), UUID(id))
-    message = "It lies at the root." if len(found) == 1 else "From the root down; the last is the document itself."
+    message = "The document is at the root." if len(found) == 1 else "From the root down to the document itself."
     result = {"path": found, "document_id": found[-1]["id"], "project_id": str(project_id), "message": message}
     return Outcome(result=result, entity_id=found[-1]["id"], entity_name=found[-1]["title"])
 
@@ -58,8 +58,8 @@ def _structure(forest: Forest, top: UUID | None, shown: Sequence[UUID], version:
     has_more = before + len(shown) < total
     until = offset + len(first)
     goes_on = {"next_offset": until} if until < len(children) else {}
-    more = " The id of a node as document_id shows what is under it" if has_more else ""
-    more += ", next_offset as offset what comes after." if goes_on else "." if has_more else ""
+    more = " Send a node's id as document_id for the documents below it" if has_more else ""
+    more += ", or next_offset as offset for the next ones." if goes_on else "." if has_more else ""
     result: dict[str, Any] = {
         "structure": {"version": version, "root": [nodes[id] for id in first]},
         "total": total,
@@ -70,7 +70,7 @@ def _structure(forest: Forest, top: UUID | None, shown: Sequence[UUID], version:
 
 
 def _nodes(forest: Forest, shown: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
-    """Return the documents shown as nodes, each with those of its children that are shown."""
+    """Return a node for each shown document by id; a node contains its shown children."""
     nodes: dict[UUID, dict[str, Any]] = {}
     said = {row["pk"]: row for row in Document.objects.filter(pk__in=shown).values("pk", *NODE)}
     for id in reversed(shown):
@@ -83,7 +83,7 @@ def _nodes(forest: Forest, shown: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
 
 
 def _documents(shown: Sequence[UUID], request: Request) -> dict[str, Any]:
-    """Return the list rows of what is shown by id, where they are asked for, with their texts cut where those are."""
+    """Return the list rows of the shown documents by id if requested, with their content if that is requested."""
     with_content = request.args.get("include_content", False)
     if not (with_content or request.args.get("include_documents")):
         return {}
@@ -97,7 +97,7 @@ def _documents(shown: Sequence[UUID], request: Request) -> dict[str, Any]:
 
 
 def _add_content(listed: Mapping[UUID, dict[str, Any]], texts: Mapping[UUID, str], *, order: Sequence[UUID]) -> None:
-    """Put texts in place of their previews; the first ones whole, then as much as all together may have."""
+    """Replace the previews with content, in order, until the character budget for all documents is used up."""
     left = excerpts.DEFAULT_CHARS
     for id in order:
         row, content = listed.get(id, {}), texts.get(id, "")[:left]

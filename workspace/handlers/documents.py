@@ -1,4 +1,4 @@
-"""What only documents do: they lie in a tree, and text that models habitually send amiss is put right, and said."""
+"""Ops on documents. They form a tree; common mistakes of models in the text are repaired with a warning."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ from workspace.models import Document
 from workspace.services import access, markdown, tree
 
 UNTITLED = "Untitled Document"
-BLANK = "The title was blank, so the document is called {title}."
-MISSING = "The document has no title, so it is called {title}."
+BLANK = "The title was blank, so the document was named {title}."
+MISSING = "No title was sent, so the document was named {title}."
 
-CASCADE, PROMOTE = "cascade", "promote"  # what a delete does with the documents below
+CASCADE, PROMOTE = "cascade", "promote"  # what a delete does with the documents below it
 
 
 def create(request: Request) -> Outcome:
-    """Add a document to a project, at the root or under another one.
+    """Create a document in a project, at the root or under another document.
 
     Raises NotFound and Forbidden for the project, NotFound for the parent, Invalid.
     """
@@ -40,14 +40,17 @@ def create(request: Request) -> Outcome:
 
 
 def update(request: Request) -> Outcome:
-    """Set the fields that were sent and no others. Raises NotFound, Forbidden, Invalid."""
+    """Update the fields that were sent. Raises NotFound, Forbidden, Invalid."""
     sent, warnings = legible(request.args)
     outcome = writes.update_row(replace(request, args=sent), kind=DOCUMENT)
     return replace(outcome, warnings=(*warnings, *outcome.warnings))
 
 
 def delete(request: Request) -> Outcome:
-    """Mark a document deleted, and with it those below, or these move up to its place. Raises NotFound, Forbidden."""
+    """Mark a document as deleted. Documents below it are deleted too, or take its place if children is promote.
+
+    Raises NotFound, Forbidden.
+    """
     document, project = document_places.held(request)
     promote = request.args.get("children", CASCADE) == PROMOTE
     number = tree.remove(document, project, promote=promote, at=request.at)
@@ -62,7 +65,7 @@ def delete(request: Request) -> Outcome:
 
 
 def titled(sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a new document's fields as they are to be stored, and a sentence for each that was changed."""
+    """Return a new document's fields, with a title and real line breaks, and a warning for each repair."""
     fields, warnings = legible(sent)
     title = fields.get("title")
     if title and title.strip():
@@ -72,19 +75,19 @@ def titled(sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def legible(sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a document's fields with real line breaks in the content, and a sentence where it had none."""
+    """Return a document's fields with real line breaks in the content, and a warning if they were escaped."""
     content = sent.get("content") or ""
     read = markdown.unescaped(content)
     if read == content:
         return dict(sent), ()
-    return {**sent, "content": read}, (r"Read \n in content as line breaks, for it had no other.",)
+    return {**sent, "content": read}, (r"Read \n in content as line breaks, because it had no others.",)
 
 
 def _deleted(number: int, *, promote: bool) -> str:
-    """Tell what became of a document and of so many below it."""
+    """Return the message of a delete; `number` documents were below the deleted one."""
     if not number:
-        return "Deleted the document; no op finds it any more."
+        return "Deleted the document; ops no longer find it."
     below = "the document below it" if number == 1 else f"the {number} documents below it"
     if promote:
-        return f"Deleted the document; no op finds it any more. Kept {below}: its children took its place."
-    return f"Deleted the document and {below}; no op finds them any more."
+        return f"Deleted the document; ops no longer find it. Kept {below}: its children took its place."
+    return f"Deleted the document and {below}; ops no longer find them."

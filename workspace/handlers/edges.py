@@ -1,4 +1,4 @@
-"""Edges as ops: linking two rows, and taking a link away."""
+"""Ops on edges: link two rows, remove a link."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,16 +17,19 @@ ENDS = ("src", "dst")
 
 
 def link(request: Request) -> Outcome:
-    """Join two rows of one project. Linking twice links once. Raises NotFound, Forbidden, Invalid."""
+    """Link two rows of one project. Returns the existing edge if they are already linked that way.
+
+    Raises NotFound, Forbidden, Invalid.
+    """
     args = request.args
     ends, unread = _ends(request)
     if ends[0].id == ends[1].id:
-        raise _refused("dst_id", "self_edge", "src and dst are the same row; send the id of another row as dst_id.")
+        raise _refused("dst_id", "self_edge", "src and dst are the same row; send another row's id as dst_id.")
     src, dst = access.named_rows(ends, subject=request.subject)
     relation = normalise(EdgeKind(ends[0].kind), args["rel"], EdgeKind(ends[1].kind))
     props = args.get("props", {}) | ({edges.ORIGINAL: args["rel"]} if relation.is_guess else {})
     if edges.project_id(src) != edges.project_id(dst):
-        message = "dst_id lies in another project; an edge joins two rows of one project."
+        message = "dst_id is in another project; an edge links two rows of one project."
         raise _refused("dst_id", "other_project", message)
     edge = edges.build(relation, src, dst, by=request.subject, at=request.at, props=props)
     made = _linked(request, relation, *edges.link(edge))
@@ -34,12 +37,12 @@ def link(request: Request) -> Outcome:
 
 
 def unlink(request: Request) -> Outcome:
-    """Mark an edge deleted. Raises NotFound, Forbidden."""
+    """Mark an edge as deleted. Raises NotFound, Forbidden."""
     edge = edges.visible(request.subject).filter(pk=request.args["edge_id"]).first()
     if edge is None:
         raise edges.not_found()
     access.changeable_project(subject=request.subject, id=str(edge.project_id))
-    if not edges.unlink(Edge.objects.filter(pk=edge.pk), at=request.at):  # someone else was faster
+    if not edges.unlink(Edge.objects.filter(pk=edge.pk), at=request.at):  # a concurrent call removed it first
         raise edges.not_found()
     id = str(edge.pk)
     result = {"edge": {"id": id}, "deleted": 1, "message": f"Removed the link {edge}; both rows stay."}
@@ -47,18 +50,18 @@ def unlink(request: Request) -> Outcome:
 
 
 def _ends(request: Request) -> tuple[list[Named], tuple[str, ...]]:
-    """Return the rows at both ends and a sentence for each title that is not read, for its id is there.
+    """Return the rows at both ends, and a warning for each title that was ignored because the id was sent.
 
-    One end may be named by its title: the other says in which project to look. Raises NotFound, Invalid.
+    One end may be named by its title, which is looked up in the project of the other end. Raises NotFound, Invalid.
     """
     args = request.args
     by_id = [end for end in ENDS if f"{end}_id" in args]
     if errors := [_nameless(end) for end in ENDS if end not in by_id and f"{end}_title" not in args]:
         raise invalid(errors)
     if not by_id:
-        message = "Send the id of one end at least, src_id or dst_id; a title is looked for in its project."
+        message = "Send src_id or dst_id: only one end can be named by title, and that is found in the other's project."
         raise _refused("src_id", "required", message)
-    unread = tuple(f"Ignored {end}_title, for {end}_id was sent too." for end in by_id if f"{end}_title" in args)
+    unread = tuple(f"Ignored {end}_title: {end}_id was sent too." for end in by_id if f"{end}_title" in args)
     ids = {end: UUID(args[f"{end}_id"]) for end in by_id}
     for end in ENDS:
         if end not in ids:
@@ -67,7 +70,7 @@ def _ends(request: Request) -> tuple[list[Named], tuple[str, ...]]:
 
 
 def _by_title(request: Request, end: str, *, beside: str) -> UUID:
-    """Return the row that one end names by its title, in the project of the other end."""
+    """Return the id of the row that one end names by title, looked up in the project of the other end."""
     args, other, subject = request.args, f"{beside}_id", request.subject
     kind = KINDS[args[f"{beside}_kind"]]
     project_id = access.project_of(kind, subject=subject, id=args[other], argument=other)
@@ -79,16 +82,16 @@ def _by_title(request: Request, end: str, *, beside: str) -> UUID:
 
 
 def _nameless(end: str) -> FieldError:
-    message = f"{end}_id is required: uuid. Where you know none, send the title of the row as {end}_title."
+    message = f"{end}_id is required: uuid. If you do not know it, send the row's title as {end}_title."
     return FieldError(path=f"/{end}_id", code="required", message=message, expected="uuid, required")
 
 
 def _linked(request: Request, relation: Relation, edge: Edge, is_new: bool) -> Outcome:
-    told = f"Linked: {relation.told}." if is_new else f"The two were linked already: {relation.told}. Nothing changed."
+    told = f"Linked: {relation.told}." if is_new else f"Nothing changed; already linked: {relation.told}."
     result: dict[str, Any] = {"edge": edges.told(edge), "created": int(is_new), "message": told}
     warnings = edges.renamed(request.args["rel"], relation, is_new=is_new)
     if not is_new and any(edge.props.get(name) != value for name, value in request.args.get("props", {}).items()):
-        warnings += ("The link was there already with props of its own; yours were not stored.",)
+        warnings += ("The link already existed with other props; yours were not stored.",)
     return Outcome(result=result, warnings=warnings, entity_id=str(edge.pk), entity_name=relation.told)
 
 

@@ -1,4 +1,4 @@
-"""The first rows of a new project: entities of several kinds in one list, each under a label of the caller's own."""
+"""Building the first rows of a new project from one list of entities, each with the caller's own temp_id."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,31 +16,31 @@ from workspace.services import roughly, states
 
 KINDS = {kind.name: kind for kind in (GOAL, MILESTONE, PLAN, TASK, DOCUMENT, RISK, REQUIREMENT)}
 
-_OWN = ("temp_id", "kind")  # what an entity says beside its kind's fields
-_LABELS = tuple(dict.fromkeys(kind.label for kind in KINDS.values()))  # name, title, text: each names some kind's rows
+_OWN = ("temp_id", "kind")  # keys of a sent entity that are not fields of its kind
+_LABELS = tuple(dict.fromkeys(kind.label for kind in KINDS.values()))  # name, title, text: it differs by kind
 
 
 @dataclass(slots=True)
 class Entities:
-    """The rows, not yet saved, by the labels they were given; what is wrong, and a sentence for what was put right."""
+    """The unsaved rows by temp_id, the errors, and the warnings about repairs."""
 
     rows: dict[str, Entity] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def of(self, kind: Kind) -> list[Any]:
-        """Return the rows of a kind, in the order in which they were sent."""
+        """Return the rows of a kind, in the order they were sent."""
         return [row for row in self.rows.values() if type(row) is kind.model]
 
     def save(self) -> None:
-        """Insert the rows, those of a kind together."""
+        """Insert the rows, one bulk insert per kind."""
         for kind in KINDS.values():
             if rows := self.of(kind):
                 kind.model._default_manager.bulk_create(rows)
 
 
 def build(sent: list[dict[str, Any]], *, project: Project, by: str, at: datetime) -> Entities:
-    """Return the rows of a project's first entities, and all that is wrong with any of them."""
+    """Build the unsaved rows of a new project and collect all errors."""
     found = Entities()
     for index, entity in enumerate(sent):
         pointer = f"/entities/{index}"
@@ -54,7 +54,7 @@ def build(sent: list[dict[str, Any]], *, project: Project, by: str, at: datetime
 def build_one(
     sent: Mapping[str, Any], kind: Kind, *, project: Project, by: str, at: datetime, pointer: str
 ) -> tuple[Entity, list[FieldError], list[str]]:
-    """Return a row of a new project, not yet saved, what is wrong with it, and a sentence for what was put right."""
+    """Return an unsaved row of a new project, its errors, and the warnings about repairs."""
     fields, warnings = _read(sent, kind)
     fields, late = roughly.spelt_out(fields, kind=kind, pointer=pointer)
     row, errors = writes.build(fields, kind=kind, project=project, by=by, at=at, pointer=pointer)
@@ -63,7 +63,7 @@ def build_one(
 
 
 def _read(entity: Mapping[str, Any], kind: Kind) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields of an entity as its kind has them, and a sentence for each that was read otherwise."""
+    """Return an entity's fields under the names of its kind, and a warning for each repair."""
     fields = {name: value for name, value in entity.items() if name not in _OWN}
     warnings: list[str] = []
     other = [name for name in _LABELS if name in fields and name != kind.label and name not in kind.fields]
@@ -84,40 +84,43 @@ def _read(entity: Mapping[str, Any], kind: Kind) -> tuple[dict[str, Any], list[s
 
 
 def _repeated(entity: Mapping[str, Any], found: Entities, pointer: str) -> Iterator[FieldError]:
-    """Refuse a temp_id that stood before: a reference to it would be ambiguous."""
+    """Yield an error if the temp_id was used before: a reference to it would be ambiguous."""
     if entity["temp_id"] in found.rows:
-        message = "temp_id is used twice; give each of the entities its own."
+        message = "temp_id is used twice; give each entity its own."
         yield FieldError(path=f"{pointer}/temp_id", code="duplicate", message=message)
 
 
 def _misplaced(fields: Mapping[str, Any], kind: Kind, pointer: str) -> Iterator[FieldError]:
-    """Refuse what this kind has not or not so: one schema describes the entities of all kinds, so it lets that pass."""
+    """Yield an error for each missing label, unknown field and bad value.
+
+    The op's schema covers the entities of all kinds, so it cannot check what one kind allows.
+    """
     if kind.label not in fields:
         message = f"A {kind.name} needs {kind.label}; send it."
         yield FieldError(path=f"{pointer}/{kind.label}", code="required", message=message)
     for name, value in fields.items():
         path = f"{pointer}/{name}"
         if name not in kind.fields:
-            message = f"{name} is no field of a {kind.name}; leave it out."
+            message = f"{name} is not a field of a {kind.name}; leave it out."
             yield FieldError(path=path, code="unknown_argument", message=message)
         else:
             yield from _unfit(name, value, kind, path)
 
 
 def _unfit(name: str, value: Any, kind: Kind, path: str) -> Iterator[FieldError]:
-    """Refuse a text that is no option of its column, or longer than it, or not of its form."""
+    """Yield an error if a value is not among its column's choices, too long, or of the wrong form."""
     column = cast("models.Field[Any, Any]", kind.model._meta.get_field(name))
     options = [option for option, _ in column.flatchoices]
     if options and value not in options:
         what = "state" if name == "state_key" else name
-        message = f"{name} is no {what} of a {kind.name}; send one of {', '.join(options)}."
+        message = f"{name} is not a {what} of a {kind.name}; send one of {', '.join(options)}."
         yield FieldError(path=path, code="enum", message=message, expected="|".join(options))
     elif isinstance(value, str) and column.max_length and len(value) > column.max_length:
         message = f"{name} of a {kind.name} must have at most {column.max_length} characters."
         yield FieldError(path=path, code="maxLength", message=message, expected=f"at most {column.max_length}")
     elif name == "type_key" and not _is_type(column, value):
         default = column.get_default()
-        message = f"type_key is no type of a {kind.name}; send one such as {default}, or leave it out."
+        message = f"type_key is not a type of a {kind.name}; send one such as {default}, or leave it out."
         yield FieldError(path=path, code="pattern", message=message, expected=default)
 
 

@@ -1,4 +1,4 @@
-"""Search over all kinds at once."""
+"""Search across all kinds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from workspace.services import access, closeness, pages, ranking, search, snippe
 from workspace.services.ranking import Hit
 
 WITH_ALL = "{shown} of {total} rows with every word, best first."
-WITH_ANY = "No row has every word. {shown} of {total} rows with any of them, best first; matched names which."
-LOOKS_LIKE = "No row has any of the words. {shown} of {total} titles that look like them, closest first."
-CUT = "Looked only at the {most:,} {plural} updated last; {path} reaches older ones."
-NOTHING = "Nothing has any of the words, and no title looks like them. Try other words, or list the rows."
+WITH_ANY = "No row has every word. {shown} of {total} rows with any of them, best first; see matched for which."
+LOOKS_LIKE = "No row has any of the words. {shown} of {total} rows with similar titles, closest first."
+CUT = "Searched only the {most:,} most recently updated {plural}; {path} finds older ones."
+NOTHING = "No row has any of the words or a similar title. Try other words, or list the rows."
 
 
 def find(request: Request) -> Outcome:
-    """Answer the best rows of the kinds asked for: with all words, else with any, else with a title close to them.
+    """Return the best rows of the requested kinds: with all words, else with any, else with a similar title.
 
     Raises NotFound for its project_id, Invalid.
     """
@@ -26,7 +26,7 @@ def find(request: Request) -> Outcome:
     kinds = [kind for name, kind in KINDS.items() if name in asked]
     hits, total, told, cut = _found(request, kinds, words)
     project_id = request.args.get("project_id")
-    if project_id is not None and not total:  # a row that was found has shown that its project is visible
+    if project_id is not None and not total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
     message = told.format(shown=len(hits), total=total) + _next_step(hits)
     texts = snippets.of_hits(hits)
@@ -43,7 +43,7 @@ def _words(query: str) -> tuple[list[str], tuple[str, ...]]:
     words = search.required_words(query)
     if len(words) <= ranking.MOST_WORDS:
         return words, ()
-    return words[: ranking.MOST_WORDS], (f"Looked for the first {ranking.MOST_WORDS} words of query only.",)
+    return words[: ranking.MOST_WORDS], (f"Searched for only the first {ranking.MOST_WORDS} words of query.",)
 
 
 def _found(request: Request, kinds: Sequence[Kind], words: list[str]) -> tuple[list[Hit], int, str, tuple[str, ...]]:

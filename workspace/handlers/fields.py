@@ -1,4 +1,4 @@
-"""What fields the entities have, read from the models themselves."""
+"""Descriptions of the entities' fields, read from the Django models."""
 
 import re
 from typing import Any, cast
@@ -13,7 +13,7 @@ from workspace.models.tags import TagsField
 
 ENTITY_TYPES = {f"ontology_{name}": kind for name, kind in KINDS.items()}
 
-# What JSON Schema calls a column; the first class that fits counts.
+# JSON Schema type of a column, by field class; the first match counts.
 TYPES: list[tuple[type[Any], dict[str, str]]] = [
     (models.DateTimeField, {"type": "string", "format": "date-time"}),
     (models.DateField, {"type": "string", "format": "date"}),
@@ -25,7 +25,7 @@ TYPES: list[tuple[type[Any], dict[str, str]]] = [
     (models.Field, {"type": "string"}),
 ]
 
-# A value that such a column takes, where it has neither a default nor choices; the first class that fits counts.
+# Example value for a column without a default or choices, by field class; the first match counts.
 EXAMPLES: list[tuple[type[Any], Any]] = [
     (models.DateTimeField, "2026-03-01T09:00:00Z"),
     (models.DateField, "2026-03-01"),
@@ -42,11 +42,11 @@ EXAMPLES_BY_NAME = {"type_key": "project.business.launch"}  # every other kind h
 
 
 def info(request: Request) -> Outcome:
-    """Answer the fields that an entity is made of, or one of them. Raises Invalid for a name that it does not have."""
+    """Return the fields of an entity type, or one of them. Raises Invalid for an unknown field_name."""
     kind, name = ENTITY_TYPES[request.args["entity_type"]], request.args.get("field_name")
     names = kind.fields if kind is PROJECT else ("project_id", *kind.fields)
     if name is not None and name not in names:
-        message = f"field_name is no field of a {kind.name}; send one of {', '.join(names)}, or leave it out for all."
+        message = f"field_name is not a field of a {kind.name}; send one of {', '.join(names)}, or omit it for all."
         raise invalid([FieldError(path="/field_name", code="unknown_field", message=message, expected=list(names))])
     fields = [_described(each, kind=kind) for each in ([name] if name else names)]
     message = f"The field {name} of a {kind.name}." if name else f"The {len(fields)} fields of a {kind.name}."
@@ -54,7 +54,7 @@ def info(request: Request) -> Outcome:
 
 
 def _described(name: str, *, kind: Kind) -> dict[str, Any]:
-    """Return a field in the words of JSON Schema, without what does not apply to it."""
+    """Return a field in JSON Schema terms, without the keywords that do not apply."""
     field = cast("models.Field[Any, Any]", kind.model._meta.get_field(name))
     told = {
         "name": name,
@@ -71,7 +71,7 @@ def _described(name: str, *, kind: Kind) -> dict[str, Any]:
 
 
 def _example(field: "models.Field[Any, Any]") -> Any:
-    """Return a value that the field takes: its default, else its first choice, else one of its type."""
+    """Return a valid value: the default, else the first choice, else an example of the type."""
     default = field.get_default() if field.has_default() else None
     if default not in (None, "", {}, []):
         return default
@@ -84,7 +84,7 @@ def _limits(field: "models.Field[Any, Any]") -> dict[str, Any]:
     limits: dict[str, Any] = {}
     for validator in field.validators:
         if isinstance(validator, RegexValidator):
-            limits["pattern"] = re.compile(validator.regex).pattern.replace(r"\Z", "$")  # \Z is Python's alone
+            limits["pattern"] = re.compile(validator.regex).pattern.replace(r"\Z", "$")  # \Z exists only in Python
         elif isinstance(validator, MinValueValidator):
             limits["minimum"] = validator.limit_value
         elif isinstance(validator, MaxValueValidator):

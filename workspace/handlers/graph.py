@@ -1,4 +1,4 @@
-"""A project as a graph: reading it, and hanging its rows otherwise."""
+"""Reading and reorganizing a project as a graph of rows and edges."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from workspace.models import Edge, Project
 from workspace.services import access, edges, graph, placement, rewiring
 from workspace.services.rewiring import Plan
 
-MOST_CHANGES = 200  # of a sort that an answer lists
+MOST_CHANGES = 200  # created, deleted or updated edges that the result lists, each
 
 
 def get(request: Request) -> Outcome:
-    """Answer the rows of a project in brief and the edges between them. Raises NotFound."""
+    """Return a summary of each row of a project, and the edges between them. Raises NotFound."""
     args = request.args
     project = access.visible_row(PROJECT, subject=request.subject, id=args["project_id"])
     found = graph.read(
@@ -27,22 +27,22 @@ def get(request: Request) -> Outcome:
     counts = {"nodes": found.node_count, "edges": found.edge_count}
     has_more = found.node_count > len(found.nodes) or found.edge_count > len(found.edges)
     shown = f"{len(found.nodes)} of {found.node_count} nodes and {len(found.edges)} of {found.edge_count} edges."
-    more = " Send kinds to see fewer kinds whole." if has_more else ""
+    more = " Send kinds to list fewer kinds completely." if has_more else ""
     result = _project(project) | {
         "nodes": found.nodes,
         "edges": found.edges,
         "counts": counts,
         "has_more": has_more,
-        "message": f"{shown}{more} A row that nothing holds lies directly in the project.",
+        "message": f"{shown}{more} A row without a parent is directly in the project.",
     }
     return Outcome(result=result, entity_id=str(project.pk), entity_name=str(project))
 
 
 def reorganize(request: Request) -> Outcome:
-    """Hang rows of a project otherwise, all or none; with options.dry_run only tell what that would change.
+    """Change the parents and links of rows, all or none; with options.dry_run, only return what would change.
 
-    Raises NotFound and Forbidden for the project and all that is named, Invalid, and Conflict where the plan is not
-    that of the hash which was sent.
+    Raises NotFound and Forbidden for the project and all named rows, Invalid, and Conflict if the plan does not match
+    the sent plan_hash.
     """
     args, options = request.args, request.args.get("options") or {}
     project = access.changeable_project(subject=request.subject, id=args["project_id"])
@@ -78,7 +78,7 @@ def _answer(project: Project, plan: Plan, *, node_count: int, is_rehearsal: bool
         for name, found in changes.items()
     }
     result = _project(project) | {
-        **({"dry_run": True} if is_rehearsal else {}),  # false could be a lie: who runs us may undo what was done
+        **({"dry_run": True} if is_rehearsal else {}),  # never false: the gateway may roll the write back (a dry run)
         "node_count": node_count,
         "counts": counts,
         "changes": listed,
@@ -91,11 +91,11 @@ def _answer(project: Project, plan: Plan, *, node_count: int, is_rehearsal: bool
 
 def _message(plan: Plan, counts: dict[str, int], is_rehearsal: bool) -> str:
     if plan.is_empty:
-        return "Nothing to change: all of it hangs so already."
+        return "Nothing changed: the rows are already organized this way."
     told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    cut = f" The first {MOST_CHANGES} of a sort are listed." if max(counts.values()) > MOST_CHANGES else ""
+    cut = f" At most {MOST_CHANGES} of each are listed." if max(counts.values()) > MOST_CHANGES else ""
     if is_rehearsal:
-        return f"Would change edges: {told}.{cut} Nothing was; send plan_hash in options instead of dry_run to do it."
+        return f"Would change edges: {told}.{cut} To apply it, send plan_hash in options instead of dry_run."
     return f"Changed edges: {told}.{cut}"
 
 

@@ -1,4 +1,4 @@
-"""What a row is linked to: its edges as they are, or the rows at their other ends."""
+"""The links of a row: its edges, or the rows at their other ends."""
 
 from typing import Any
 from uuid import UUID
@@ -8,13 +8,13 @@ from workspace.errors import NotFound
 from workspace.kinds import KINDS, Kind
 from workspace.services import access, edges, neighbours, ranking
 
-MOST = 50  # edges of a direction
+MOST = 50  # edges per direction
 
-NOTHING = "Nothing is linked to this {kind}; onto.edge.link links two rows."
+NOTHING = "Nothing is linked to this {kind}; use onto.edge.link to link two rows."
 
 
 def relationships(request: Request) -> Outcome:
-    """Answer the edges of a row of any kind, each direction the oldest first. Raises NotFound."""
+    """Return the edges of a row of any kind, oldest first in each direction. Raises NotFound."""
     id, asked = UUID(request.args["entity_id"]), request.args.get("direction", "both")
     kind = _kind_of(id, subject=request.subject)
     told: list[dict[str, Any]] = []
@@ -25,7 +25,7 @@ def relationships(request: Request) -> Outcome:
             rows = list(found[: MOST + 1])
             total += len(rows) if len(rows) <= MOST else found.count()
             told += [edges.told(edge) | {"direction": direction} for edge in rows[:MOST]]
-    message = f"{len(told)} of {total} edges of this {kind.name}. onto.entity.links.get names the rows at their ends."
+    message = f"{len(told)} of {total} edges of this {kind.name}. onto.entity.links.get returns the linked rows."
     result = {
         "relationships": told,
         "total": total,
@@ -36,7 +36,7 @@ def relationships(request: Request) -> Outcome:
 
 
 def linked(request: Request) -> Outcome:
-    """Answer the rows that a row is linked to, by kind, with how many there are of each. Raises NotFound."""
+    """Return the rows that a row is linked to, grouped by kind with counts. Raises NotFound."""
     kind, id, subject = KINDS[request.args["entity_kind"]], UUID(request.args["entity_id"]), request.subject
     access.require_row(kind, subject=subject, id=str(id), argument="entity_id")
     asked = request.args.get("filter_kind", "all")
@@ -66,7 +66,7 @@ def _told(kind: Kind, asked: str, *, shown: int, counts: dict[str, int]) -> str:
 
 
 def _kind_of(id: UUID, *, subject: str) -> Kind:
-    """Return the kind of a row that the subject sees. Raises NotFound."""
+    """Return the kind of a row that the subject can see. Raises NotFound."""
     places = [ranking.visible(kind, subject=subject, project_id=None).filter(pk=id) for kind in KINDS.values()]
     row = ranking.together([place.values(*ranking.COLUMNS) for place in places]).first()
     if row is None:

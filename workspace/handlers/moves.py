@@ -1,4 +1,4 @@
-"""Moving a task, and what hangs on it, to another project."""
+"""Moving a task with its subtasks and events to another project."""
 
 from typing import cast
 from uuid import UUID
@@ -14,26 +14,26 @@ from workspace.services import access, task_events
 
 
 def move(request: Request) -> Outcome:
-    """Move a task with its subtasks, all or none: nothing of a project is left that points into another.
+    """Move a task with its subtasks, all or none. No link between two projects remains.
 
-    The parent stays behind, and so do rows that edges lead to; those links are dropped, each kind with a warning.
-    Raises NotFound and Forbidden for the task and for the project, Conflict where the task has moved, Invalid.
+    The parent task and linked rows stay behind; links to them are removed with a warning.
+    Raises NotFound and Forbidden for the task and for the project, Conflict if the task has moved meanwhile, Invalid.
     """
     task = cast("Task", access.changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
     source = task.project_id
     if source != UUID(request.args["expected_project_id"]):
-        message = "The task is not in expected_project_id any more; read it with onto.task.get and decide again."
+        message = "The task is no longer in expected_project_id; read it with onto.task.get and decide again."
         raise Conflict(message, reason="moved_elsewhere")
     project = access.changeable_project(subject=request.subject, id=request.args["project_id"])
     if project.pk == source:
-        message = "project_id is the project that the task is in; send the id of another one."
+        message = "The task is already in project_id; send the id of another project."
         raise invalid([FieldError(path="/project_id", code="same_project", message=message)])
     warnings = _loosened(task)
     moved = [task.pk, *_subtasks(task)]
     warnings += _dropped_edges(moved, source=source, request=request)
     Task.objects.filter(pk__in=moved).update(project=project, updated_at=request.at)
     task_events.move(moved, project=project.pk)
-    # A deleted subtask stays where it is; it must not come back as a part of a task of another project.
+    # A deleted subtask stays behind. If restored, it must not become a subtask of a task in another project.
     Task.objects.filter(parent_task__in=moved).exclude(pk__in=moved).update(parent_task=None)
     Edge.objects.filter(project=source, src_id__in=moved, dst_id__in=moved).update(project=project)
     return _moved(request, subtasks=len(moved) - 1, warnings=tuple(warnings))
@@ -43,11 +43,11 @@ def _loosened(task: Task) -> list[str]:
     if task.parent_task_id is None:
         return []
     Task.objects.filter(pk=task.pk).update(parent_task=None)
-    return ["The task is no subtask any more: its parent task stays in the project it left."]
+    return ["The task is no longer a subtask: its parent stays in the old project."]
 
 
 def _subtasks(task: Task) -> list[UUID]:
-    """Return the ids of the tasks below, locked, in a query for each level."""
+    """Lock all subtasks and return their ids; one query per level."""
     found: list[UUID] = []
     level = [task.pk]
     while level:
@@ -58,13 +58,13 @@ def _subtasks(task: Task) -> list[UUID]:
 
 
 def _dropped_edges(moved: list[UUID], *, source: UUID, request: Request) -> list[str]:
-    """Delete the edges that would lead from one project into another, and say how many there were."""
+    """Mark edges that would cross projects as deleted, and return a warning with their number."""
     touching = Edge.objects.filter(Q(src_id__in=moved) | Q(dst_id__in=moved), project=source, deleted_at=None)
     number = touching.exclude(src_id__in=moved, dst_id__in=moved).update(deleted_at=request.at)
     if not number:
         return []
     links = "1 link" if number == 1 else f"{number} links"
-    return [f"Removed {links} between what moved and what stays in the project it left."]
+    return [f"Removed {links} between moved rows and rows that stay in the old project."]
 
 
 def _moved(request: Request, *, subtasks: int, warnings: tuple[str, ...]) -> Outcome:

@@ -1,4 +1,4 @@
-"""The document that a new project begins with: what is known of it so far."""
+"""The first document of a new project: a summary of what is known about it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from workspace.relations import Rel, Relation
 from workspace.services import edges
 
 TYPE = "document.context.project"
-LONGEST_NAME = 280  # characters of a project's name in its document's
+LONGEST_NAME = 280  # characters of the project's name in the document's title
 
-# What it lists, under which heading.
+# The sections of the summary: heading and kind of the rows listed.
 LISTED = (
     ("Goals", GOAL),
     ("Milestones", MILESTONE),
@@ -26,14 +26,14 @@ LISTED = (
     ("Requirements", REQUIREMENT),
     ("Risks", RISK),
 )
-NOTHING_YET = "Nothing more is known of this project yet."
+NOTHING_YET = "Nothing more is known about this project yet."
 
 JOINED = Relation(EdgeKind.PROJECT, Rel.HAS_DOCUMENT, EdgeKind.DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The document and the edge that leads to it from the project, not yet saved; errors, and what was put right."""
+    """The unsaved document and the edge from the project to it, with errors and warnings about repairs."""
 
     document: Document
     edge: Edge
@@ -42,7 +42,7 @@ class Overview:
 
 
 def build(sent: Mapping[str, Any] | None, first: Entities, *, project: Project, by: str, at: datetime) -> Overview:
-    """Return the document that was sent, else one composed of the project's own texts and its first rows."""
+    """Build the document that was sent, or one from the project's texts and first rows."""
     composed = {"title": f"{project.name[:LONGEST_NAME]}: overview", "content": compose(project, first)}
     fields = {"type_key": TYPE} | dict(sent or composed)
     row, errors, warnings = entities.build_one(
@@ -52,7 +52,7 @@ def build(sent: Mapping[str, Any] | None, first: Entities, *, project: Project, 
 
 
 def compose(project: Project, first: Entities) -> str:
-    """Return what a project and its first rows say, as markdown."""
+    """Return the project's texts and a list of its first rows as Markdown."""
     texts = [project.executive_summary, project.description, project.context]
     texts += [_list(heading, first.of(kind), kind) for heading, kind in LISTED]
     return ("\n\n".join(text.strip() for text in texts if text.strip()) or NOTHING_YET)[: LONGEST_CONTENT - 1] + "\n"

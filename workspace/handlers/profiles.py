@@ -1,4 +1,4 @@
-"""What a subject may learn of its own profile."""
+"""The calling user's own profile."""
 
 from workspace.contract import Outcome, Request
 from workspace.models import week
@@ -6,7 +6,7 @@ from workspace.services import profiles, times
 
 
 def get(request: Request) -> Outcome:
-    """Answer the calling subject's profile, or with `part` one part of it; always its zone and the time there."""
+    """Return the calling user's profile, or one `part` of it; always with time zone and local time."""
     profile = profiles.of(request.subject)
     now = request.at.replace(microsecond=0)
     place = {

@@ -1,4 +1,4 @@
-"""What only projects do."""
+"""Ops that only projects have."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,8 +16,7 @@ from workspace.services import access, changes, pages, roughly, task_events
 
 LONGEST_SLUG = 80
 
-# What onto.project.get can tell of the rows in a project: by its argument the name in the row, of which kind and in
-# which order, which of them, and how many at most.
+# Rows that onto.project.get can include, by argument: (key in the result, kind, order, filter, maximum number).
 PARTS: dict[str, tuple[str, Kind, str, Q, int]] = {
     "include_phases": ("phases", PLAN, "start_date", Q(), 50),
     "include_tasks": ("tasks", TASK, "priority", Q(), 20),
@@ -27,7 +26,7 @@ PARTS: dict[str, tuple[str, Kind, str, Q, int]] = {
 
 
 def get(request: Request) -> Outcome:
-    """Answer the complete project and, of what is in it, the abbreviated rows that were asked for. Raises NotFound."""
+    """Return the complete project, with abbreviated rows of the requested parts. Raises NotFound."""
     outcome = reads.get_row(request, kind=PROJECT)
     if request.args.get("field") is not None:
         return outcome
@@ -44,9 +43,9 @@ def get(request: Request) -> Outcome:
 
 
 def create(request: Request) -> Outcome:
-    """Make a project with its owner, its first rows and how they hang together, all or none.
+    """Create a project with its owner, its first rows and their edges, all or none.
 
-    Open questions make nothing: they are answered. Raises Invalid with all that is wrong.
+    If the caller sent clarifications, create nothing and return the questions. Raises Invalid with all errors.
     """
     if questions := request.args.get("clarifications"):
         return _asked(questions)
@@ -70,17 +69,17 @@ def create(request: Request) -> Outcome:
 
 
 def delete(request: Request) -> Outcome:
-    """Mark the project deleted: all in it is gone from every op with it. Raises NotFound, Forbidden."""
+    """Mark the project as deleted, which hides everything in it from all ops. Raises NotFound, Forbidden."""
     project = access.deletable_project(subject=request.subject, id=request.args["project_id"])
-    message = "Deleted the project; no op finds it or anything in it any more, for any of its members."
+    message = "Deleted the project; ops no longer find it or anything in it, for any member."
     return writes.deleted(project, kind=PROJECT, at=request.at, message=message)
 
 
 def _asked(questions: list[dict[str, Any]]) -> Outcome:
     number = "the question" if len(questions) == 1 else f"the {len(questions)} questions"
     message = (
-        f"Nothing was created: ask the user {number} in clarifications, then send the whole call again with what "
-        "they answered and without clarifications."
+        f"Nothing was created. Ask the user {number} in clarifications, then repeat the whole call with the answers "
+        "and without clarifications."
     )
     return Outcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
 
@@ -96,7 +95,7 @@ def _build(request: Request) -> tuple[Project, list[FieldError]]:
 
 def _created(request: Request, project: Project, counts: dict[str, int]) -> Outcome:
     id = str(project.pk)
-    row = access.visible_row(PROJECT, subject=request.subject, id=id)  # with what it tells of the rows in it
+    row = access.visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
     made = reads.outcome(
         row, kind=PROJECT, at=request.at, message=f"Created the project with {_told(counts)}; you are its owner."
     )
@@ -114,7 +113,7 @@ def _created(request: Request, project: Project, counts: dict[str, int]) -> Outc
 
 
 def _told(counts: dict[str, int]) -> str:
-    """Return the counts in words, such as 2 tasks and 1 document."""
+    """Return the counts in words, such as "2 tasks and 1 document"."""
     one = {kind.plural: kind.name for kind in entities.KINDS.values()} | {"edges": "edge"}
     told = [f"{number} {one[many] if number == 1 else many}" for many, number in counts.items() if number]
     return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))

@@ -1,4 +1,4 @@
-"""list, search and get of any kind."""
+"""The list, search and get ops of every kind."""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from workspace.kinds import Kind
 from workspace.models import EntityQuerySet
 from workspace.services import access, excerpts, pages, rows, search
 
-# Arguments that narrow a list to rows with this value, or one of these, and how the two are compared.
+# Arguments that filter a list by one value or several, with the lookup for one value.
 FILTERS = {
     "project_id": "exact",
     "state_key": "exact",
@@ -21,7 +21,7 @@ FILTERS = {
 
 
 def list_rows(request: Request, *, kind: Kind) -> Outcome:
-    """Answer a page of what the subject sees, in the kind's order. Raises NotFound for its project_id, Invalid."""
+    """Return a page of the rows that the subject can see. Raises NotFound for project_id, Invalid."""
     listing = pages.Listing.of(kind, request.args)
     after = pages.decode(request.args.get("cursor"), listing=listing)
     page = _page(_narrowed(request, kind), request, listing=listing, after=after)
@@ -29,9 +29,9 @@ def list_rows(request: Request, *, kind: Kind) -> Outcome:
 
 
 def search_rows(request: Request, *, kind: Kind) -> Outcome:
-    """Answer a page of the rows that have every word of the query, or else of those with any, and say which.
+    """Return a page of the rows with every word of the query, or else with any of them. The message says which.
 
-    Raises NotFound for its project_id, Invalid.
+    Raises NotFound for project_id, Invalid.
     """
     sought, found = search.required_words(request.args["query"]), _narrowed(request, kind)
     listing = pages.Listing.of(kind, request.args)
@@ -43,23 +43,23 @@ def search_rows(request: Request, *, kind: Kind) -> Outcome:
             return _listed(page, request, kind=kind, what=f"matching {kind.plural}, {listing.order.told}")
     found = found.filter(search.any_of(sought, columns=kind.searched))
     page = _page(found, request, listing=listing, after=after, relaxed=True)
-    return _listed(page, request, kind=kind, what=f"{kind.plural} with any of the words, for none has all of them")
+    return _listed(page, request, kind=kind, what=f"{kind.plural} with any of the words, because none has all of them")
 
 
 def get_row(request: Request, *, kind: Kind) -> Outcome:
-    """Answer the complete row, or with `field` one of its long texts. Raises NotFound, Invalid."""
+    """Return the complete row, or with `field` one of its long texts. Raises NotFound, Invalid."""
     row = access.visible_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     if request.args.get("field") is not None:
         return _part(row, request, kind=kind)
     if "offset" in request.args:
-        message = "offset says where in one text to read on; send field with it, or leave it out."
+        message = "offset continues one text; send field with it, or leave it out."
         raise invalid([FieldError(path="/offset", code="no_field", message=message)])
     message = f"The complete {kind.name}."
     return outcome(row, kind=kind, at=request.at, message=message, max_chars=max_chars(request))
 
 
 def max_chars(request: Request) -> int:
-    """Return how many characters of long text a get may answer."""
+    """Return the maximum number of characters of long text that a get returns."""
     return int(request.args.get("max_chars", excerpts.DEFAULT_CHARS))
 
 
@@ -72,21 +72,21 @@ def outcome(
     warnings: tuple[str, ...] = (),
     max_chars: int = excerpts.DEFAULT_CHARS,
 ) -> Outcome:
-    """Return what get, create and update answer: the complete row under its kind's name, its long texts cut."""
+    """Build the outcome of get, create and update: the complete row under its kind's name, long texts cut."""
     shown = excerpts.of_row(rows.whole(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
     return _about(row, shown, kind=kind, message=message + cut(shown, kind=kind), warnings=warnings)
 
 
 def cut(shown: excerpts.Excerpt, *, kind: Kind, place: str = "") -> str:
-    """Return the sentence that tells which texts go on and which op reads on; nothing where none does."""
+    """Return a sentence naming the texts that were cut and the op that reads the rest; "" if none was cut."""
     if not shown.cut:
         return ""
-    return f" Cut{place}: {', '.join(shown.cut)}; {kind.path('get')} with field and offset reads on."
+    return f" Cut{place}: {', '.join(shown.cut)}; {kind.path('get')} with field and offset returns the rest."
 
 
 def only_first(number: int, plural: str, *, path: str) -> str:
-    """Return the sentence that tells that there are more rows around a row than its get shows, and who has them."""
-    return f" Only the first {number} {plural}; {path} has the others."
+    """Return a sentence saying that only the first rows are included, and which op returns the others."""
+    return f" Only the first {number} {plural} are included; {path} returns the others."
 
 
 def _part(row: Any, request: Request, *, kind: Kind) -> Outcome:
@@ -129,12 +129,12 @@ def _page(
 
 def _listed(page: pages.Page, request: Request, *, kind: Kind, what: str) -> Outcome:
     project_id = request.args.get("project_id")
-    if project_id is not None and not page.total:  # a row that was found has shown that its project is visible
+    if project_id is not None and not page.total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
     result = {
         kind.plural: page.rows,
         "total": page.total,
         "has_more": page.next_cursor is not None,
-        "message": f"{len(page.rows)} of {page.total} {what}. {kind.path('get')} has the complete row.",
+        "message": f"{len(page.rows)} of {page.total} {what}. {kind.path('get')} returns the complete row.",
     }
     return Outcome(result=result | ({"next_cursor": page.next_cursor} if page.next_cursor else {}))

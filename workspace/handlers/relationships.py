@@ -1,4 +1,4 @@
-"""How the first rows of a new project hang together: pairs of the labels that the caller gave them."""
+"""The edges between the first rows of a new project, sent as pairs of temp_ids."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class End:
 
 @dataclass(slots=True)
 class Relationships:
-    """The wishes of each row, and all that is wrong with any of the relationships."""
+    """The requested links of each row by its id, with all errors and warnings."""
 
     places: dict[UUID, Placement] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Relationships:
 
 
 def read(sent: Sequence[Any], rows: Mapping[str, Entity]) -> Relationships:
-    """Return where the rows are asked to hang, each with one parent: the most specific, as everywhere."""
+    """Parse the relationships. If a row is given several parents, the most specific one is kept."""
     if errors := _in_number(sent, rows):
         return Relationships(errors=errors)
     found = Relationships()
@@ -51,12 +51,12 @@ def read(sent: Sequence[Any], rows: Mapping[str, Entity]) -> Relationships:
         found.warnings += place.warnings
     if len(found.warnings) > MOST_WARNINGS:
         more = len(found.warnings) - MOST_WARNINGS
-        found.warnings[MOST_WARNINGS:] = [f"{more} more relationships were stored otherwise than they were sent."]
+        found.warnings[MOST_WARNINGS:] = [f"{more} more relationships were stored differently than sent."]
     return found
 
 
 def build(found: Relationships, rows: Mapping[str, Entity], *, by: str, at: datetime) -> list[Edge]:
-    """Return the edges of the rows, not yet saved; what was told twice, or from both ends, is one edge."""
+    """Return the unsaved edges. A relationship sent twice, or from both ends, becomes one edge."""
     by_id = {row.pk: row for row in rows.values()}
     made: dict[edges.Ends, Edge] = {}
     for id, place in found.places.items():
@@ -68,16 +68,16 @@ def build(found: Relationships, rows: Mapping[str, Entity], *, by: str, at: date
 
 def _in_number(sent: Sequence[Any], rows: Mapping[str, Entity]) -> list[FieldError]:
     if sent and not rows:
-        message = "relationships name entities, and there are none; send entities, or no relationships."
+        message = "relationships need entities, and none were sent; send entities or leave out relationships."
         return [FieldError(path="/relationships", code="no_entities", message=message)]
     if not sent and len(rows) > 1:
-        message = f"Several entities need relationships; say how they hang together, such as {EXAMPLE}."
+        message = f"Several entities need relationships that connect them, such as {EXAMPLE}."
         return [FieldError(path="/relationships", code="required", message=message)]
     return []
 
 
 def _ends(pair: Any) -> list[tuple[str, Mapping[str, str]]]:
-    """Return both ends with where they stand, of [from, to] and of {from, to}."""
+    """Return both ends with their keys, for the forms [from, to] and {from, to}."""
     if isinstance(pair, dict):
         return [("from", pair["from"]), ("to", pair["to"])]
     return [("0", pair[0]), ("1", pair[1])]
@@ -86,21 +86,21 @@ def _ends(pair: Any) -> list[tuple[str, Mapping[str, str]]]:
 def _end(sent: Mapping[str, str], rows: Mapping[str, Entity], path: str, errors: list[FieldError]) -> End | None:
     row = rows.get(sent["temp_id"])
     if row is None:
-        message = "temp_id is that of no entity of this call; send one that stands in entities."
+        message = "No entity in this call has this temp_id; send one from entities."
         errors.append(FieldError(path=f"{path}/temp_id", code="unknown_temp_id", message=message))
         return None
     kind = _kind(row)
     if sent["kind"] != kind:
-        message = f"kind is not that of the entity, which is a {kind.value}; send {kind.value}."
+        message = f"This entity is a {kind.value}; send {kind.value} as kind."
         errors.append(FieldError(path=f"{path}/kind", code="kind_mismatch", message=message, expected=kind.value))
         return None
     return End(row, kind)
 
 
 def _wish(found: Relationships, src: End, dst: End, sent: Mapping[str, Any], *, argument: str) -> None:
-    """Note a relationship with the row that it is about: the one that is to be held, else the first."""
+    """Add a relationship to the links of its row: the child if one end contains the other, else the first end."""
     if src.row.pk == dst.row.pk:
-        message = f"{argument} leads from an entity to itself; name two."
+        message = f"{argument} links an entity to itself; name two different ones."
         found.errors.append(FieldError(path=f"/{argument}", code="self_edge", message=message))
         return
     rel, intent = sent.get("rel"), sent.get("intent")
@@ -110,7 +110,7 @@ def _wish(found: Relationships, src: End, dst: End, sent: Mapping[str, Any], *, 
         return
     if rel is not None:
         found.warnings += edges.renamed(rel, relation, argument=f"{argument}/rel")
-    if relations.is_containment(relation) and not relation.swapped:  # the first holds the second
+    if relations.is_containment(relation) and not relation.swapped:  # the first contains the second
         src, dst, relation = dst, src, relations.from_other_end(relation)
     named = Named(dst.kind, dst.row.pk, argument)
     wish = Wish(named, relation, sent_rel=rel, is_explicit=bool(rel or intent))

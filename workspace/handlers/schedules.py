@@ -1,4 +1,4 @@
-"""When a task is worked on."""
+"""Scheduling a task: when it is worked on, for how long and how often."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,18 +29,18 @@ from workspace.services import (
 from workspace.services.agenda import Span, Time
 from workspace.services.wallclock import EXPECTED, Wallclock
 
-AS_SENT = ("duration_minutes", "recurrence")  # what is set as any column is; the times are read in the user's zone
-ENDS = ("recurrence_until", "recurrence_count")  # the two ways to say when it comes for the last time
+AS_SENT = ("duration_minutes", "recurrence")  # set like any column; the times are parsed in the user's time zone
+ENDS = ("recurrence_until", "recurrence_count")  # the two ways to end a recurrence
 
 
 def schedule(request: Request) -> Outcome:
-    """Set when a task is worked on, for how long and how often, and its events with it.
+    """Set when a task is worked on, for how long and how often, and update its events.
 
     Raises NotFound, Forbidden, Invalid, and Conflict for a task that is done.
     """
     task = cast("Task", access.changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
     if task.state_key == TaskState.DONE:
-        message = "The task is done, so there is nothing to plan; reopen it with onto.task.update and state_key todo."
+        message = "The task is done; to schedule it, reopen it with onto.task.update and state_key todo."
         raise Conflict(message, reason="task_done")
     before, clock = rows.columns(task, kind=TASK), wallclock.of(request)
     _plan(task, request, clock)
@@ -50,13 +50,13 @@ def schedule(request: Request) -> Outcome:
         task.updated_at = request.at
         task.save(update_fields=[*changed, "updated_at"])
         task_events.sync([task], by=request.subject, at=request.at)
-        # Whoever plans says in which zone's local time the task comes again.
+        # A recurring task repeats at the local time of the user who scheduled it.
         task_events.of(task).update(time_zone=clock.zone.key)
     return _told(task, request, clock, changed=bool(changed))
 
 
 def _plan(task: Task, request: Request, clock: Wallclock) -> None:
-    """Set what was sent and what follows from it. Raises Invalid with all that is wrong with it."""
+    """Set the fields that were sent and those derived from them. Raises Invalid with all errors."""
     sent = {name: value for name, value in request.args.items() if name in AS_SENT}
     clock.errors += changes.assign(task, kind=TASK, sent=sent, at=request.at)
     start = clock.read(request.args, "start_at")
@@ -70,21 +70,21 @@ def _plan(task: Task, request: Request, clock: Wallclock) -> None:
 
 def _check_start(task: Task, clock: Wallclock) -> None:
     if task.due_at and task.due_at > LATEST:
-        clock.refuse("start_at", "impossible_time", f"The task would end beyond all calendars; send {EXPECTED}.")
+        clock.refuse("start_at", "impossible_time", f"The task would end too far in the future; send {EXPECTED}.")
     day = cast("datetime", task.start_at).astimezone(clock.zone).date()
     event_times.refuse_weekend(task.recurrence, day, clock)
 
 
 def _set_end(task: Task, args: Mapping[str, Any], clock: Wallclock) -> None:
-    """Set after which moment the task does not come again, where that was sent, as a time or as a number of times."""
+    """Set when the recurrence ends, if that was sent, as a time or as a number of times."""
     start = cast("datetime", task.start_at)
     until, number = clock.read(args, "recurrence_until"), args.get("recurrence_count")
     named = [name for name in ENDS if args.get(name) is not None]
     if named and not task.recurrence:
-        message = f"{named[0]} is for a task that comes again; send recurrence too, or leave {named[0]} out."
+        message = f"{named[0]} is for a recurring task; send recurrence too, or leave {named[0]} out."
         clock.refuse(named[0], "no_recurrence", message)
     elif len(named) > 1:
-        message = "recurrence_until and recurrence_count both say when it ends; send one of the two."
+        message = "recurrence_until and recurrence_count both end the recurrence; send only one."
         clock.refuse("recurrence_count", "two_ends", message)
     elif number is not None:
         task.recurrence_until = recurrence.nth(task.recurrence, first=start, zone=clock.zone, number=number)
@@ -103,9 +103,9 @@ def _told(task: Task, request: Request, clock: Wallclock, *, changed: bool) -> O
     said = f"Scheduled the task for {_when(task, clock)}."
     if not changed:
         warnings.append(UNCHANGED)
-        said = f"Nothing changed: the task is scheduled for {_when(task, clock)} already."
+        said = f"Nothing changed: the task is already scheduled for {_when(task, clock)}."
     if end <= request.at and not task.recurrence:
-        said += " That time is over."
+        said += " That time is in the past."
     made = outcome(task, kind=TASK, at=request.at, message=said, warnings=tuple(warnings))
     return replace(made, result=made.result | {"events": _events(task, clock)})
 
@@ -119,7 +119,7 @@ def _when(task: Task, clock: Wallclock) -> str:
 
 
 def _events(task: Task, clock: Wallclock) -> list[dict[str, Any]]:
-    """Return the events that show the task's times, as lists show them, each the first time that it takes place."""
+    """Return the task's events in list form, each with its first occurrence."""
     own = task_events.of(task).order_by("start_at").values_list("start_at", "pk", "end_at")
     shown = [Time(start, id, end) for start, id, end in own if start and end]
     found: dict[Any, CalendarEvent] = agenda.rows(shown)

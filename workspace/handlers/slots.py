@@ -1,4 +1,4 @@
-"""Free time in a subject's calendar."""
+"""Free time in the user's calendar."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,12 +13,12 @@ from workspace.services import agenda, pages, profiles, slots, times
 from workspace.services.agenda import Span
 from workspace.services.wallclock import Wallclock
 
-MINUTES = 60  # of a slot, if none are named
-STEP = timedelta(minutes=15)  # what begins now begins on a quarter of an hour
+MINUTES = 60  # length of a slot if duration_minutes is not sent
+STEP = timedelta(minutes=15)  # slots from now on start on a quarter of an hour
 
 
 def find(request: Request) -> Outcome:
-    """Answer the free time of working hours, the next seven days if no time is named. Raises Invalid."""
+    """Return the free time within working hours, by default in the next seven days. Raises Invalid."""
     profile = profiles.of(request.subject)
     clock = Wallclock(profile.zone)
     hours = _hours(profile, request)
@@ -41,7 +41,7 @@ def find(request: Request) -> Outcome:
 
 
 def _hours(profile: Profile, request: Request) -> Week:
-    """Return the hours to look in: those preferred, else the working hours. Raises Invalid."""
+    """Return the hours to search: the preferred ones, else the working hours. Raises Invalid."""
     preferred = request.args.get("preferred_hours")
     days_off = request.args.get("include_days_off", False)
     if preferred:
@@ -54,20 +54,23 @@ def _hours(profile: Profile, request: Request) -> Week:
 
 
 def _to_come(span: Span, request: Request) -> Span:
-    """Return what of a span is not over, on quarters of an hour where nobody named a time. Raises Invalid if all is."""
+    """Return the part of a span that is still to come. Raises Invalid if there is none.
+
+    Ends that the caller did not send are rounded to a quarter of an hour.
+    """
     start, end = span.start, span.end
     if start <= request.at:
         start = request.at + -_beyond(request.at) % STEP
     if "time_max" not in request.args:
         end -= _beyond(end)
     if start >= end:
-        message = "time_max is over; send one to come."
+        message = "time_max is in the past; send a later one."
         raise invalid([FieldError(path="/time_max", code="over", message=message)])
     return Span(start, end, span.zone)
 
 
 def _beyond(moment: datetime) -> timedelta:
-    """Return how far a moment is beyond the last quarter of an hour."""
+    """Return the time since the last full quarter of an hour."""
     return (moment - moment.replace(minute=0, second=0, microsecond=0)) % STEP
 
 
@@ -84,8 +87,8 @@ def _message(shown: int, total: int, request: Request) -> str:
     minutes = request.args.get("duration_minutes", MINUTES)
     if not total:
         return (
-            f"Nothing is free for {minutes} minutes within these hours; send a later time_max, a shorter "
+            f"No {minutes} minutes are free within these hours; send a later time_max, a shorter "
             "duration_minutes or other preferred_hours."
         )
-    told = f"{shown} of {total} free times of at least {minutes} minutes, earliest first, each as long as it is free."
-    return told if shown == total else f"{told} For the rest send the end of the last one as time_min."
+    told = f"{shown} of {total} free slots of at least {minutes} minutes, earliest first, each in its full length."
+    return told if shown == total else f"{told} For more, send the end of the last one as time_min."

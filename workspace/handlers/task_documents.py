@@ -1,4 +1,4 @@
-"""The documents of a task: those that an edge `task_has_document` joins to it."""
+"""The documents of a task, linked to it by `task_has_document` edges."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,15 +20,15 @@ MOST = 50  # documents of a task
 SCRATCH = "scratch"  # the role of the one document that holds working notes
 DEFAULT_ROLE = "deliverable"
 DEFAULT_TYPE = "document.task.scratch"
-LONGEST_NAME = 280  # characters of a task's title in its document's
+LONGEST_NAME = 280  # characters of the task's title in the document's title
 
 JOINED = Relation(EdgeKind.TASK, Rel.TASK_HAS_DOCUMENT, EdgeKind.DOCUMENT)
-SAYING = ("title", "content", "description")  # one of them a new document needs: an empty one would say nothing
-NEW_ONLY = ("title", "description", "content", "type_key", "state_key", "props")  # what only a new document takes
+SAYING = ("title", "content", "description")  # a new document needs at least one of them
+NEW_ONLY = ("title", "description", "content", "type_key", "state_key", "props")  # only for a new document
 
 
 def list_documents(request: Request) -> Outcome:
-    """Answer the documents of a task in the order they were joined to it, and its scratch pad. Raises NotFound."""
+    """Return the documents of a task in the order they were attached, and its scratch pad. Raises NotFound."""
     id, subject = UUID(request.args["task_id"]), request.subject
     access.require_row(TASK, subject=subject, id=str(id), argument=TASK.id_argument)
     found = edges.around(id, edges.OUTGOING, subject=subject).filter(rel=Rel.TASK_HAS_DOCUMENT)
@@ -42,16 +42,16 @@ def list_documents(request: Request) -> Outcome:
         "total": total,
         "has_more": total > len(listed),
         "message": f"{len(listed)} of {total} documents of this task, in the order they were attached. "
-        "onto.document.get has the content.",
+        "onto.document.get returns the content.",
     }
     return Outcome(result=result)
 
 
 def create_or_attach(request: Request) -> Outcome:
-    """Join a document to a task: the one that is named, else a new one. Raises NotFound, Forbidden, Invalid."""
+    """Attach the named document, or else a new one, to a task. Raises NotFound, Forbidden, Invalid."""
     task = cast("Task", access.changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
     if request.args.keys().isdisjoint(("document_id", *SAYING)):
-        message = "Send document_id to attach a document that exists, or title, content or description for a new one."
+        message = "Send document_id to attach an existing document, or title, content or description for a new one."
         raise invalid([FieldError(path="", code="no_document", message=message)])
     return _attach(request, task) if "document_id" in request.args else _create(request, task)
 
@@ -90,7 +90,7 @@ def _answer(task: Task, result: dict[str, Any], warnings: tuple[str, ...]) -> Ou
 
 
 def _already(changed: bool) -> str:
-    return "It was attached already; changed its role." if changed else "Nothing changed: it was attached already."
+    return "Already attached; changed its role." if changed else "Nothing changed: it was already attached."
 
 
 def _set_role(edge: Edge, role: str | None) -> bool:
@@ -104,7 +104,7 @@ def _set_role(edge: Edge, role: str | None) -> bool:
 def _out_of_place(args: Mapping[str, Any]) -> Iterator[FieldError]:
     for name in NEW_ONLY:
         if name in args:
-            message = f"{name} is for a new document; leave it out, or change this one with onto.document.update."
+            message = f"{name} is only for a new document; leave it out, or change this one with onto.document.update."
             yield FieldError(path=f"/{name}", code="not_with_document_id", message=message)
 
 
@@ -114,13 +114,13 @@ def _edge(request: Request, task: Task, document: Entity) -> Edge:
 
 
 def _told(edge: Edge) -> dict[str, Any]:
-    """Return what an edge says of the document that it leads to."""
+    """Return the fields of an edge that concern its document."""
     told = edges.told(edge)
     return {"id": told["id"], "role": edge.props.get("role", DEFAULT_ROLE), "created_at": told["created_at"]}
 
 
 def _abbreviated(ids: list[UUID], *, subject: str, at: datetime) -> dict[UUID, dict[str, Any]]:
-    """Return the rows as lists show them, by id."""
+    """Return the visible documents in list form, by id."""
     found = DOCUMENT.rows().visible_to(subject).filter(pk__in=ids)
     listed = pages.first(found, listing=pages.Listing.of(DOCUMENT), limit=len(ids))
     return {row.pk: rows.abbreviated(row, kind=DOCUMENT, at=at) for row in listed}

@@ -1,4 +1,4 @@
-"""What only tasks do."""
+"""Ops that only tasks have."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,12 +15,12 @@ from workspace.services import access, excerpts, neighbours, pages, rows, subtas
 MOST_SUBTASKS, MOST_LINKS = 50, 20
 BY_PRIORITY = pages.Listing.of(TASK, {"sort_by": "priority"})
 
-# What of its project a task tells, where it is asked to.
+# The project fields that include_project_context adds.
 PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
 
 
 def get(request: Request) -> Outcome:
-    """Answer the complete task; where asked its first subtasks, what it is linked to, and its project's context.
+    """Return the complete task and, if requested, its first subtasks, its links and its project's context.
 
     Raises NotFound.
     """
@@ -46,12 +46,12 @@ def get(request: Request) -> Outcome:
 
 
 def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
-    """Return what is wrong with a task beyond what its columns say: with its parent, with when it comes again."""
+    """Return the errors that no single column can show: those of the parent task and the recurrence."""
     return subtasks.problems(row, sent) + task_events.problems(row, sent)
 
 
 def _context(task: dict[str, Any], request: Request) -> excerpts.Excerpt:
-    """Return a task's project in short, its texts cut to what the task's own texts leave of the characters."""
+    """Return the context of the task's project, cut to the characters that the task's own texts leave."""
     project = access.visible_row(PROJECT, subject=request.subject, id=task["project_id"])
     whole = rows.columns(project, kind=PROJECT)
     left = reads.max_chars(request) - sum(len(task[name] or "") for name in TASK.long)

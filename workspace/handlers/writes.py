@@ -1,4 +1,4 @@
-"""create, update and delete of any kind."""
+"""The create, update and delete ops of every kind."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -12,29 +12,29 @@ from workspace.kinds import Kind
 from workspace.models import Edge, Entity, Project
 from workspace.services import access, changes, merging, placement, rows
 
-# What a kind holds against a row that was assigned what was sent, beyond what its columns say.
+# Returns the errors of a row that no single column can show; called with the row and the sent arguments.
 Check = Callable[[Entity, Mapping[str, Any]], list[FieldError]]
 
 
 class Added(Protocol):
-    """What follows from new rows of a kind."""
+    """Called after rows of a kind were created."""
 
     def __call__(self, rows: Sequence[Entity], /, *, by: str, at: datetime) -> None: ...
 
 
 class Changed(Protocol):
-    """What follows from a row of a kind, once these of its columns have changed."""
+    """Called after columns of a row were changed."""
 
     def __call__(self, row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> None: ...
 
 
-UNCHANGED = "unchanged"  # the warning of an update whose every value equals the stored one
+UNCHANGED = "unchanged"  # warning of a write that changed nothing
 
 
 def create_row(request: Request, *, kind: Kind, check: Check | None = None, then: Added | None = None) -> Outcome:
-    """Add a row to a project, and the edges that its arguments ask for.
+    """Create a row in a project, with the edges that its arguments ask for.
 
-    Raises NotFound and Forbidden for the project and for all that it is to be linked to, Invalid.
+    Raises NotFound and Forbidden for the project and for all rows to link to, Invalid.
     """
     project = access.changeable_project(subject=request.subject, id=request.args["project_id"])
     row, errors = build(request.args, kind=kind, project=project, by=request.subject, at=request.at)
@@ -57,15 +57,15 @@ def create_row(request: Request, *, kind: Kind, check: Check | None = None, then
 def build(
     sent: Mapping[str, Any], *, kind: Kind, project: Project, by: str, at: datetime, pointer: str = ""
 ) -> tuple[Entity, list[FieldError]]:
-    """Return a row in a project of what was sent, not yet saved, and what is wrong with it."""
-    model: Any = kind.model  # not every entity lies in a project, so its type promises none
+    """Return an unsaved row of a project with the sent fields, and its errors."""
+    model: Any = kind.model  # Entity has no project field: not every kind is in a project
     row = model(project=project, created_by=by, created_at=at, updated_at=at)
     row.project_name = project.name
     return row, changes.assign(row, kind=kind, sent=sent, at=at, pointer=pointer)
 
 
 def update_row(request: Request, *, kind: Kind, check: Check | None = None, then: Changed | None = None) -> Outcome:
-    """Set the fields and ties that were sent and no others. Raises NotFound, Forbidden, Invalid."""
+    """Update the fields and links that were sent. Raises NotFound, Forbidden, Invalid."""
     row = access.changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     before = rows.columns(row, kind=kind)
     merged = merging.merge(row, kind=kind, sent=request.args)
@@ -75,7 +75,7 @@ def update_row(request: Request, *, kind: Kind, check: Check | None = None, then
     changed = [name for name in changes.changed(before, rows.columns(row, kind=kind)) if name in kind.columns]
     tied, edges = placement.change(request.args, row, kind=kind, subject=request.subject, at=request.at)
     if not changed and not tied:
-        message = f"Nothing changed: the {kind.name} has these values already."
+        message = f"Nothing changed: the {kind.name} already has these values."
         return outcome(row, kind=kind, at=request.at, message=message, warnings=(*merged.warnings, UNCHANGED))
     row.updated_at = request.at
     row.save(update_fields=[*changed, "updated_at"])
@@ -87,13 +87,13 @@ def update_row(request: Request, *, kind: Kind, check: Check | None = None, then
 
 
 def delete_row(request: Request, *, kind: Kind) -> Outcome:
-    """Mark the row deleted: it is gone from every op, and kept in the database. Raises NotFound, Forbidden."""
+    """Mark the row as deleted: ops no longer find it, but it stays in the database. Raises NotFound, Forbidden."""
     row = access.changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
-    return deleted(row, kind=kind, at=request.at, message=f"Deleted the {kind.name}; no op finds it any more.")
+    return deleted(row, kind=kind, at=request.at, message=f"Deleted the {kind.name}; ops no longer find it.")
 
 
 def deleted(row: Entity, *, kind: Kind, at: datetime, message: str) -> Outcome:
-    """Mark a row deleted and return what a delete answers."""
+    """Mark a row as deleted and return the outcome."""
     row.deleted_at = at
     row.save(update_fields=["deleted_at"])
     id, name = str(row.pk), getattr(row, kind.label)

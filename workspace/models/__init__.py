@@ -1,4 +1,4 @@
-"""The rows of the workspace."""
+"""The models of the workspace."""
 
 from workspace.models.calendar_event import CalendarEvent, CalendarEventQuerySet, TaskEventKind
 from workspace.models.document import Document, DocumentState

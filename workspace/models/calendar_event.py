@@ -1,4 +1,4 @@
-"""Events: what stands in calendars."""
+"""Calendar events."""
 
 from datetime import UTC, datetime
 from typing import Self
@@ -16,7 +16,7 @@ from workspace.models.task import Recurrence
 LONGEST_TITLE = 300
 MOST_ATTENDEES, LONGEST_ATTENDEE = 50, 254
 
-# Calendars reach no further: what lies outside is a slip of the hand, and its local times could not be told.
+# Times outside this range are mistakes, and their local times cannot be written as RFC 3339.
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ ALL_DAY = Q(start_at=None, end_at=None, start_date__isnull=False, end_date__isnu
 
 
 class TaskEventKind(models.TextChoices):
-    """What an event that is kept in step with a task says of the task."""
+    """Which dates of its task an event shows. Such an event is synchronised with the task."""
 
     START = "start", "start"
     DUE = "due", "due"
@@ -33,22 +33,22 @@ class TaskEventKind(models.TextChoices):
 
 
 class CalendarEventQuerySet(EntityQuerySet["CalendarEvent"]):
-    """Events: of the subjects' own calendars, and of projects."""
+    """Events of personal calendars and of projects."""
 
     def alive(self) -> Self:
-        """Leave out what is deleted, and what belongs to a deleted project or task."""
+        """Exclude deleted events and events of a deleted project or task."""
         kept_project = Q(project=None) | Q(project__deleted_at=None)
         kept_task = Q(task=None) | Q(task__deleted_at=None)
         return self.filter(kept_project, kept_task, deleted_at=None)
 
     def own(self, subject: str) -> Self:
-        """Keep the events of a subject's own calendar."""
+        """Filter to the events in a subject's own calendar."""
         return self.filter(project=None, subject=subject)
 
     def visible_to(self, subject: str) -> Self:
-        """Keep a subject's own events and those of its projects; each row tells the subject's role as `subject_role`.
+        """Filter to a subject's own events and those of its projects, annotated with its role as `subject_role`.
 
-        In its own calendar a subject is the owner. An event of a task lies in the task's project and is seen with it.
+        A subject is the owner of its own calendar. An event of a task belongs to the task's project.
         """
         places = Membership.objects.filter(subject=subject, deleted_at=None)
         seen = self.alive().filter(Q(project=None, subject=subject) | Q(project__in=places.values("project")))
@@ -56,23 +56,23 @@ class CalendarEventQuerySet(EntityQuerySet["CalendarEvent"]):
         return seen.annotate(subject_role=Case(When(project=None, then=Value(Role.OWNER.value)), default=role))
 
     def changeable_by(self, subject: str) -> Self:
-        """Keep what a subject may change."""
+        """Filter to the events that a subject may change."""
         return self.visible_to(subject).filter(subject_role__in=CHANGING_ROLES)
 
     def taking_time(self) -> Self:
-        """Leave out what only marks when a task is due: its half hour says until when, not that anybody is busy."""
+        """Exclude due-date markers of tasks: their half hour marks a deadline, not busy time."""
         return self.exclude(task_event_kind=TaskEventKind.DUE)
 
     def with_context(self) -> Self:
-        """Add the project's name, where the event is a project's."""
+        """Annotate the name of the project, if the event belongs to one."""
         return self.annotate(project_name=F("project__name"))
 
 
 class CalendarEvent(Entity):
-    """Something in the calendar of a subject or of a project: from one moment to another, or for whole days."""
+    """An event in the calendar of a subject or project, either timed or for whole days."""
 
     subject = models.CharField(
-        max_length=200, blank=True, default="", help_text="Whose own calendar it is in; empty for a project's event."
+        max_length=200, blank=True, default="", help_text="Owner, if personal; empty for project events."
     )
     project = models.ForeignKey(
         "workspace.Project",
@@ -81,7 +81,7 @@ class CalendarEvent(Entity):
         null=True,
         blank=True,
         db_index=False,  # the index below begins with it
-        help_text="The project whose calendar it is in; null for a subject's own.",
+        help_text="The project that the event belongs to; null for a personal event.",
     )
     task = models.ForeignKey(
         "workspace.Task",
@@ -89,7 +89,7 @@ class CalendarEvent(Entity):
         related_name="events",
         null=True,
         blank=True,
-        help_text="The task of that project that it is time for.",
+        help_text="The task of the same project that the event is for.",
     )
     task_event_kind = models.CharField(
         max_length=10,
@@ -97,26 +97,26 @@ class CalendarEvent(Entity):
         blank=True,
         default="",
         editable=False,
-        help_text="Which of the task's dates it shows; empty for an event that follows no date.",
+        help_text="Which of the task's dates the event shows; empty if it shows none.",
     )
-    title = models.CharField(max_length=LONGEST_TITLE, help_text="What it is, in a few words.")
+    title = models.CharField(max_length=LONGEST_TITLE, help_text="Short title of the event.")
     location = models.CharField(max_length=500, blank=True, default="", help_text="Where it is; null clears it.")
-    attendees = models.JSONField(blank=True, default=list, help_text="Names or addresses of who else takes part.")
-    start_at = models.DateTimeField(null=True, blank=True, help_text="When it begins; null if it takes whole days.")
-    end_at = models.DateTimeField(null=True, blank=True, help_text="When it ends; null if it takes whole days.")
-    start_date = models.DateField(null=True, blank=True, help_text="The first of its whole days.")
-    end_date = models.DateField(null=True, blank=True, help_text="The last of its whole days.")
+    attendees = models.JSONField(blank=True, default=list, help_text="Names or addresses of participants.")
+    start_at = models.DateTimeField(null=True, blank=True, help_text="When it starts; null for an all-day event.")
+    end_at = models.DateTimeField(null=True, blank=True, help_text="When it ends; null for an all-day event.")
+    start_date = models.DateField(null=True, blank=True, help_text="First day of an all-day event.")
+    end_date = models.DateField(null=True, blank=True, help_text="Last day of an all-day event, inclusive.")
     time_zone = models.CharField(
         max_length=64,
         default=DEFAULT_ZONE,
         validators=[validate_zone],
-        help_text="The zone in whose local time it comes again, such as Europe/Berlin.",
+        help_text="The time zone in which the event recurs, such as Europe/Berlin.",
     )
     recurrence = models.CharField(
-        max_length=10, choices=Recurrence, blank=True, default="", help_text="How often it comes again; null for once."
+        max_length=10, choices=Recurrence, blank=True, default="", help_text="How often it recurs; null for once."
     )
     recurrence_until = models.DateTimeField(
-        null=True, blank=True, help_text="After which moment it does not begin again; null for no end."
+        null=True, blank=True, help_text="No occurrence starts after this time; null for no end."
     )
 
     project_name: str | None  # set by with_context()
@@ -125,8 +125,8 @@ class CalendarEvent(Entity):
 
     class Meta:
         indexes = [
-            # cal.event.list: what has not ended yet, in a project's calendar or in a subject's own. History only grows,
-            # so the end leads.
+            # cal.event.list: events that have not ended yet, of a project or a subject. Past events only accumulate, so
+            # end_at comes right after the owner.
             models.Index(
                 fields=["project", "end_at"],
                 condition=Q(deleted_at=None, project__isnull=False),
@@ -139,52 +139,52 @@ class CalendarEvent(Entity):
             ),
         ]
         constraints = [
-            # An event that cannot be named cannot be picked from a list.
+            # Without a title an event cannot be identified in a list.
             rules.not_empty("title", name="event_title_given"),
-            # In no calendar nobody would see it, in two nobody could say who may change it.
+            # In no calendar nobody could see it. In two calendars it would be unclear who may change it.
             models.CheckConstraint(
                 condition=(Q(project=None) & ~Q(subject="")) | Q(project__isnull=False, subject=""),
                 name="event_in_one_calendar",
-                violation_error_message="Give the event a subject or a project, one of the two.",
+                violation_error_message="Set either subject or project, not both.",
             ),
-            # Who sees a task sees its events: they lie where it lies.
+            # Events of a task have the visibility of the task, so they belong to its project.
             models.CheckConstraint(
                 condition=Q(task=None) | Q(project__isnull=False),
                 name="event_of_task_in_project",
-                violation_error_message="An event of a task is an event of its project; choose the project.",
+                violation_error_message="An event of a task belongs to its project; choose that project.",
             ),
-            # What follows a date must say whose date it is.
+            # An event that shows a date must name the task that has it.
             models.CheckConstraint(
                 condition=Q(task_event_kind="") | Q(task_event_kind__in=TaskEventKind.values, task__isnull=False),
                 name="event_kind_of_task_known",
-                violation_error_message="task_event_kind is for events of tasks.",
+                violation_error_message="task_event_kind requires a task.",
             ),
-            # Moments or days, each with its end: anything else would stand nowhere in a calendar.
+            # Timed or all-day, each with both ends. Anything else could not be placed in a calendar.
             models.CheckConstraint(
                 condition=TIMED | ALL_DAY,
                 name="event_timed_or_all_day",
-                violation_error_message="Give start_at and end_at, or start_date and end_date.",
+                violation_error_message="Set start_at and end_at, or start_date and end_date.",
             ),
-            # An event takes some time, and a day is some time.
+            # A timed event has a positive duration. An all-day event always has one.
             models.CheckConstraint(
                 condition=Q(start_at=None) | Q(start_at__lt=F("end_at")),
                 name="event_start_before_end",
                 violation_error_message="end_at must be after start_at.",
             ),
             rules.in_order("start_date", "end_date", name="event_end_date_not_before_start"),
-            # A rhythm outside the enum could not be followed.
+            # The recurrence rules cover only the enum.
             models.CheckConstraint(
                 condition=Q(recurrence="") | Q(recurrence__in=Recurrence.values),
                 name="event_recurrence_known",
-                violation_error_message=f"recurrence is one of {', '.join(Recurrence.values)}, or empty.",
+                violation_error_message=f"recurrence must be one of {', '.join(Recurrence.values)}, or empty.",
             ),
-            # What happens once has no last time.
+            # An event that does not recur has no last occurrence.
             models.CheckConstraint(
                 condition=Q(recurrence_until=None) | ~Q(recurrence=""),
                 name="event_until_of_recurring",
-                violation_error_message="recurrence_until is for events that come again.",
+                violation_error_message="recurrence_until requires recurrence.",
             ),
-            # Two events for one date of one task would part ways. Task first: the index finds a task's events.
+            # Two events for one date of a task could diverge. Task first: the index also finds a task's events.
             models.UniqueConstraint(
                 fields=["task", "task_event_kind"],
                 condition=Q(deleted_at=None) & ~Q(task_event_kind=""),
@@ -196,14 +196,14 @@ class CalendarEvent(Entity):
         return self.title
 
     def clean(self) -> None:
-        """Refuse an event of a task that lies in another project, and attendees that are no list of texts."""
+        """Require that the task belongs to the event's project and that attendees is a list of strings."""
         super().clean()
         if self.task is not None and self.task.project_id != self.project_id:
-            raise ValidationError({"project": "Choose the project of the task."})
+            raise ValidationError({"project": "Choose the task's project."})
         if not isinstance(self.attendees, list) or not all(isinstance(each, str) for each in self.attendees):
-            raise ValidationError({"attendees": 'Send a list of names or addresses, such as ["Ines"].'})
+            raise ValidationError({"attendees": 'Enter a list of names or addresses, such as ["Ines"].'})
 
     @property
     def is_all_day(self) -> bool:
-        """Whether it takes whole days, wherever one is."""
+        """Whether the event takes whole days, in any time zone."""
         return self.start_date is not None

@@ -16,7 +16,7 @@ LONGEST_CONTENT = 200_000  # characters
 
 
 def _of_type(type_key: str) -> Q:
-    """Documents of a type, its variants included."""
+    """Return a filter for documents of a type, including its variants."""
     return Q(type_key=type_key) | Q(type_key__startswith=f"{type_key}.")
 
 
@@ -25,7 +25,7 @@ BRAIN_DUMPS = _of_type("document.brain_dump")
 
 
 class DocumentState(models.TextChoices):
-    """Where a document stands."""
+    """The state of a document."""
 
     DRAFT = "draft", "draft"
     IN_REVIEW = "in_review", "in review"
@@ -35,42 +35,40 @@ class DocumentState(models.TextChoices):
 
 
 class DocumentQuerySet(EntityQuerySet["Document"]):
-    """Documents, whose text is measured before it is fetched, and of which each has a place among its siblings."""
+    """Documents, with the length of their content and their positions among siblings."""
 
     def children_of(self, parent_id: UUID | None, *, project_id: UUID) -> Self:
-        """Keep the documents that lie directly under a document of the project; under None those at its root."""
+        """Filter to the direct children of a document of the project, or to the root documents if the id is None."""
         return self.filter(project=project_id, parent=parent_id, deleted_at=None)
 
     def with_context(self) -> Self:
-        """Add the project's name, and how many characters the content has."""
+        """Annotate the project's name and the length of the content in characters."""
         return super().with_context().annotate(content_length=Length("content"))
 
     def bulk_create(self, objs: Iterable["Document"], *args: Any, **kwargs: Any) -> list["Document"]:
-        """Insert documents; those without a position come last among their siblings, in the order given."""
+        """Insert documents. Those without a position go last among their siblings, in the given order."""
         documents = list(objs)
         place_last(documents)
         return super().bulk_create(documents, *args, **kwargs)
 
 
 class Document(Entity):
-    """A text in markdown that belongs to a project."""
+    """A Markdown text in a project."""
 
     project = models.ForeignKey(
         "workspace.Project",
         on_delete=models.CASCADE,
         related_name="documents",
         db_index=False,  # the index below begins with it
-        help_text="The project that the document is in.",
+        help_text="The project that the document belongs to.",
     )
-    title = models.CharField(max_length=300, help_text="What the document is called.")
-    content = models.TextField(
-        blank=True, default="", max_length=LONGEST_CONTENT, help_text="The text itself, in markdown."
-    )
+    title = models.CharField(max_length=300, help_text="Title of the document.")
+    content = models.TextField(blank=True, default="", max_length=LONGEST_CONTENT, help_text="The text, in Markdown.")
     type_key = models.CharField(
         max_length=100,
         default="document.default",
         validators=[RegexValidator(r"^document\.[a-z_]+(\.[a-z_]+)?$")],
-        help_text="The kind of text: document.<kind> or document.<kind>.<variant>.",
+        help_text="The type of document: document.<kind> or document.<kind>.<variant>.",
     )
     parent = models.ForeignKey(
         "self",
@@ -79,30 +77,30 @@ class Document(Entity):
         null=True,
         blank=True,
         db_index=False,  # the index of document_place_below_unique begins with it
-        help_text="The document of the same project that it lies under; null: at the root.",
+        help_text="The parent document, in the same project; null at the root.",
     )
     position = models.PositiveIntegerField(
-        null=True,  # as it was before there were places, and still while a move is under way
+        null=True,  # in rows older than this column, and during a move
         editable=False,
-        help_text="Its place among its siblings, from 0 without a gap; of a deleted document its last.",
+        help_text="Position among its siblings, from 0 without gaps; a deleted document keeps its last position.",
     )
     state_key = models.CharField(
         max_length=20,
         choices=DocumentState,
         default=DocumentState.DRAFT.value,
-        help_text="How far the document has come, from draft to published and archived.",
+        help_text="State of the document, from draft to published and archived.",
     )
     category = models.CharField(
         max_length=60,
         blank=True,
         default="",
-        help_text="What a note is about, in a word or two, to find notes by; null clears it.",
+        help_text="Topic of a note in one or two words, to find notes by; null clears it.",
     )
     ai_summary = models.TextField(
-        blank=True, default="", max_length=5_000, help_text="What a model made of a brain dump; null clears it."
+        blank=True, default="", max_length=5_000, help_text="A model's summary of a brain dump; null clears it."
     )
     operation_count = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many operations a brain dump led to; null where none were counted."
+        null=True, blank=True, help_text="Number of operations that a brain dump led to; null if not counted."
     )
 
     project_name: str  # set by with_context()
@@ -111,26 +109,26 @@ class Document(Entity):
 
     class Meta:
         indexes = [
-            # onto.document.list and .search: the newest documents of a project, page by page.
+            # onto.document.list and .search: pages of a project's documents, newest update first.
             models.Index(
                 fields=["project", "-updated_at", "-id"], condition=Q(deleted_at=None), name="document_page_in_project"
             ),
         ]
         constraints = [
-            # A document that cannot be named cannot be picked from a list.
+            # Without a title a document cannot be identified in a list.
             rules.not_empty("title", name="document_title_given"),
-            # Type keys of other kinds would be found by nobody who looks for documents.
+            # With another prefix, no filter for document types would find the row.
             rules.typed("document.", name="document_type_key_of_document"),
-            # A state outside the enum would be in no filter.
+            # No filter would find a state outside the enum.
             rules.one_of("state_key", DocumentState, name="document_state_known"),
-            # A document under itself would be in no tree. Longer circles are the service's to refuse.
+            # A document cannot be its own parent. The tree service prevents longer cycles.
             models.CheckConstraint(
                 condition=Q(parent=None) | ~Q(parent=F("pk")),
                 name="document_not_its_own_parent",
-                violation_error_message="parent must be another document.",
+                violation_error_message="parent must be a different document.",
             ),
-            # Two siblings in one place would stand in an order that changes from read to read. It takes two rules, for
-            # SQL holds no two parents that are null against each other. A deleted document leaves its place.
+            # Two siblings with the same position would have no stable order. Two constraints are needed because SQL
+            # does not compare null parents with each other. A deleted document gives up its position.
             models.UniqueConstraint(
                 fields=["parent", "position"], condition=Q(deleted_at=None), name="document_place_below_unique"
             ),
@@ -145,16 +143,17 @@ class Document(Entity):
         return self.title
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save; a new document without a position comes last among its siblings."""
+        """Save the document. A new one without a position goes last among its siblings."""
         if self._state.adding:
             place_last([self])
         super().save(*args, **kwargs)
 
 
 def place_last(documents: Sequence[Document]) -> None:
-    """Give new documents without a position the next ones among their siblings, in the order given.
+    """Give new documents without a position the next positions among their siblings, in the given order.
 
-    Whoever adds to a project that others can see holds its tree (`services.tree.hold`), or two take one place.
+    If others can see the project, the caller must hold the tree's lock (`services.tree`). Otherwise two documents can
+    get the same position.
     """
     waiting = [each for each in documents if each.position is None and each.deleted_at is None]
     if not waiting:

@@ -1,4 +1,4 @@
-"""Edges: how rows of a project hang together."""
+"""Edges: relations between the rows of a project."""
 
 import uuid
 
@@ -26,14 +26,14 @@ class EdgeKind(models.TextChoices):
 class Edge(models.Model):
     """A directed relation between two rows of one project, such as task depends_on task.
 
-    Its ends are of any kind, so no foreign key holds them; who reads an edge leaves out those whose row is deleted.
+    The ends can be of any kind, so there are no foreign keys. Readers must skip edges with a deleted row at an end.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey("workspace.Project", on_delete=models.CASCADE, related_name="edges", db_index=False)
     src_kind = models.CharField(max_length=20, choices=EdgeKind)
     src_id = models.UUIDField()
-    rel = models.CharField(max_length=60, help_text="What the source is to the destination, such as depends_on.")
+    rel = models.CharField(max_length=60, help_text="Relation of the source to the destination, such as depends_on.")
     dst_kind = models.CharField(max_length=20, choices=EdgeKind)
     dst_id = models.UUIDField()
     props = models.JSONField(blank=True, default=dict, decoder=AsSent)
@@ -43,27 +43,27 @@ class Edge(models.Model):
 
     class Meta:
         indexes = [
-            # Both directions of onto.entity.relationships.get and .links.get.
+            # onto.entity.relationships.get and .links.get, in both directions.
             models.Index(fields=["src_id", "rel"], condition=Q(deleted_at=None), name="edge_from"),
             models.Index(fields=["dst_id", "rel"], condition=Q(deleted_at=None), name="edge_to"),
-            # A project's whole graph.
+            # The whole graph of a project.
             models.Index(fields=["project"], condition=Q(deleted_at=None), name="edge_in_project"),
         ]
         constraints = [
-            # Linking twice links once.
+            # Linking the same rows twice creates one edge.
             models.UniqueConstraint(
                 fields=["src_id", "rel", "dst_id"], condition=Q(deleted_at=None), name="edge_unique_while_alive"
             ),
-            # An edge to itself says nothing, and loops whoever follows it.
+            # A self-edge has no meaning, and code that follows edges would loop.
             models.CheckConstraint(
                 condition=~Q(src_id=F("dst_id")),
                 name="edge_between_two_rows",
-                violation_error_message="An edge joins two different rows.",
+                violation_error_message="An edge must join two different rows.",
             ),
-            # Rows of an unknown kind could be found by nobody.
+            # Rows of an unknown kind could not be looked up.
             rules.one_of("src_kind", EdgeKind, name="edge_src_kind_known"),
             rules.one_of("dst_kind", EdgeKind, name="edge_dst_kind_known"),
-            # A relation that cannot be named cannot be told.
+            # An edge without a relation has no meaning.
             rules.not_empty("rel", name="edge_rel_given"),
         ]
 

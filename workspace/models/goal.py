@@ -9,7 +9,7 @@ from workspace.models.entity import Entity, EntityQuerySet
 
 
 class GoalState(models.TextChoices):
-    """Where a goal stands."""
+    """The state of a goal."""
 
     DRAFT = "draft", "draft"
     ACTIVE = "active", "active"
@@ -18,7 +18,7 @@ class GoalState(models.TextChoices):
 
 
 class Goal(Entity):
-    """What a project is to reach."""
+    """An outcome that a project should achieve."""
 
     project = models.ForeignKey(
         "workspace.Project",
@@ -27,28 +27,28 @@ class Goal(Entity):
         db_index=False,  # the index below begins with it
         help_text="The project that the goal belongs to.",
     )
-    name = models.CharField(max_length=200, help_text="What is to be reached, in a few words.")
+    name = models.CharField(max_length=200, help_text="The outcome to achieve, in a few words.")
     type_key = models.CharField(
         max_length=100,
         default="goal.outcome.project",
         validators=[RegexValidator(r"^goal\.[a-z_]+(\.[a-z_]+)?$")],
-        help_text="The kind of goal: goal.<family> or goal.<family>.<variant>.",
+        help_text="The type of goal: goal.<family> or goal.<family>.<variant>.",
     )
     state_key = models.CharField(
         max_length=20,
         choices=GoalState,
         default=GoalState.DRAFT.value,
-        help_text="Where the goal stands; becoming achieved stamps completed_at, leaving achieved clears it.",
+        help_text="State of the goal; entering achieved sets completed_at, leaving it clears completed_at.",
     )
     priority = models.SmallIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(rules.MOST_URGENT), MaxValueValidator(rules.LEAST_URGENT)],
-        help_text="1 is the most urgent, 5 the least; null clears it.",
+        help_text="1 (most urgent) to 5 (least urgent); null clears it.",
     )
-    target_date = models.DateField(null=True, blank=True, help_text="The day it is to be reached by; null clears it.")
+    target_date = models.DateField(null=True, blank=True, help_text="The day to achieve the goal by; null clears it.")
     measurement_criteria = models.TextField(
-        blank=True, default="", max_length=5_000, help_text="How one tells that it is reached; null clears it."
+        blank=True, default="", max_length=5_000, help_text="How to tell that the goal is achieved; null clears it."
     )
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -58,21 +58,21 @@ class Goal(Entity):
 
     class Meta:
         indexes = [
-            # onto.goal.list and .search: the newest goals of a project, page by page.
+            # onto.goal.list and .search: pages of a project's goals, newest first.
             models.Index(
                 fields=["project", "-created_at", "-id"], condition=Q(deleted_at=None), name="goal_newest_in_project"
             ),
         ]
         constraints = [
-            # A goal that cannot be named cannot be picked from a list.
+            # Without a name a goal cannot be identified in a list.
             rules.not_empty("name", name="goal_name_given"),
-            # Type keys of other kinds would be found by nobody who looks for goals.
+            # With another prefix, no filter for goal types would find the row.
             rules.typed("goal.", name="goal_type_key_of_goal"),
-            # A state outside the enum would be in no filter.
+            # No filter would find a state outside the enum.
             rules.one_of("state_key", GoalState, name="goal_state_known"),
-            # The scale has five steps; a sixth would sort outside everything people and models are told.
+            # The documented scale has five steps.
             rules.urgency("priority", name="goal_priority_in_range"),
-            # "Achieved when?" has an answer for every goal that is achieved, and for no other.
+            # completed_at is set for every achieved goal and for no other.
             rules.stamped("completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"),
         ]
 

@@ -1,4 +1,4 @@
-"""Who may see and change a project."""
+"""Memberships: who may see and change a project."""
 
 import uuid
 
@@ -10,20 +10,20 @@ from workspace.models import rules
 
 
 class Role(models.TextChoices):
-    """What a member is to a project; policies says what each may do."""
+    """The role of a member in a project. workspace.policies decides what each role may do."""
 
     OWNER = "owner", "owner"
     EDITOR = "editor", "editor"
     VIEWER = "viewer", "viewer"
 
 
-CHANGING_ROLES = (Role.OWNER, Role.EDITOR)  # read by the policy and by the filter that must agree with it
+CHANGING_ROLES = (Role.OWNER, Role.EDITOR)  # used by the policy and the filter, which must agree
 
 
 class Membership(models.Model):
-    """A subject's place in a project. A subject is an opaque id from outside; there is no table of them.
+    """A subject's membership in a project. A subject is an opaque id from outside; there is no table of subjects.
 
-    There is one row for a project and subject, ever: a member who left has `deleted_at`, one who returns loses it.
+    Each project and subject have at most one row: leaving sets `deleted_at`, and returning clears it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -35,10 +35,10 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [
-            # Two rows for one subject would double every list row and leave its role open. Subject first: the
-            # constraint's index is the one that finds a subject's projects in every list, search and get.
+            # Two rows for one subject would duplicate list rows and leave the role ambiguous. Subject first: every
+            # list, search and get uses this index to find a subject's projects.
             models.UniqueConstraint(fields=["subject", "project"], name="membership_unique_subject"),
-            # An unknown role would be neither refused nor allowed by the policy.
+            # The policy covers only the known roles.
             rules.one_of("role", Role, name="membership_role_known"),
             # A call without a subject must never match a member.
             rules.not_empty("subject", name="membership_subject_given"),
@@ -49,9 +49,10 @@ class Membership(models.Model):
 
 
 def member(*, subject: str, to_project: str, roles: tuple[Role, ...] = ()) -> Q:
-    """Return the condition that a subject is a member, in one of the roles if given, of the project at that path.
+    """Return a filter for rows whose project has the subject as a member, if given in one of the roles.
 
-    It must stand in one `filter()` call: the conditions speak of one and the same membership row.
+    `to_project` is the lookup path to the project. Pass the result to a single `filter()` call, so that all conditions
+    apply to the same membership row.
     """
     of = f"{to_project}memberships__"
     condition = Q((f"{of}subject", subject), (f"{of}deleted_at", None))

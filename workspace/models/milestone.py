@@ -13,7 +13,7 @@ from workspace.models.entity import Entity, EntityQuerySet
 
 
 class MilestoneState(models.TextChoices):
-    """Where a milestone stands."""
+    """The state of a milestone."""
 
     PENDING = "pending", "pending"
     IN_PROGRESS = "in_progress", "in progress"
@@ -22,9 +22,9 @@ class MilestoneState(models.TextChoices):
 
 
 def is_missed(row: Mapping[str, Any], at: datetime) -> bool:
-    """Whether a milestone with these columns has been missed: someone said so, or its time passed before work began.
+    """Whether a milestone is missed: its state says so, or it is still pending after due_at.
 
-    Time passes without an update, so no column can hold it.
+    The result depends on the current time, so no column can store it.
     """
     if row["state_key"] == MilestoneState.PENDING:
         return row["due_at"] is not None and row["due_at"] < at
@@ -32,7 +32,7 @@ def is_missed(row: Mapping[str, Any], at: datetime) -> bool:
 
 
 class Milestone(Entity):
-    """A moment by which something is to be there."""
+    """A point in time by which something should be finished."""
 
     project = models.ForeignKey(
         "workspace.Project",
@@ -41,20 +41,20 @@ class Milestone(Entity):
         db_index=False,  # the index below begins with it
         help_text="The project that the milestone belongs to.",
     )
-    title = models.CharField(max_length=300, help_text="What is there when it is reached.")
+    title = models.CharField(max_length=300, help_text="What is finished when the milestone is reached.")
     type_key = models.CharField(
         max_length=100,
         default="milestone.default",
         validators=[RegexValidator(r"^milestone\.[a-z_]+(\.[a-z_]+)?$")],
-        help_text="The kind of milestone: milestone.<kind> or milestone.<kind>.<variant>.",
+        help_text="The type of milestone: milestone.<kind> or milestone.<kind>.<variant>.",
     )
     state_key = models.CharField(
         max_length=20,
         choices=MilestoneState,
         default=MilestoneState.PENDING.value,
-        help_text="Where the milestone stands; becoming completed stamps completed_at, leaving completed clears it.",
+        help_text="State of the milestone; entering completed sets completed_at, leaving it clears completed_at.",
     )
-    due_at = models.DateTimeField(null=True, blank=True, help_text="When it is to be reached; null clears it.")
+    due_at = models.DateTimeField(null=True, blank=True, help_text="When the milestone is due; null clears it.")
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     project_name: str  # set by with_context()
@@ -67,13 +67,13 @@ class Milestone(Entity):
             models.Index(fields=["project", "due_at", "id"], condition=Q(deleted_at=None), name="milestone_in_project"),
         ]
         constraints = [
-            # A milestone that cannot be named cannot be picked from a list.
+            # Without a title a milestone cannot be identified in a list.
             rules.not_empty("title", name="milestone_title_given"),
-            # Type keys of other kinds would be found by nobody who looks for milestones.
+            # With another prefix, no filter for milestone types would find the row.
             rules.typed("milestone.", name="milestone_type_key_of_kind"),
-            # A state outside the enum would be in no filter.
+            # No filter would find a state outside the enum.
             rules.one_of("state_key", MilestoneState, name="milestone_state_known"),
-            # "Reached when?" has an answer for every milestone that is completed, and for no other.
+            # completed_at is set for every completed milestone and for no other.
             rules.stamped("completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"),
         ]
 

@@ -9,7 +9,7 @@ from workspace.models.entity import Entity, EntityQuerySet
 
 
 class PlanState(models.TextChoices):
-    """Where a plan stands."""
+    """The state of a plan."""
 
     DRAFT = "draft", "draft"
     ACTIVE = "active", "active"
@@ -17,7 +17,7 @@ class PlanState(models.TextChoices):
 
 
 class Plan(Entity):
-    """A phase of a project: what is done in which order, and when."""
+    """A phase of a project: its steps, their order and its dates."""
 
     project = models.ForeignKey(
         "workspace.Project",
@@ -26,25 +26,25 @@ class Plan(Entity):
         db_index=False,  # the index below begins with it
         help_text="The project that the plan belongs to.",
     )
-    name = models.CharField(max_length=200, help_text="What the phase is called.")
+    name = models.CharField(max_length=200, help_text="Name of the phase.")
     type_key = models.CharField(
         max_length=100,
         default="plan.phase.project",
         validators=[RegexValidator(r"^plan\.[a-z_]+(\.[a-z_]+)?$")],
-        help_text="The kind of plan: plan.<family> or plan.<family>.<variant>.",
+        help_text="The type of plan: plan.<family> or plan.<family>.<variant>.",
     )
     state_key = models.CharField(
         max_length=20,
         choices=PlanState,
         default=PlanState.DRAFT.value,
-        help_text="Where the plan stands; becoming completed stamps completed_at, leaving completed clears it.",
+        help_text="State of the plan; entering completed sets completed_at, leaving it clears completed_at.",
     )
     plan = models.TextField(
-        blank=True, default="", max_length=50_000, help_text="The steps themselves, in markdown; null clears them."
+        blank=True, default="", max_length=50_000, help_text="The steps, in Markdown; null clears them."
     )
-    start_date = models.DateField(null=True, blank=True, help_text="The day it begins; null clears it.")
+    start_date = models.DateField(null=True, blank=True, help_text="First day of the phase; null clears it.")
     end_date = models.DateField(
-        null=True, blank=True, help_text="The day it ends, not before start_date; null clears it."
+        null=True, blank=True, help_text="Last day of the phase, not before start_date; null clears it."
     )
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -60,15 +60,15 @@ class Plan(Entity):
             ),
         ]
         constraints = [
-            # A plan that cannot be named cannot be picked from a list.
+            # Without a name a plan cannot be identified in a list.
             rules.not_empty("name", name="plan_name_given"),
-            # Type keys of other kinds would be found by nobody who looks for plans.
+            # With another prefix, no filter for plan types would find the row.
             rules.typed("plan.", name="plan_type_key_of_plan"),
-            # A state outside the enum would be in no filter.
+            # No filter would find a state outside the enum.
             rules.one_of("state_key", PlanState, name="plan_state_known"),
             # A phase cannot end before it begins.
             rules.in_order("start_date", "end_date", name="plan_end_not_before_start"),
-            # "Completed when?" has an answer for every plan that is completed, and for no other.
+            # completed_at is set for every completed plan and for no other.
             rules.stamped("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
         ]
 

@@ -1,4 +1,4 @@
-"""What is known of a subject itself."""
+"""Profiles of subjects."""
 
 import uuid
 from functools import cache
@@ -16,57 +16,57 @@ DEFAULT_ZONE = "UTC"
 
 @cache
 def zones() -> frozenset[str]:
-    """Return the names that the IANA database has on this machine, read from its files once."""
+    """Return the IANA time zone names available on this machine. Cached, because it reads many files."""
     return frozenset(available_timezones())
 
 
 def validate_zone(name: str) -> None:
-    """Refuse a name that is no time zone."""
+    """Raise ValidationError if the name is not a time zone."""
     if name not in zones():
-        raise ValidationError("Write the IANA name of a time zone, such as Europe/Berlin or America/New_York.")
+        raise ValidationError("Enter the IANA name of a time zone, such as Europe/Berlin or America/New_York.")
 
 
 class Profile(models.Model):
-    """Who a subject is to the workspace: its name, its time zone and when it works.
+    """A subject's name, time zone, working hours and preferences.
 
-    Administrators write it. A subject without a row has the defaults, and one that is to be forgotten loses its row.
+    Administrators edit profiles. A subject without a profile has the defaults. Delete the row to erase a subject.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     subject = models.CharField(max_length=200, help_text="The subject's id, as the chat service sends it.")
-    name = models.CharField(max_length=200, blank=True, default="", help_text="What to call the person.")
+    name = models.CharField(max_length=200, blank=True, default="", help_text="The person's name.")
     time_zone = models.CharField(
         max_length=64,
         default=DEFAULT_ZONE,
         validators=[validate_zone],
-        help_text="The IANA name of the zone that rules all calendar times, such as Europe/Berlin.",
+        help_text="Time zone of all calendar times, as an IANA name such as Europe/Berlin.",
     )
     working_hours = models.JSONField(
         blank=True,
         default=week.usual,
-        help_text='By weekday, spans of wall time: {"monday": ["09:00-12:00", "13:00-17:00"]}. A day without spans is '
-        "a day off; a night's work is 22:00-24:00 on one day and 00:00-06:00 on the next.",
+        help_text='Local times by weekday: {"monday": ["09:00-12:00", "13:00-17:00"]}. A day without times is '
+        "a day off. A night shift is 22:00-24:00 on one day and 00:00-06:00 on the next.",
     )
     preferences = models.JSONField(
         blank=True,
         default=dict,
         decoder=AsSent,
-        help_text='How the person likes to work, as a JSON object such as {"focus": "mornings"}.',
+        help_text='Work preferences, as a JSON object such as {"focus": "mornings"}.',
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints = [
-            # A subject lives in one zone; the constraint's index is the one that finds it.
+            # Each subject has one profile. Lookups use the index of this constraint.
             models.UniqueConstraint(
                 fields=["subject"],
                 name="profile_unique_subject",
-                violation_error_message="This subject has a profile already; change that one.",
+                violation_error_message="This subject already has a profile; edit that one.",
             ),
-            # A call without a subject must never be given anybody's profile.
+            # A call without a subject must never match a profile.
             rules.not_empty("subject", name="profile_subject_given"),
-            # Without a zone no calendar time could be told.
+            # Calendar times cannot be shown without a time zone.
             rules.not_empty("time_zone", name="profile_time_zone_given"),
         ]
 
@@ -74,15 +74,15 @@ class Profile(models.Model):
         return f"{self.name} ({self.subject})" if self.name else self.subject
 
     def clean(self) -> None:
-        """Refuse hours that are none, and preferences that are no object: SQL has no portable rule for either."""
+        """Validate working_hours and preferences, for which SQL has no portable constraint."""
         try:
             week.validate(self.working_hours)
         except ValidationError as error:
             raise ValidationError({"working_hours": error.messages}) from error
         if not isinstance(self.preferences, dict):
-            raise ValidationError({"preferences": 'Write a JSON object, such as {"focus": "mornings"}.'})
+            raise ValidationError({"preferences": 'Enter a JSON object, such as {"focus": "mornings"}.'})
 
     @property
     def zone(self) -> ZoneInfo:
-        """Return the zone that rules the subject's calendar times."""
+        """The time zone of the subject's calendar times."""
         return ZoneInfo(self.time_zone)

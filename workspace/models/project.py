@@ -18,7 +18,7 @@ LONGEST_CONTEXT = 100_000  # characters
 
 
 class ProjectState(models.TextChoices):
-    """Where a project stands."""
+    """The state of a project."""
 
     PLANNING = "planning", "planning"
     ACTIVE = "active", "active"
@@ -27,7 +27,7 @@ class ProjectState(models.TextChoices):
 
 
 def _tasks(condition: Q) -> Coalesce:
-    """Count a project's tasks in a subquery: a join would multiply the rows that are locked and paged."""
+    """Return a subquery that counts tasks. A join would duplicate the rows to be locked and paginated."""
     counted = Task.objects.filter(condition, project=OuterRef("pk"), deleted_at=None).order_by().values("project")
     return Coalesce(Subquery(counted.annotate(n=Count("*")).values("n")), 0, output_field=IntegerField())
 
@@ -37,12 +37,12 @@ def _has(rows: QuerySet[Any]) -> Exists:
 
 
 class ProjectQuerySet(EntityQuerySet["Project"]):
-    """Projects themselves."""
+    """Projects."""
 
     to_project = ""
 
     def with_context(self) -> Self:
-        """Add how many tasks there are, how many of them are done, and whether there are phases, notes, brain dumps."""
+        """Annotate task counts, and whether the project has phases, notes and brain dumps."""
         return self.annotate(
             task_count=_tasks(Q()),
             completed_task_count=_tasks(Q(state_key=TaskState.DONE)),
@@ -53,46 +53,44 @@ class ProjectQuerySet(EntityQuerySet["Project"]):
 
 
 class Project(Entity):
-    """Something a subject works towards, alone or with other members."""
+    """A body of work that a subject does alone or with other members."""
 
-    name = models.CharField(max_length=200, help_text="What people call the project.")
+    name = models.CharField(max_length=200, help_text="Name of the project.")
     type_key = models.CharField(
         max_length=100,
         validators=[
             RegexValidator(r"^project\.(creative|technical|business|service|education|personal)\.[a-z_]+(\.[a-z_]+)?$")
         ],
-        help_text="What it delivers: project.<realm>.<deliverable> or project.<realm>.<deliverable>.<variant>.",
+        help_text="The type of project: project.<realm>.<deliverable> or project.<realm>.<deliverable>.<variant>.",
     )
     state_key = models.CharField(
         max_length=20,
         choices=ProjectState,
         default=ProjectState.PLANNING.value,
-        help_text="Where the project stands; becoming completed stamps completed_at, leaving completed clears it.",
+        help_text="State of the project; entering completed sets completed_at, leaving it clears completed_at.",
     )
-    start_at = models.DateTimeField(null=True, blank=True, help_text="When it begins; null clears it.")
-    end_at = models.DateTimeField(
-        null=True, blank=True, help_text="When it is planned to end, not before start_at; null clears it."
-    )
+    start_at = models.DateTimeField(null=True, blank=True, help_text="When the project starts; null clears it.")
+    end_at = models.DateTimeField(null=True, blank=True, help_text="Planned end, not before start_at; null clears it.")
     slug = models.SlugField(
         max_length=80,
         blank=True,
         default="",
-        db_index=False,  # nothing looks for it: it is not unique, or one subject could probe for another's projects
-        help_text="The name in the form that addresses take; made from the name where none is given.",
+        db_index=False,  # nothing looks it up; it is not unique, so that nobody can probe for others' projects
+        help_text="URL form of the name; generated from the name if not sent.",
     )
     executive_summary = models.TextField(
-        blank=True, default="", max_length=5_000, help_text="The whole project in a paragraph; null clears it."
+        blank=True, default="", max_length=5_000, help_text="Summary of the project in one paragraph; null clears it."
     )
-    tags = TagsField(blank=True, default=list, help_text=f"At most {MOST} short labels, a line each.")
+    tags = TagsField(blank=True, default=list, help_text=f"At most {MOST} short labels, one per line.")
     context = models.TextField(
         blank=True,
         default="",
         max_length=LONGEST_CONTEXT,
-        help_text="All that is known about the project, in markdown; null clears it.",
+        help_text="Background knowledge about the project, in Markdown; null clears it.",
     )
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
     tree_version = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="How often the tree of its documents has changed."
+        default=0, editable=False, help_text="Number of changes to the document tree."
     )
 
     task_count: int = 0  # set by with_context(); a new row has none
@@ -105,15 +103,15 @@ class Project(Entity):
 
     class Meta:
         constraints = [
-            # A project that cannot be named cannot be picked from a list.
+            # Without a name a project cannot be identified in a list.
             rules.not_empty("name", name="project_name_given"),
-            # Type keys of other kinds would be found by nobody who looks for projects.
+            # With another prefix, no filter for project types would find the row.
             rules.typed("project.", name="project_type_key_of_project"),
-            # A state outside the enum would be in no filter.
+            # No filter would find a state outside the enum.
             rules.one_of("state_key", ProjectState, name="project_state_known"),
             # A project cannot end before it begins.
             rules.in_order("start_at", "end_at", name="project_end_not_before_start"),
-            # "Completed when?" has an answer for every project that is completed, and for no other.
+            # completed_at is set for every completed project and for no other.
             rules.stamped("completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"),
         ]
 
@@ -122,10 +120,10 @@ class Project(Entity):
 
     @property
     def active_task_count(self) -> int:
-        """How many tasks are still to be done, begun or not."""
+        """Number of tasks that are not done."""
         return self.task_count - self.completed_task_count
 
     @property
     def completion_percentage(self) -> int:
-        """How many of a hundred tasks are done; rounded down, so that 100 says that all of them are."""
+        """Percentage of tasks that are done, rounded down so that 100 means all of them."""
         return self.completed_task_count * 100 // self.task_count if self.task_count else 0

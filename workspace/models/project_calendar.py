@@ -1,4 +1,4 @@
-"""Calendars of projects: how a project's events are shown."""
+"""Project calendars: display settings for a project's events."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +9,7 @@ from workspace.models.profile import DEFAULT_ZONE, validate_zone
 
 
 class CalendarColor(models.TextChoices):
-    """The colours that calendars come in, by the numbers that calendar services give them."""
+    """Calendar colours, with the numbers that calendar services use for them."""
 
     LAVENDER = "1", "lavender"
     SAGE = "2", "sage"
@@ -25,24 +25,24 @@ class CalendarColor(models.TextChoices):
 
 
 class ProjectCalendar(Entity):
-    """How a project's calendar is called and shown. The events need none: they belong to the project itself."""
+    """Name and display settings of a project's calendar. Events belong to the project and do not need one."""
 
     project = models.ForeignKey(
         "workspace.Project",
         on_delete=models.CASCADE,
         related_name="calendars",
         db_index=False,  # the constraint below begins with it
-        help_text="The project whose events it holds.",
+        help_text="The project whose events the calendar shows.",
     )
-    name = models.CharField(max_length=200, help_text="What the calendar is called.")
+    name = models.CharField(max_length=200, help_text="Name of the calendar.")
     color_id = models.CharField(
         max_length=2, choices=CalendarColor, default=CalendarColor.PEACOCK.value, help_text="Its colour, 1 to 11."
     )
     sync_enabled = models.BooleanField(
-        default=False, help_text="Whether its events are to be copied to an external calendar once one is connected."
+        default=False, help_text="Whether to copy events to an external calendar once connected."
     )
     time_zone = models.CharField(
-        max_length=64, default=DEFAULT_ZONE, validators=[validate_zone], help_text="The zone it is shown in."
+        max_length=64, default=DEFAULT_ZONE, validators=[validate_zone], help_text="Time zone of the calendar."
     )
 
     project_name: str  # set by with_context()
@@ -51,11 +51,11 @@ class ProjectCalendar(Entity):
 
     class Meta:
         constraints = [
-            # A calendar without a name is a blank line in a list of calendars.
+            # Without a name a calendar cannot be identified in a list.
             rules.not_empty("name", name="calendar_name_given"),
-            # Calendar services know no other colours.
+            # Calendar services support only these colours.
             rules.one_of("color_id", CalendarColor, name="calendar_color_known"),
-            # With two of them a project's events would have two colours.
+            # With two calendars, a project's events would have two colours.
             models.UniqueConstraint(
                 fields=["project"], condition=Q(deleted_at=None), name="calendar_one_of_project_while_alive"
             ),

@@ -9,9 +9,9 @@ from workspace.models.entity import Entity, EntityQuerySet
 
 
 class Requirement(Entity):
-    """What a project's result must be or do. It says so in one text and has no state."""
+    """A requirement on a project's result: a single text without a state."""
 
-    description = None  # type: ignore[assignment]  # how Django leaves a column of the base out
+    description = None  # type: ignore[assignment]  # removes the inherited column
 
     project = models.ForeignKey(
         "workspace.Project",
@@ -25,12 +25,12 @@ class Requirement(Entity):
         max_length=100,
         default="requirement.default",
         validators=[RegexValidator(r"^requirement\.[a-z_]+(\.[a-z_]+)?$")],
-        help_text="The kind of requirement: requirement.<kind> or requirement.<kind>.<variant>.",
+        help_text="The type of requirement: requirement.<kind> or requirement.<kind>.<variant>.",
     )
     priority = models.SmallIntegerField(
         default=3,
         validators=[MinValueValidator(rules.MOST_URGENT), MaxValueValidator(rules.LEAST_URGENT)],
-        help_text="1 is the most urgent, 5 the least.",
+        help_text="1 (most urgent) to 5 (least urgent).",
     )
 
     project_name: str  # set by with_context()
@@ -39,7 +39,7 @@ class Requirement(Entity):
 
     class Meta:
         indexes = [
-            # onto.requirement.list and .search: the newest requirements of a project, page by page.
+            # onto.requirement.list and .search: pages of a project's requirements, newest first.
             models.Index(
                 fields=["project", "-created_at", "-id"],
                 condition=Q(deleted_at=None),
@@ -47,11 +47,11 @@ class Requirement(Entity):
             ),
         ]
         constraints = [
-            # A requirement without words asks for nothing.
+            # An empty requirement has no meaning.
             rules.not_empty("text", name="requirement_text_given"),
-            # Type keys of other kinds would be found by nobody who looks for requirements.
+            # With another prefix, no filter for requirement types would find the row.
             rules.typed("requirement.", name="requirement_type_key_of_kind"),
-            # The scale has five steps; a sixth would sort outside everything people and models are told.
+            # The documented scale has five steps.
             rules.urgency("priority", name="requirement_priority_in_range"),
         ]
 

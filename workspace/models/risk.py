@@ -9,7 +9,7 @@ from workspace.models.entity import Entity, EntityQuerySet
 
 
 class RiskState(models.TextChoices):
-    """Where a risk stands."""
+    """The state of a risk."""
 
     IDENTIFIED = "identified", "identified"
     MITIGATED = "mitigated", "mitigated"
@@ -18,7 +18,7 @@ class RiskState(models.TextChoices):
 
 
 class RiskImpact(models.TextChoices):
-    """How bad it is if it happens."""
+    """The severity of a risk if it occurs."""
 
     LOW = "low", "low"
     MEDIUM = "medium", "medium"
@@ -27,7 +27,7 @@ class RiskImpact(models.TextChoices):
 
 
 class Risk(Entity):
-    """What may go wrong in a project."""
+    """Something that may go wrong in a project."""
 
     project = models.ForeignKey(
         "workspace.Project",
@@ -41,28 +41,28 @@ class Risk(Entity):
         max_length=100,
         default="risk.default",
         validators=[RegexValidator(r"^risk\.[a-z_]+(\.[a-z_]+)?$")],
-        help_text="The kind of risk: risk.<kind> or risk.<kind>.<variant>.",
+        help_text="The type of risk: risk.<kind> or risk.<kind>.<variant>.",
     )
     state_key = models.CharField(
         max_length=20,
         choices=RiskState,
         default=RiskState.IDENTIFIED.value,
-        help_text="Where the risk stands; becoming mitigated stamps mitigated_at, leaving mitigated clears it.",
+        help_text="State of the risk; entering mitigated sets mitigated_at, leaving it clears mitigated_at.",
     )
     impact = models.CharField(
         max_length=10,
         choices=RiskImpact,
         default=RiskImpact.MEDIUM.value,
-        help_text="How bad it is if it happens, from low to critical.",
+        help_text="Severity if the risk occurs, from low to critical.",
     )
     probability = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0), MaxValueValidator(1)],
-        help_text="How likely it is, from 0 (never) to 1 (certain); null clears it.",
+        help_text="Likelihood, from 0 (never) to 1 (certain); null clears it.",
     )
     content = models.TextField(
-        blank=True, default="", max_length=20_000, help_text="What is done about it, in markdown; null clears it."
+        blank=True, default="", max_length=20_000, help_text="The response to the risk, in Markdown; null clears it."
     )
     mitigated_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -72,26 +72,26 @@ class Risk(Entity):
 
     class Meta:
         indexes = [
-            # onto.risk.list and .search: the newest risks of a project, page by page.
+            # onto.risk.list and .search: pages of a project's risks, newest update first.
             models.Index(
                 fields=["project", "-updated_at", "-id"], condition=Q(deleted_at=None), name="risk_page_in_project"
             ),
         ]
         constraints = [
-            # A risk that cannot be named cannot be picked from a list.
+            # Without a title a risk cannot be identified in a list.
             rules.not_empty("title", name="risk_title_given"),
-            # Type keys of other kinds would be found by nobody who looks for risks.
+            # With another prefix, no filter for risk types would find the row.
             rules.typed("risk.", name="risk_type_key_of_risk"),
-            # A state or an impact outside the enum would be in no filter.
+            # No filter would find a state or an impact outside the enum.
             rules.one_of("state_key", RiskState, name="risk_state_known"),
             rules.one_of("impact", RiskImpact, name="risk_impact_known"),
-            # Beyond 0 and 1 it is no probability.
+            # A probability is between 0 and 1.
             models.CheckConstraint(
                 condition=Q(probability=None) | Q(probability__range=(0, 1)),
                 name="risk_probability_in_range",
-                violation_error_message="probability is 0 (never) to 1 (certain).",
+                violation_error_message="probability must be between 0 (never) and 1 (certain).",
             ),
-            # "Mitigated when?" has an answer for every risk that is mitigated, and for no other.
+            # mitigated_at is set for every mitigated risk and for no other.
             rules.stamped("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
         ]
 

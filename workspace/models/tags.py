@@ -1,4 +1,4 @@
-"""A list of short texts in one column of text, one a line, so that it is searched like any other text."""
+"""A model field for a list of tags, stored as one text column with a tag per line so that it is searchable."""
 
 from typing import Any
 
@@ -10,31 +10,31 @@ LONGEST = 50  # characters of one tag
 
 
 class TagsField(models.TextField):  # type: ignore[type-arg]  # Django's class is not generic at run time
-    """Holds a list of str. The database sees lines; lookups such as icontains look into them."""
+    """A list of str, stored as lines. Lookups such as icontains match the stored text."""
 
     def from_db_value(self, value: str | None, *_: Any) -> list[str]:
-        """Return the lines as a list."""
+        """Return the stored lines as a list."""
         return value.split("\n") if value else []
 
     def to_python(self, value: Any) -> list[str]:
-        """Return what an admin's form sent, a tag a line, as a list."""
+        """Return the text of an admin form, one tag per line, as a list."""
         lines = value.split("\n") if isinstance(value, str) else value or []
         return [line.strip() for line in lines if line.strip()]
 
     def get_prep_value(self, value: Any) -> str:
-        """Return the list as lines."""
+        """Return the list as text, one tag per line."""
         return value if isinstance(value, str) else "\n".join(value or [])
 
     def value_from_object(self, obj: models.Model) -> str:
-        """Return what an admin's form shows."""
+        """Return the text for an admin form."""
         return self.get_prep_value(super().value_from_object(obj))
 
     def value_to_string(self, obj: models.Model) -> str:
-        """Return what a dump holds."""
+        """Return the text for serializers."""
         return self.value_from_object(obj)
 
     def validate(self, value: Any, model_instance: models.Model | None) -> None:
-        """Refuse too many, too long ones, and those that are no one line of text."""
+        """Raise ValidationError for too many tags, and for tags that are too long or span several lines."""
         super().validate(value, model_instance)
         if len(value) > MOST or any(len(tag) > LONGEST or "\n" in tag for tag in value):
-            raise ValidationError(f"Send at most {MOST} tags of one line and {LONGEST} characters each.")
+            raise ValidationError(f"Send at most {MOST} tags, each on one line and up to {LONGEST} characters.")

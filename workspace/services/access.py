@@ -1,4 +1,4 @@
-"""The way to a row: through the subject's membership, in one query."""
+"""Access to rows through the subject's membership, in one query."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from workspace.models import Entity, EntityQuerySet, Project
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A row that a call names beside the one it is about: its kind, its id, and the argument that says so."""
+    """A row that a call refers to: its kind, its id and the name of the argument."""
 
     kind: str
     id: UUID
@@ -28,34 +28,34 @@ def visible_row(kind: Kind, *, subject: str, id: str) -> Entity:
 def changeable_row(kind: Kind, *, subject: str, id: str) -> Entity:
     """Return the row with its context, locked until the transaction ends. Raises NotFound, Forbidden.
 
-    The lock holds off other changes of the row, but not the insert of rows that refer to it. On SQLite there is
-    none: the transaction holds the only write lock already.
+    The lock blocks other changes of the row, but not inserts of rows that refer to it. SQLite has no row locks: the
+    transaction already holds the only write lock.
     """
     return allowed(_one(_locked(kind), kind=kind, subject=subject, id=id), kind=kind)
 
 
 def unlocked_row(kind: Kind, *, subject: str, id: str) -> Entity:
-    """Return a row that the subject may change, with its context, not locked: something above it is.
+    """Return a row that the subject may change, with its context, without locking it.
 
-    Raises NotFound, Forbidden.
+    For callers that have locked something above the row. Raises NotFound, Forbidden.
     """
     return allowed(_one(kind.rows().with_context(), kind=kind, subject=subject, id=id), kind=kind)
 
 
 def changeable_project(*, subject: str, id: str) -> Project:
-    """Return the project that a row is to be added to, not locked. Raises NotFound, Forbidden."""
+    """Return a project that the subject may add rows to, without locking it. Raises NotFound, Forbidden."""
     return cast("Project", allowed(_one(PROJECT.rows(), kind=PROJECT, subject=subject, id=id), kind=PROJECT))
 
 
 def named_rows(named: Sequence[Named], *, subject: str, project_id: UUID | None = None) -> list[Entity]:
-    """Return the rows that edges are to join, in the order of `named`, in one query a kind.
+    """Return the rows that edges will join, in the order of `named`, with one query per kind.
 
-    They are locked until the transaction ends, so that none moves to another project or is deleted meanwhile; a
-    project is not, for it does neither lightly and is named by many. Raises NotFound for those that the subject does
-    not see, or that are not in the project where one is given, told by the first of them; Forbidden.
+    The rows are locked until the transaction ends, so that they cannot be deleted or moved to another project.
+    Projects are not locked, because many calls name the same project. Raises NotFound with a field error for each row
+    that the subject cannot see or that is outside `project_id`; raises Forbidden.
     """
     found: dict[tuple[str, UUID], Entity] = {}
-    for kind in KINDS.values():  # kinds and ids in a fixed order: two calls never wait for each other
+    for kind in KINDS.values():  # a fixed order of kinds and ids prevents deadlocks
         ids = {each.id for each in named if each.kind == kind.name}
         found |= {(kind.name, row.pk): row for row in (_together(kind, ids, subject, project_id) if ids else ())}
     if missing := [each for each in named if (each.kind, each.id) not in found]:
@@ -68,24 +68,24 @@ def deletable_project(*, subject: str, id: str) -> Project:
     project = _one(_locked(PROJECT), kind=PROJECT, subject=subject, id=id)
     decision = policies.may_delete_project(role=project.subject_role)
     if not decision.allowed:
-        message = "You may see this project, but only its owner may delete it; ask the owner to do so."
+        message = "You can see this project, but only its owner can delete it; ask the owner."
         raise Forbidden(message, reason=decision.reason)
     return cast("Project", project)
 
 
 def require_project(*, subject: str, id: str) -> None:
-    """Raise NotFound unless the subject sees the project."""
+    """Raise NotFound unless the subject can see the project."""
     if not PROJECT.rows().visible_to(subject).filter(pk=id).exists():
         raise not_found(PROJECT)
 
 
 def require_row(kind: Kind, *, subject: str, id: str, argument: str) -> None:
-    """Raise NotFound, naming the argument, unless the subject sees the row."""
+    """Raise NotFound, naming the argument, unless the subject can see the row."""
     project_of(kind, subject=subject, id=id, argument=argument)
 
 
 def project_of(kind: Kind, *, subject: str, id: str, argument: str = "") -> UUID:
-    """Return the id of the project that a row lies in. Raises NotFound, naming the argument."""
+    """Return the id of the row's project. Raises NotFound, naming the argument."""
     column = "pk" if kind is PROJECT else "project_id"
     found: UUID | None = kind.rows().visible_to(subject).filter(pk=id).values_list(column, flat=True).first()
     if found is None:
@@ -94,16 +94,16 @@ def project_of(kind: Kind, *, subject: str, id: str, argument: str = "") -> UUID
 
 
 def allowed(row: Entity, *, kind: Kind) -> Entity:
-    """Return a row that the subject sees, if its role lets it change the row. Raises Forbidden."""
+    """Return the visible row if the subject's role may change it. Raises Forbidden."""
     decision = policies.may_change(role=row.subject_role)
     if not decision.allowed:
-        message = f"You may see this {kind.name}, but not change it; ask an owner or editor of the project to do so."
+        message = f"You can see this {kind.name} but not change it; ask an owner or editor of the project."
         raise Forbidden(message, reason=decision.reason)
     return row
 
 
 def not_found(kind: Kind, *, argument: str = "", place: str = "") -> NotFound:
-    """Return the refusal of an id: the same words whether the row is foreign, deleted, or never was."""
+    """Return the error for an unknown id. The message is the same if the row is hidden, deleted or never existed."""
     return NotFound(
         f"No {kind.name} {place}that you can see has this {argument or kind.id_argument}; "
         f"find its id with {kind.path('list')} or {kind.path('search')}."

@@ -1,7 +1,7 @@
-"""What stands in calendars between two moments: events that happen once, and the times of those that come again.
+"""Calendar events in a time range: single events and the occurrences of recurring ones.
 
-Rows and their times are put in order in memory, for no database knows when something comes again. So only so many are
-looked at, and what is asked of them (the whole rows) is read for those alone that are shown.
+Occurrences are computed and sorted in memory, because the database cannot expand recurrence rules. Their number is
+therefore limited, and complete rows are read only for the occurrences on the page.
 """
 
 import base64
@@ -19,15 +19,15 @@ from workspace.errors import FieldError, Invalid, invalid
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services import recurrence, times, wallclock
 
-MOST = 2_000  # times that one list may hold; a person's year has fewer
-LONGEST = timedelta(days=366)  # of a list, and of an event
+MOST = 2_000  # occurrences in one list; a person has fewer in a year
+LONGEST = timedelta(days=366)  # of the time range, and of an event
 
 _COLUMNS = ("id", "start_at", "end_at", "start_date", "end_date", "time_zone", "recurrence", "recurrence_until")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From a moment to another, seen in a zone: whole days are days of that zone."""
+    """A time range in a time zone. All-day events take the days of that zone."""
 
     start: datetime
     end: datetime
@@ -35,14 +35,14 @@ class Span:
 
     @property
     def days(self) -> tuple[date, date]:
-        """Return its first and its last day."""
+        """The first and last day, inclusive."""
         last = self.end - timedelta(microseconds=1)
         return self.start.astimezone(self.zone).date(), last.astimezone(self.zone).date()
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Time:
-    """One time that an event takes place: in order of its beginning. The days of an all-day event are given with it."""
+    """One occurrence of an event, ordered by start. `days` are the first and last day of an all-day event."""
 
     start: datetime
     id: UUID
@@ -52,7 +52,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The last time on a page, and the span of the list that it belongs to: the next page must not count from now."""
+    """The last occurrence on a page, and the time range, which must stay the same on the next page."""
 
     start: datetime
     end: datetime
@@ -61,42 +61,42 @@ class Position:
 
 
 def times_of(found: CalendarEventQuerySet, span: Span) -> list[Time]:
-    """Return when events take place in a span, the earliest first, in one query. Raises Invalid if there are too many.
+    """Return the occurrences in a time range, earliest first, in one query. Raises InvalidArgs if there are too many.
 
-    An event that began before the span and goes on in it is among them, with the time when it began.
+    Includes occurrences that started before the range and continue into it, with their own start.
     """
     rows = list(found.filter(_touching(span)).order_by().values(*_COLUMNS)[: MOST + 1])
     together: list[Time] = []
     for row in rows:
         together += _times(row, span)
         if len(rows) > MOST or len(together) > MOST:
-            message = f"There are more than {MOST:,} events in this time; send a time_max that is nearer."
+            message = f"This time range has more than {MOST:,} events; send an earlier time_max."
             raise invalid([FieldError(path="/time_max", code="too_many", message=message)])
     return sorted(together)
 
 
 def page(together: Sequence[Time], *, after: Position | None, limit: int) -> tuple[list[Time], bool]:
-    """Return the times of one page, and whether others follow."""
+    """Return the occurrences on one page, and whether there are more."""
     left = [each for each in together if after is None or (each.start, each.id) > (after.last, after.id)]
     return left[:limit], len(left) > limit
 
 
 def rows(shown: Sequence[Time]) -> dict[UUID, CalendarEvent]:
-    """Return the rows of times by their ids, with what an abbreviated row tells, in one query."""
+    """Return the events of the occurrences by id, with the fields of a list row, in one query."""
     has_text = ExpressionWrapper(~Q(description=""), output_field=BooleanField())
     found = CalendarEvent.objects.filter(pk__in={each.id for each in shown}).with_context()
     return {row.pk: row for row in found.annotate(has_description=has_text).defer("description", "props")}
 
 
 def encode(position: Position, *, mark: str) -> str:
-    """Return the position as an opaque cursor (base64url without padding) of the list with that mark."""
+    """Return the position as an opaque cursor (base64url without padding). `mark` identifies the list."""
     moments = [times.write(each) for each in (position.start, position.end, position.last)]
     text = json.dumps([mark, *moments, position.id.hex], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode(cursor: str, *, mark: str) -> Position:
-    """Return the position that a cursor of the list with that mark stands for. Raises Invalid for anything else."""
+    """Return the position of a cursor. Raises InvalidArgs unless the cursor belongs to the list with this mark."""
     try:
         _, *moments, id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         start, end, last = map(times.read, moments)
@@ -109,7 +109,7 @@ def decode(cursor: str, *, mark: str) -> Position:
 
 
 def _touching(span: Span) -> Q:
-    """Events that may take place in a span: what happens once does, what comes again has begun and not yet ended."""
+    """Return a filter for events that may occur in a time range, including active recurring ones."""
     first, last = span.days
     timed = Q(start_at__lt=span.end) & (Q(end_at__gt=span.start) | ~Q(recurrence=""))
     all_day = Q(start_date__lte=last) & (Q(end_date__gte=first) | ~Q(recurrence=""))
@@ -141,7 +141,7 @@ def _times(row: dict[str, Any], span: Span) -> Iterator[Time]:
 
 def _malformed() -> Invalid:
     message = (
-        "cursor does not belong to this list; send next_cursor of the page before unchanged and with the same filters, "
+        "cursor does not belong to this list; send next_cursor of the previous page unchanged with the same filters, "
         "or leave it out."
     )
     return invalid([FieldError(path="/cursor", code="malformed_cursor", message=message)])

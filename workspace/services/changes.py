@@ -1,4 +1,4 @@
-"""Setting what a caller sent on a row."""
+"""Setting the fields of a row from a call's arguments."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -14,7 +14,7 @@ from workspace.models import Entity
 from workspace.models.tags import TagsField
 from workspace.services import times
 
-Reader = tuple[Callable[[str], Any], str]  # raises ValueError for what is not expected
+Reader = tuple[Callable[[str], Any], str]  # a parser that raises ValueError, and what it expects
 
 READERS: dict[type, Reader] = {
     models.DateTimeField: (times.read, times.EXPECTED),
@@ -24,9 +24,9 @@ READERS: dict[type, Reader] = {
 
 
 def assign(row: Entity, *, kind: Kind, sent: Mapping[str, Any], at: datetime, pointer: str = "") -> list[FieldError]:
-    """Set the kind's fields that were sent, and the time stamp of its state. Saves nothing.
+    """Set the fields that were sent, and the completion time. Does not save the row.
 
-    Returns all that is wrong; `pointer` is the JSON pointer of `sent` in the call's args.
+    Returns all errors. `pointer` is the JSON pointer of `sent` in the call's args.
     """
     named = [name for name in kind.fields if name in sent]
     errors = [error for name in named if (error := _set(row, name, sent[name], kind=kind, path=f"{pointer}/{name}"))]
@@ -38,7 +38,7 @@ def assign(row: Entity, *, kind: Kind, sent: Mapping[str, Any], at: datetime, po
 
 
 def stamp(row: Entity, *, kind: Kind, at: datetime) -> None:
-    """Set when the work ended on entering the state that ends it, and clear it on leaving."""
+    """Set the completion time when the row enters its final state, and clear it when the row leaves it."""
     if kind.stamp is None:
         return
     state, column = kind.stamp
@@ -49,12 +49,12 @@ def stamp(row: Entity, *, kind: Kind, at: datetime) -> None:
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Name the fields that differ, as JSON sees it: 1 and 1.0 are the same there, 1 and true are not."""
+    """Return the names of the fields whose JSON values differ: 1 equals 1.0 but not true."""
     return [name for name in after if canonical.dumps(before[name]) != canonical.dumps(after[name])]
 
 
 def _set(row: Entity, name: str, value: Any, *, kind: Kind, path: str) -> FieldError | None:
-    """Set one field, unless what was sent cannot be."""
+    """Set one field, or return an error if the value is invalid."""
     column = kind.model._meta.get_field(name)
     if name == "props":
         row.props = _merged(row.props, value)
@@ -76,18 +76,18 @@ def _set_read(row: Entity, name: str, text: str, *, path: str, reads: Reader) ->
     try:
         setattr(row, name, read(text))
     except ValueError:
-        message = f"{name} is no time that can be kept; send {expected}."
+        message = f"{name} is not a valid time; send {expected}."
         return FieldError(path=path, code="impossible_time", message=message, expected=expected)
     return None
 
 
 def _tags(old: list[str], sent: list[str] | None) -> list[str]:
-    """Return the tags sent, each once; none sent is no change, as for all lists, and null clears them."""
+    """Return the tags sent, without duplicates. As for all lists, an empty list changes nothing and null clears."""
     return [] if sent is None else list(dict.fromkeys(sent)) or old
 
 
 def _merged(props: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
-    """Merge one level deep; null removes its key."""
+    """Merge one level deep. Null removes a key."""
     return {key: value for key, value in (props | sent).items() if key not in sent or value is not None}
 
 
@@ -104,13 +104,13 @@ def _out_of_order(row: Entity, *, kind: Kind, sent: Mapping[str, Any], pointer: 
 
 
 def _without_what_it_needs(row: Entity, *, kind: Kind, sent: Mapping[str, Any], pointer: str) -> list[FieldError]:
-    """Clear what says nothing any more since what it needs was cleared; refuse it where it was sent."""
+    """Clear the fields whose required field is empty. Returns an error for each of them that was sent."""
     errors = []
     for name, needed in kind.needs.items():
         if getattr(row, needed):
             continue
         if sent.get(name) is not None:
-            message = f"{name} is for a {kind.name} with {needed}; send {needed} too, or leave {name} out."
+            message = f"{name} requires {needed}; send {needed} too, or leave {name} out."
             errors.append(FieldError(path=f"{pointer}/{name}", code=f"no_{needed}", message=message))
         setattr(row, name, None)
     return errors

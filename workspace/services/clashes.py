@@ -1,4 +1,4 @@
-"""What else stands in a subject's calendar at the times of a task."""
+"""Conflicts between a task's times and other events in the subject's calendars."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,16 +8,13 @@ from workspace.models import CalendarEvent, Task
 from workspace.services import agenda, times
 from workspace.services.agenda import Span, Time
 
-AHEAD = timedelta(days=28)  # how far what comes again is looked after
+AHEAD = timedelta(days=28)  # how far ahead recurring tasks are checked
 
-UNKNOWN = "There is too much in the calendar to look for overlaps; cal.slot.find with a short time does."
+UNKNOWN = "Too many events to check for overlaps; use cal.slot.find with a short time range."
 
 
 def warnings(task: Task, span: Span, *, subject: str) -> tuple[str, ...]:
-    """Return a sentence on what overlaps with the task's events in a span, if anything does.
-
-    It tells of nothing but what the subject sees.
-    """
+    """Return a warning if other events that the subject can see overlap with the task's events in the time range."""
     seen = CalendarEvent.objects.visible_to(subject).taking_time()
     try:
         own = agenda.times_of(seen.filter(task=task).exclude(task_event_kind=""), span)
@@ -40,4 +37,4 @@ def _told(found: Sequence[Time], span: Span) -> str:
     else:
         when = " to ".join(times.write(each, zone=span.zone) for each in (first.start, first.end))
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"Overlaps with “{title}” ({when}){more}; cal.slot.find has the times that are free."
+    return f"Overlaps with “{title}” ({when}){more}; cal.slot.find returns free times."

@@ -1,7 +1,7 @@
-"""Edges in the database: linking, unlinking, and what a subject sees of them.
+"""Create, delete and query edges.
 
-An edge shows only where the rows at both its ends show: edges of a deleted row stay, unseen, and are there again when
-the row is restored.
+An edge is visible only if the rows at both ends are. Edges of a deleted row stay in the database and become visible
+again when the row is restored.
 """
 
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ from workspace.models import Edge, EdgeKind, Entity, Project
 from workspace.relations import Relation
 from workspace.services import times
 
-ORIGINAL = "original_rel"  # the prop that keeps a name which no relation has
-PRIMARY = "is_primary"  # the prop that marks the parent of a row
+ORIGINAL = "original_rel"  # the prop with the relation name that was sent but does not exist
+PRIMARY = "is_primary"  # the prop that marks the primary parent
 
-Ends = tuple[UUID, str, UUID]  # source, relation, destination: no two living edges have the same
+Ends = tuple[UUID, str, UUID]  # source, relation, destination; unique among living edges
 
-OUTGOING, INCOMING = "outgoing", "incoming"  # seen from one of its ends
+OUTGOING, INCOMING = "outgoing", "incoming"  # as seen from one end
 
 
 def build(
     relation: Relation, src: Entity, dst: Entity, *, by: str, at: datetime, props: Mapping[str, Any] | None = None
 ) -> Edge:
-    """Return an edge, not yet saved, from `src` to `dst` as they were sent: the relation says which is its source."""
+    """Return an unsaved edge. `src` and `dst` are in the order sent; the relation says whether to swap them."""
     source, destination = (dst, src) if relation.swapped else (src, dst)
     return Edge(
         project_id=project_id(source),
@@ -44,14 +44,14 @@ def build(
 
 
 def ends(edge: Edge) -> Ends:
-    """Return what makes an edge the one that it is."""
+    """Return the identity of an edge: source, relation and destination."""
     return edge.src_id, edge.rel, edge.dst_id
 
 
 def link(edge: Edge) -> tuple[Edge, bool]:
-    """Save an edge and say that it was made; where there is one already, return that one and say no.
+    """Save the edge unless an identical one exists. Return the stored edge and whether it is new.
 
-    The caller holds the locks of `access.named_rows`, so that nobody links the same rows at the same time.
+    The caller must hold the row locks of `workspace.services.access`, so that nobody links the same rows concurrently.
     """
     there = _alive().filter(src_id=edge.src_id, rel=edge.rel, dst_id=edge.dst_id).first()
     if there is not None:
@@ -61,19 +61,19 @@ def link(edge: Edge) -> tuple[Edge, bool]:
 
 
 def unlink(found: QuerySet[Edge], *, at: datetime) -> int:
-    """Mark edges deleted and return how many there were."""
+    """Mark edges as deleted and return their number."""
     return found.filter(deleted_at=None).update(deleted_at=at)
 
 
 def visible(subject: str) -> QuerySet[Edge]:
-    """Return the edges whose ends a subject sees, both of them."""
+    """Return the edges whose rows at both ends the subject can see."""
     return _alive().filter(_end_is_visible("src", subject), _end_is_visible("dst", subject))
 
 
 def around(id: UUID, direction: str, *, subject: str) -> QuerySet[Edge]:
-    """Return the edges that go out from a row, or come in to it, whose other end a subject sees; the oldest first.
+    """Return the outgoing or incoming edges of a row whose other end the subject can see, oldest first.
 
-    Whether the subject sees the row itself is the caller's to know.
+    The caller must check that the subject can see the row itself.
     """
     own, other = ("src", "dst") if direction == OUTGOING else ("dst", "src")
     found = _alive().filter(_end_is_visible(other, subject), **{f"{own}_id": id})
@@ -95,7 +95,7 @@ def told(edge: Edge) -> dict[str, Any]:
 
 
 def not_found() -> NotFound:
-    """Return the refusal of an edge's id: the same words whether it is foreign, gone, or never was."""
+    """Return the error for an unknown edge id. The message is the same if it is hidden, deleted or never existed."""
     return NotFound(
         "No edge that you can see has this edge_id; find its id with onto.entity.relationships.get "
         "or onto.entity.links.get."
@@ -103,21 +103,21 @@ def not_found() -> NotFound:
 
 
 def renamed(sent: str, relation: Relation, *, argument: str = "rel", is_new: bool = True) -> tuple[str, ...]:
-    """Return a sentence where a relation is stored, or was stored before, otherwise than it was sent."""
+    """Return a warning if the relation is stored, or was found, under another name or direction than the one sent."""
     if relation.is_guess:
-        read = f"stored {relation.told}, and your word in {ORIGINAL}" if is_new else f"read as {relation.told}"
-        told = f"{argument} is no relation of the two kinds; {read}."
+        read = f"stored as {relation.told}, with the original in {ORIGINAL}" if is_new else f"read as {relation.told}"
+        told = f"{argument} is not a relation between these kinds; {read}."
     elif sent != relation.rel:
         told = f"Read {argument} as {relation.told}."
     elif relation.swapped:
-        told = f"Swapped the ends, for {relation.rel} goes from the {relation.src_kind} to the {relation.dst_kind}."
+        told = f"Swapped the ends: {relation.rel} goes from {relation.src_kind} to {relation.dst_kind}."
     else:
         return ()
     return (told,)
 
 
 def project_id(row: Any) -> UUID:
-    """Return the project that a row lies in; a project lies in itself."""
+    """Return the id of the row's project, or of the row itself if it is a project."""
     id: UUID = row.pk if isinstance(row, Project) else row.project_id
     return id
 

@@ -1,4 +1,4 @@
-"""When an event begins and ends, and until when it comes again, set as it was sent."""
+"""Setting the start, end and recurrence end of an event from a call's arguments."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -12,19 +12,19 @@ from workspace.services.agenda import LONGEST
 from workspace.services.task_events import ALONE
 from workspace.services.wallclock import Wallclock
 
-SHORTEST = timedelta(minutes=30)  # of an event that names no end
+SHORTEST = timedelta(minutes=30)  # default length of a new event
 DAY = timedelta(days=1)
 SATURDAY = 5
 
 MIXED = "start_at and end_at must both be date-times or, for whole days, both be dates."
-ONE_DATE = "The event shows one date of its task and lasts 30 minutes; did not use {name}."
+ONE_DATE = "Ignored {name}: the event shows a single date of its task and lasts 30 minutes."
 
 
 def assign(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> None:
-    """Set the times that were sent. What is wrong with them is noted at the clock; nothing is saved.
+    """Set the times that were sent. Adds errors to the clock; does not save the event.
 
-    A start alone moves the event, an end alone makes it longer or shorter; a new one without an end takes half an
-    hour, or the day.
+    A start alone moves the event, and an end alone changes its length. A new event without an end takes half an hour
+    or one day.
     """
     start, end = clock.read(args, "start_at"), clock.read(args, "end_at")
     if not clock.errors and (start is not None or end is not None):
@@ -35,22 +35,22 @@ def assign(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> N
 
 
 def first_day(event: CalendarEvent) -> date:
-    """Return the day on which an event takes place first, where the clocks go that it follows."""
+    """Return the day of the first occurrence, in the event's time zone."""
     if event.start_date is not None:
         return event.start_date
     return cast("datetime", event.start_at).astimezone(ZoneInfo(event.time_zone)).date()
 
 
 def refuse_weekend(recurrence: str | None, first: date, clock: Wallclock) -> None:
-    """Note that what comes on weekdays cannot begin on a weekend."""
+    """Add an error if an event that recurs on weekdays starts on a weekend."""
     if recurrence == Recurrence.WEEKDAYS and first.weekday() >= SATURDAY:
         day = WEEKDAYS[first.weekday()].title()
-        message = f"start_at is a {day}, and weekdays are Monday to Friday; send one of them."
+        message = f"start_at is a {day}; for weekdays send a day from Monday to Friday."
         clock.refuse("start_at", "weekend", message)
 
 
 def change_zone(event: CalendarEvent, zone: ZoneInfo) -> None:
-    """Let an event go by the clocks of another zone; the last day of what takes whole days stays the same day."""
+    """Set the event's time zone. The recurrence of an all-day event keeps its last day."""
     if event.is_all_day and event.recurrence_until:
         last = event.recurrence_until.astimezone(ZoneInfo(event.time_zone)).date()
         event.recurrence_until = end_of(last, zone)
@@ -60,7 +60,7 @@ def change_zone(event: CalendarEvent, zone: ZoneInfo) -> None:
 def _set(event: CalendarEvent, start: date | None, end: date | None, clock: Wallclock) -> None:
     sent = [each for each in (start, end) if each is not None]
     are_moments = {isinstance(each, datetime) for each in sent}
-    if start is None:  # the other time is the event's own
+    if start is None:  # the start is the event's current one
         are_moments.add(not event.is_all_day)
     if len(are_moments) > 1:
         clock.refuse("end_at", "mixed", MIXED)
@@ -81,7 +81,7 @@ def _set_moments(event: CalendarEvent, start: datetime | None, end: datetime | N
         finish = end or begin + length
     if finish <= begin:
         clock.refuse(
-            _culprit(end), "out_of_order", "end_at is not after start_at; send a later end_at or leave it out."
+            _culprit(end), "out_of_order", "end_at must be after start_at; send a later end_at or leave it out."
         )
     elif finish - begin > LONGEST:
         clock.refuse(_culprit(end), "too_long", f"An event takes at most {LONGEST.days} days; send an earlier end_at.")
@@ -93,7 +93,7 @@ def _set_days(event: CalendarEvent, start: date | None, end: date | None, clock:
     first = start or cast("date", event.start_date)
     last = end or first + length
     if last < first:
-        message = "end_at is before start_at; for whole days it is the last day, so send the same one or a later."
+        message = "end_at is before start_at; for whole days it is the last day, so send the same day or a later one."
         clock.refuse(_culprit(end), "out_of_order", message)
     elif last - first >= LONGEST:
         clock.refuse(_culprit(end), "too_long", f"An event takes at most {LONGEST.days} days; send an earlier end_at.")
@@ -103,7 +103,7 @@ def _set_days(event: CalendarEvent, start: date | None, end: date | None, clock:
 def _of_one_date(
     event: CalendarEvent, start: datetime | None, end: datetime | None, clock: Wallclock
 ) -> tuple[datetime, datetime]:
-    """Return the half hour that begins with a task's start, or ends with its due date."""
+    """Return the half hour that starts at the task's start or ends at its due date."""
     begins = event.task_event_kind == TaskEventKind.START
     if start and end and end - start != ALONE:
         clock.warnings.append(ONE_DATE.format(name="end_at" if begins else "start_at"))
@@ -116,26 +116,26 @@ def _of_one_date(
 
 def _set_until(event: CalendarEvent, args: Mapping[str, Any], clock: Wallclock) -> None:
     if event.task_event_kind:
-        return  # it is the task's
+        return  # the task sets it
     until = clock.read(args, "recurrence_until")
     if not event.recurrence:
         event.recurrence_until = None
         if until is not None:
-            message = "recurrence_until is for an event that comes again; send recurrence too, or leave it out."
+            message = "recurrence_until requires recurrence; send recurrence too, or leave it out."
             clock.refuse("recurrence_until", "not_recurring", message)
         return
-    # A day ends where the user is; that of whole days is the day itself, so it ends where the event's clocks go.
+    # A date ends at midnight in the user's zone. For an all-day event it ends in the event's own zone.
     zone = ZoneInfo(event.time_zone) if event.is_all_day else clock.zone
     if "recurrence_until" in args and not clock.errors:
         event.recurrence_until = end_of(until, zone) if until is not None else None
     first = event.start_at or (event.start_date and wallclock.beginning(event.start_date, zone))
     if event.recurrence_until and first and event.recurrence_until < first:
-        message = "recurrence_until is before the event begins; send a later one, or null for no end."
+        message = "recurrence_until is before the event starts; send a later one, or null for no end."
         clock.refuse("recurrence_until", "out_of_order", message)
 
 
 def end_of(until: date, zone: ZoneInfo) -> datetime:
-    """Return the last moment that is meant: of a day, its last second."""
+    """Return the end as a moment: a datetime as it is, a date as the last second of that day in the zone."""
     if isinstance(until, datetime):
         return until
     return wallclock.beginning(until + DAY, zone) - timedelta(seconds=1)

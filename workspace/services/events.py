@@ -1,4 +1,4 @@
-"""Events of calendars: the way to one, what one says, and what is not kept here."""
+"""Access to calendar events, and events as JSON values."""
 
 from datetime import date, datetime
 from typing import Any
@@ -10,16 +10,16 @@ from workspace.models import CalendarEvent, Task
 from workspace.services import access, rows, times
 from workspace.services.agenda import Time
 
-PRIMARY = "primary"  # the calendar_id of a subject's own calendar
+PRIMARY = "primary"  # the calendar_id of the subject's own calendar
 
-# How it stands with the copy of an event in a calendar elsewhere.
+# The synchronisation status of an event with an external calendar.
 NOT_CONNECTED = {
     "state": "not_connected",
-    "message": "No external calendar is connected, so nothing was copied to one; what was asked for is done here.",
+    "message": "No external calendar is connected, so nothing was copied to one. The change was made here.",
 }
 HOW_TO_CONNECT = (
-    "Ask the administrator to connect the external calendar. Until then leave calendar_id out, or send primary: events "
-    "are kept in the calendar here."
+    "Ask the administrator to connect the external calendar. Until then leave calendar_id out or send primary to use "
+    "the built-in calendar."
 )
 
 
@@ -32,9 +32,9 @@ def visible(*, subject: str, id: str) -> CalendarEvent:
 
 
 def changeable(*, subject: str, id: str) -> tuple[CalendarEvent, Task | None]:
-    """Return the event and the task that it follows, if any, locked until the transaction ends, the task first.
+    """Return the event and the task whose date it shows, if any, both locked until the transaction ends.
 
-    Changes of the task lock in that order, too: its row, then its events. Raises NotFound, Forbidden.
+    The task is locked first, as in changes of the task, to prevent deadlocks. Raises NotFound, Forbidden.
     """
     event = visible(subject=subject, id=id)
     task = None
@@ -42,24 +42,24 @@ def changeable(*, subject: str, id: str) -> tuple[CalendarEvent, Task | None]:
         task = Task.objects.with_context().select_for_update(of=("self",), no_key=True).get(pk=event.task_id)
     locked = CalendarEvent.objects.select_for_update(of=("self",), no_key=True)
     again = locked.visible_to(subject).with_context().filter(pk=id).first()
-    if again is None:  # deleted meanwhile, or hidden with its task or project
+    if again is None:  # deleted or hidden since the first read
         raise not_found()
     access.allowed(again, kind=EVENT)
     return again, task if again.task_event_kind else None
 
 
 def refuse_external(calendar_id: str | None) -> None:
-    """Raise Conflict for a calendar that is kept elsewhere: none is connected."""
+    """Raise StateConflict for an external calendar, because none is connected."""
     if calendar_id not in (None, PRIMARY):
         raise Conflict(
-            f"calendar_id names an external calendar, and none is connected; nothing was done. {HOW_TO_CONNECT}",
+            f"calendar_id names an external calendar, but none is connected; nothing was done. {HOW_TO_CONNECT}",
             reason="connection_required",
             details={"requires_user_action": True, "how_to_connect": HOW_TO_CONNECT},
         )
 
 
 def whole(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
-    """Return the complete event as JSON values, its times in a zone. A field without a value is null."""
+    """Return the complete event as JSON values, with times in the zone. Empty fields are null."""
     columns = rows.columns(event, kind=EVENT)
     until = event.recurrence_until
     return {
@@ -74,7 +74,7 @@ def whole(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def abbreviated(event: Any, at: Time, *, zone: ZoneInfo) -> dict[str, Any]:
-    """Return one time of an event (of agenda.rows) as lists show it, without its empty fields."""
+    """Return one occurrence of an event as a list row, without empty fields. `event` has the annotations of a list."""
     names = ("location", "recurrence", "project_name", "task_event_kind")
     told = {
         "id": str(event.pk),
@@ -90,7 +90,7 @@ def abbreviated(event: Any, at: Time, *, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def not_found() -> NotFound:
-    """Return the refusal of an event's id: the same words whether it is foreign, deleted, or never was."""
+    """Return the error for an unknown event id. The message is the same if it is hidden, deleted or never existed."""
     return NotFound("No event that you can see has this event_id; find its id with cal.event.list.")
 
 

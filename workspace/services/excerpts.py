@@ -1,4 +1,4 @@
-"""Long texts of a row cut to a number of characters, and read on from where they were cut."""
+"""Truncate the long texts of a row, and read on from an offset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from workspace.errors import FieldError, invalid
 from workspace.kinds import Kind
 
 DEFAULT_CHARS = 20_000
-FEWEST_CHARS, MOST_CHARS = 500, 50_000  # whatever a schema allows
+FEWEST_CHARS, MOST_CHARS = 500, 50_000  # whatever the schema allows
 
-BEGINNING = 100  # characters that every text shows, however much those before it take
+BEGINNING = 100  # characters that every text shows at least
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A row whose long texts have no more characters than were asked for."""
+    """A row with truncated long texts."""
 
     row: dict[str, Any]
-    cut: tuple[str, ...]  # the texts that go on
+    cut: tuple[str, ...]  # the names of the truncated texts
 
 
 def of_row(row: Mapping[str, Any], *, kind: Kind, max_chars: int = DEFAULT_CHARS) -> Excerpt:
-    """Return a row (as rows.whole makes it, or a part of it) with its long texts cut.
+    """Return a complete row, or a part of one, with its long texts truncated to `max_chars` in all.
 
-    All texts show their beginning; what is left goes to the first of `kind.long`, then to the next. `truncated` in the
-    row says for each text that goes on how many characters are shown of how many, and at which offset to read on.
+    Every text shows its beginning. The remaining characters go to the texts in the order of `kind.long_texts`. In the
+    row, `truncated` has, for each truncated text, the characters shown, its length, and the offset to read on from.
     """
     texts = {name: row[name] for name in kind.long if row.get(name)}
     left = min(max(max_chars, FEWEST_CHARS), MOST_CHARS)
@@ -42,12 +42,12 @@ def of_row(row: Mapping[str, Any], *, kind: Kind, max_chars: int = DEFAULT_CHARS
 
 
 def of_field(row: Mapping[str, Any], name: str, *, kind: Kind, offset: int, max_chars: int = DEFAULT_CHARS) -> Excerpt:
-    """Return a row of one long text, from an offset in characters, and of what names the row.
+    """Return one long text of a row from an offset in characters, with the row's id and label.
 
-    Raises Invalid for a name that is no long text of the kind, and for an offset beyond the end.
+    Raises InvalidArgs if the field is not a long text of this type, or if the offset is beyond the end.
     """
     if name not in kind.long:
-        message = f"field is no long text of a {kind.name}; send one of {', '.join(kind.long)}, or leave it out."
+        message = f"field is not a long text of a {kind.name}; send one of {', '.join(kind.long)}, or leave it out."
         raise invalid([FieldError(path="/field", code="unknown_field", message=message, expected=list(kind.long))])
     text = row[name] or ""
     shown = part(text, name, offset=offset, max_chars=max_chars)
@@ -56,12 +56,12 @@ def of_field(row: Mapping[str, Any], name: str, *, kind: Kind, offset: int, max_
 
 
 def part(text: str, name: str, *, offset: int, max_chars: int = DEFAULT_CHARS) -> dict[str, Any]:
-    """Return a text from an offset on under its name and, where it goes on beyond what is shown, `truncated`.
+    """Return {name: text from the offset}, and `truncated` if the text continues after that.
 
-    Raises Invalid for an offset beyond the end.
+    Raises InvalidArgs if the offset is beyond the end.
     """
     if offset > len(text):
-        message = f"offset is beyond the end; {name} has {len(text)} characters, so send at most that."
+        message = f"offset is beyond the end; {name} has {len(text)} characters, so send at most {len(text)}."
         raise invalid([FieldError(path="/offset", code="beyond_the_end", message=message, expected=len(text))])
     shown = text[offset : offset + min(max(max_chars, FEWEST_CHARS), MOST_CHARS)]
     goes_on = offset + len(shown) < len(text)
@@ -69,5 +69,5 @@ def part(text: str, name: str, *, offset: int, max_chars: int = DEFAULT_CHARS) -
 
 
 def cut_off(shown: int, length: int, offset: int = 0) -> dict[str, int]:
-    """Return what `truncated` says of a text: how much of it is shown, and where to read on."""
+    """Return the `truncated` entry of a text: characters shown, total length and next offset."""
     return {"shown": shown, "length": length, "next_offset": offset + shown}

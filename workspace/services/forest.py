@@ -1,4 +1,4 @@
-"""The shape of a project's documents: which lies under which, in order, and nothing of what they say."""
+"""The document tree of a project: parents and ordered children, without the documents' contents."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -7,14 +7,14 @@ from uuid import UUID
 
 from workspace.models import Document
 
-Placed = tuple[UUID, UUID | None]  # a document and the one it lies under
+Placed = tuple[UUID, UUID | None]  # a document and its parent
 
 
 class Forest:
-    """Documents by what they lie under. One whose parent is not among them lies at the root, under None."""
+    """Document ids by parent. A document whose parent is not included is at the root, under None."""
 
     def __init__(self, placed: Iterable[Placed]) -> None:
-        """Take the documents in the order of their positions."""
+        """Build the forest from (document, parent) pairs in order of position."""
         found = dict(placed)
         self.parents = {id: parent if parent in found else None for id, parent in found.items()}
         self._children: dict[UUID | None, list[UUID]] = {}
@@ -23,7 +23,7 @@ class Forest:
 
     @classmethod
     def of(cls, project_id: UUID) -> "Forest":
-        """Read the documents of a project that are not deleted, in one query."""
+        """Load the documents of a project that are not deleted, in one query."""
         alive = Document.objects.filter(project=project_id, deleted_at=None)
         return cls(alive.order_by("position", "created_at", "pk").values_list("pk", "parent_id"))
 
@@ -34,27 +34,27 @@ class Forest:
         return len(self.parents)
 
     def children(self, id: UUID | None) -> list[UUID]:
-        """Return what lies directly under a document, in order."""
+        """Return the direct children of a document, in order."""
         return self._children.get(id, [])
 
     def path(self, id: UUID) -> list[UUID]:
-        """Return the way from the root to a document, both ends included."""
+        """Return the ids from the root to a document, inclusive."""
         found = [id]
         while (above := self.parents.get(found[-1])) is not None and above not in found:
             found.append(above)
         return found[::-1]
 
     def below(self, id: UUID | None) -> Iterator[UUID]:
-        """Yield all that lies under a document, level by level, each level in order."""
+        """Yield all descendants of a document in breadth-first order."""
         level = deque(self.children(id))
         while level:
             yield level[0]
             level.extend(self.children(level.popleft()))
 
     def top(self, id: UUID | None, *, levels: int, limit: int, offset: int = 0) -> list[UUID]:
-        """Return what lies under a document down to a level, level by level: what is near comes before what is deep.
+        """Return at most `limit` descendants of a document in breadth-first order, down to `levels` levels.
 
-        At most `limit` documents; of its children the first `offset` are left out, with all that is under them.
+        Skips the first `offset` children with all their descendants.
         """
         return list(islice(self._down(self.children(id)[offset:], levels), limit))
 

@@ -1,4 +1,4 @@
-"""A project as a graph: its rows of all kinds in brief, and the edges between them."""
+"""A project as a graph: its rows of all kinds as short nodes, and the edges between them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from django.db.models.functions import Cast, Left
 from workspace.kinds import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, Kind
 from workspace.models import Edge, EntityQuerySet, TaskState
 
-# What is cut off first stands last: a graph without its goals says less than one without its documents.
+# In order of importance: the limit cuts off the last ones first.
 KINDS = (GOAL, MILESTONE, PLAN, TASK, RISK, REQUIREMENT, DOCUMENT)
 
-LONGEST_LABEL = 120  # characters of a node's name
+LONGEST_LABEL = 120  # characters of a node's label
 MOST_NODES, MOST_EDGES = 1_000, 3_000
 
 COLUMNS = ("pk", "found_kind", "found_rank", "found_label", "found_state", "found_parent", "found_at")
@@ -22,7 +22,7 @@ COLUMNS = ("pk", "found_kind", "found_rank", "found_label", "found_state", "foun
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes and the edges between them and from their project; how many there are in all."""
+    """Nodes and edges, including edges to the project, and the total number of each."""
 
     nodes: list[dict[str, Any]]
     node_count: int
@@ -31,10 +31,10 @@ class Graph:
 
 
 def read(project_id: UUID, *, subject: str, kinds: Sequence[str], done_too: bool, limit: int) -> Graph:
-    """Return the graph of a project that a subject sees, in at most four queries whatever its size.
+    """Return the part of a project's graph that the subject can see, in at most four queries.
 
-    At most `limit` nodes: the kinds in their order, and of a kind the newest updates first. An edge stands there where
-    both its ends do.
+    At most `limit` nodes, by kind and then newest update first. An edge is included if both its ends are.
+    `include_done` adds done tasks.
     """
     found = _rows([kind for kind in KINDS if not kinds or kind.name in kinds], project_id, subject, done_too)
     rows = list(found[: limit + 1])
@@ -70,7 +70,7 @@ def _of_kind(kind: Kind, rank: int, done_too: bool) -> EntityQuerySet[Any]:
 
 
 def _edges(shown: Iterable[UUID], project_id: UUID) -> tuple[list[dict[str, Any]], int]:
-    """Return the edges between nodes, and those that join one to the project, the oldest first."""
+    """Return the edges between nodes, or between a node and the project, oldest first."""
     ends = [project_id, *shown]
     found = Edge.objects.filter(project=project_id, deleted_at=None, src_id__in=ends, dst_id__in=ends)
     edges = list(found.order_by("created_at", "id").only("src_id", "rel", "dst_id", "props")[: MOST_EDGES + 1])
@@ -79,7 +79,7 @@ def _edges(shown: Iterable[UUID], project_id: UUID) -> tuple[list[dict[str, Any]
 
 
 def _told(edge: Edge) -> dict[str, Any]:
-    """Return an edge in brief; the kinds of its ends stand in the nodes."""
+    """Return a short edge. The nodes have the kinds of its ends."""
     told = {"id": str(edge.pk), "src_id": str(edge.src_id), "rel": str(edge.rel), "dst_id": str(edge.dst_id)}
     return told | ({"props": edge.props} if edge.props else {})
 

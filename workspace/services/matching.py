@@ -1,6 +1,6 @@
-"""Which words stand in a text, upper and lower case alike: one rule, told by both databases.
+"""Case-insensitive word matching in SQL, with the same rule on PostgreSQL and SQLite.
 
-PostgreSQL folds case by UPPER. SQLite's own UPPER and LIKE fold ASCII only, so there Python's stands in for it.
+PostgreSQL folds case with UPPER. UPPER and LIKE of SQLite fold only ASCII, so a Python function replaces them there.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ SQLITE_FUNCTION = "WORKSPACE_WORDS_IN"
 
 
 class WordsIn(Func):
-    """The words that stand in a text, as bits of an integer: 1 is the first word, 2 the second, 4 the third.
+    """The words that occur in a text, as a bit mask: 1 is the first word, 2 the second, 4 the third.
 
-    A long text costs more to unpack and fold than to search, so it is done once, however many the words.
+    Decompressing and folding a long text costs more than searching it, so both happen once for all words.
     """
 
     function = SQLITE_FUNCTION
@@ -26,10 +26,10 @@ class WordsIn(Func):
         super().__init__(text, *(Value(word) for word in words), **extra)
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> tuple[str, list[Any]]:
-        """Return a subquery; its OFFSET keeps the planner from folding the text again for each word."""
+        """Return a subquery. Its OFFSET keeps the planner from folding the text again for each word."""
         text, *words = self.get_source_expressions()
         sql, params = compiler.compile(text)
-        # LIKE, as icontains has it: of short words that do not occur, STRPOS takes half as long again to say so.
+        # LIKE, as in icontains: STRPOS takes 50% longer for short words that do not occur.
         bits = [f"CASE WHEN folded LIKE UPPER(%s) THEN {1 << index} ELSE 0 END" for index in range(len(words))]
         patterns = [f"%{connection.ops.prep_for_like_query(word.value)}%" for word in words]
         once = f"(SELECT UPPER({sql}) AS folded OFFSET 0) AS texts"
@@ -37,17 +37,17 @@ class WordsIn(Func):
 
 
 def folded(text: str) -> str:
-    """Return a text as it is compared. ß stays one letter, as it does in PostgreSQL's libc locales."""
+    """Return the case-folded text. ß stays one letter, as in PostgreSQL's libc locales."""
     return text.replace("ß", "ẞ").upper()
 
 
 def words_in(text: str, *words: str) -> int:
-    """Return what WordsIn does."""
+    """Return the same bit mask as WordsIn."""
     there = folded(text)
     return sum(1 << index for index, word in enumerate(words) if folded(word) in there)
 
 
 def install(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Teach a new connection to SQLite the function that WordsIn calls there; a receiver of connection_created."""
+    """Create the SQL function for WordsIn on a new SQLite connection. A receiver of connection_created."""
     if connection.vendor == "sqlite":
         connection.connection.create_function(SQLITE_FUNCTION, -1, words_in, deterministic=True)

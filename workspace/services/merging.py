@@ -1,4 +1,4 @@
-"""Long texts of an update: put in place of what is there, or added to it."""
+"""Update strategies for long texts: replace, append, prepend or merge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,12 @@ from workspace.kinds import APPEND, MERGE, PREPEND, REPLACE, Kind
 from workspace.models import Entity
 
 NO_MODEL = "No model is configured to merge texts, so {name} was appended."
-NO_MERGE = "Ignored merge_instructions: only the update_strategy merge_llm reads them."
+NO_MERGE = "Ignored merge_instructions: only update_strategy merge_llm uses them."
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """An update's fields with each text as it is to be stored, what is wrong with them, and a sentence for each
-    that was treated otherwise than asked."""
+    """The fields of an update with the final texts, the errors, and a warning for each change to the request."""
 
     fields: dict[str, Any]
     errors: list[FieldError]
@@ -25,10 +24,9 @@ class Merged:
 
 
 def merge(row: Entity, *, kind: Kind, sent: Mapping[str, Any]) -> Merged:
-    """Return what an update is to store, by its update_strategy or else by the default of each text.
+    """Apply update_strategy, or the default strategy of each text, and return the fields to store.
 
-    The row is the one that is locked until the update is done, so nobody changes a text between its reading here and
-    its writing.
+    The caller must have locked the row, so that no text changes between this read and the write.
     """
     asked = sent.get("update_strategy")
     texts = {name: sent[name] for name in kind.merged if name in sent}
@@ -38,7 +36,7 @@ def merge(row: Entity, *, kind: Kind, sent: Mapping[str, Any]) -> Merged:
     for name, text in texts.items():
         strategy = asked or kind.merged[name]
         if strategy == REPLACE or (text is None and not asked):
-            continue  # null clears a text, whatever its default
+            continue  # null clears a text, whatever its default strategy
         if not (text or "").strip():
             errors.append(_blank(name, strategy))
             continue
@@ -74,5 +72,5 @@ def _too_long(kind: Kind, name: str, text: str) -> list[FieldError]:
     most = cast("models.Field[Any, Any]", kind.model._meta.get_field(name)).max_length
     if most is None or len(text) <= most:
         return []
-    message = f"{name} would have {len(text)} characters, and at most {most} are kept; send less, or replace it."
+    message = f"{name} would have {len(text)} characters; the limit is {most}. Send less, or replace it."
     return [FieldError(path=f"/{name}", code="too_long", message=message, expected=most)]

@@ -1,4 +1,4 @@
-"""The rows at the other ends of a row's edges."""
+"""The rows that are linked to a row by edges."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,21 +12,20 @@ from workspace.models import Edge
 from workspace.services import ranking
 from workspace.services.edges import INCOMING, OUTGOING
 
-MOST = 50  # rows of a kind
+MOST = 50  # rows per kind
 
 
 def kinds(id: UUID) -> list[Kind]:
-    """Return the kinds of rows that may be linked to a row, in one query, in the order of the table of kinds."""
+    """Return the types of rows that may be linked to a row, in one query, in their standard order."""
     ends = Edge.objects.filter(_touching(id)).values_list("src_id", "src_kind", "dst_kind").distinct()
     there = {dst_kind if src_id == id else src_kind for src_id, src_kind, dst_kind in ends}
     return [kind for name, kind in KINDS.items() if name in there]
 
 
 def find(id: UUID, *, kind: Kind, subject: str, limit: int = MOST) -> tuple[list[dict[str, Any]], int]:
-    """Return what is linked to a row as one abbreviated row an edge, and how many there are in all.
+    """Return the linked rows of a type that the subject can see, one list row per edge, and their total number.
 
-    Only rows of the kind that the subject sees; what is not over comes first, then the newest update. It takes one
-    query, and one more where not all are returned.
+    Unfinished rows come first, then the newest updates. Takes one query, or two if there are more than `limit`.
     """
     found = _linked(id, kind, subject)
     over = Case(When(neighbour_state__in=kind.finished, then=1), default=0, output_field=IntegerField())
@@ -37,9 +36,9 @@ def find(id: UUID, *, kind: Kind, subject: str, limit: int = MOST) -> tuple[list
 
 
 def in_brief(id: UUID, *, subject: str, limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """Return what is linked to a row, but for its project, by relation, and whether there is more.
+    """Return short versions of the linked rows that the subject can see, by relation, and whether there are more.
 
-    Each of these rows in brief, as far as the subject sees it; two queries, whatever their kinds.
+    Leaves out the project. Takes two queries.
     """
     found = Edge.objects.filter(_touching(id)).exclude(src_kind=PROJECT.name).order_by("rel", "created_at", "pk")
     edges = list(found[: limit + 1])
@@ -56,7 +55,7 @@ def in_brief(id: UUID, *, subject: str, limit: int) -> tuple[list[dict[str, Any]
 
 
 def _named(ends: Iterable[tuple[UUID, str]], subject: str) -> dict[UUID, dict[str, Any]]:
-    """Return rows that the subject sees in brief, by id, in one query. `ends` are their ids and kinds."""
+    """Return short rows by id, in one query, if the subject can see them. `ends` are pairs of id and kind."""
     ids: dict[str, set[UUID]] = {}
     for end_id, kind_name in ends:
         ids.setdefault(kind_name, set()).add(end_id)
@@ -91,7 +90,7 @@ def _linked(id: UUID, kind: Kind, subject: str) -> QuerySet[Any]:
             neighbour_state=Subquery(seen.values("state_key")[:1]) if kind.has_state else Value(""),
             neighbour_updated_at=Subquery(seen.values("updated_at")[:1]),
         )
-        .filter(neighbour_label__isnull=False)  # a row always has one, so here it is seen
+        .filter(neighbour_label__isnull=False)  # every row has a label, so null means not visible
     )
 
 

@@ -1,7 +1,6 @@
-"""What the headings of a text in markdown (CommonMark) divide it into.
+"""The sections of a Markdown (CommonMark) text by its headings.
 
-A heading in a block of code is code, and one in a quotation or a list belongs to what is quoted or listed: neither
-counts.
+Headings inside code blocks, quotations and lists do not count.
 """
 
 import re
@@ -12,30 +11,30 @@ from itertools import accumulate, pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-# Characters of a heading that are read; what it takes to read one grows with their square.
+# Characters of a heading to parse: the cost of inline parsing grows quadratically.
 LONGEST_HEADING = 200
 
-# Blocks alone: what is marked within a line is read of headings only.
+# Parses blocks only. Inline markup matters only in headings.
 _BLOCKS = MarkdownIt("commonmark")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _LINES = MarkdownIt("commonmark")
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")  # CommonMark, section 2.1
-_MARKED = re.compile(r"[\\`*_\[\]<>&!\n]")  # without one of these, a line is text
+_MARKED = re.compile(r"[\\`*_\[\]<>&!\n]")  # a line without these is plain text
 _NOT_IN_AN_ANCHOR = re.compile(r"[^\w\- ]")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, and what it heads: the text from `start` to `end`, in characters, its subsections included.
+    """A heading and its text from `start` to `end`, in characters, including subsections.
 
-    `own_end` is where the first of those begins.
+    `own_end` is where the first subsection starts.
     """
 
     index: int  # from 0, in the order of the text
     level: int  # 1 to 6
-    heading: str  # as it reads, without its markup
-    anchor: str  # as GitHub makes it; no two sections of a text have the same
+    heading: str  # without its markup
+    anchor: str  # in GitHub's form, unique in the text
     line: int  # from 1
     start: int
     own_end: int
@@ -43,7 +42,7 @@ class Section:
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text, in its order. What stands before the first heading is in none."""
+    """Return the sections of a text in order. Text before the first heading belongs to no section."""
     line_starts = [0, *accumulate(len(line) for line in _LINE.findall(text))]
     found = list(_headings(text))
     levels, headings = [level for level, _, _ in found], [heading for _, heading, _ in found]
@@ -57,7 +56,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _headings(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield the level of each heading, what it says, and its line, from 0."""
+    """Yield (level, heading, line from 0) of each heading."""
     tokens = _BLOCKS.parse(text)
     for opens, content in pairwise(tokens):
         if opens.type == "heading_open" and opens.level == 0 and opens.map:
@@ -65,7 +64,7 @@ def _headings(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _read(content: str) -> str:
-    """Return what a line says without its markup."""
+    """Return a line without its inline markup."""
     if not _MARKED.search(content):
         return content.strip()
     [line] = _LINES.parseInline(content)
@@ -79,7 +78,7 @@ def _said(part: Token) -> str:
 
 
 def _anchors(headings: Sequence[str]) -> Iterator[str]:
-    """Yield an anchor for each heading; the second Words is words-1, unless a heading is called so itself."""
+    """Yield a unique anchor for each heading: the second "Words" gets words-1, or the next free number."""
     taken: set[str] = set()
     count: dict[str, int] = {}
     for heading in headings:
@@ -92,7 +91,7 @@ def _anchors(headings: Sequence[str]) -> Iterator[str]:
 
 
 def _ends(levels: Sequence[int]) -> list[int]:
-    """Return, for each heading, the index of the next of its level or a higher one; past the last where none is."""
+    """Return for each heading the index of the next one of the same or a higher level, or the number of headings."""
     ends = [len(levels)] * len(levels)
     opened: list[int] = []
     for index, level in enumerate(levels):

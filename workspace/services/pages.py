@@ -1,7 +1,7 @@
-"""Pages of a list, by keyset.
+"""Keyset pagination of lists.
 
-A keyset (the sort keys of the last row, handed back as an opaque cursor) costs the same on every page and neither
-repeats nor skips a row when others are inserted, as an offset does.
+The cursor holds the sort keys of the last row. Unlike an offset it costs the same on every page, and it neither repeats
+nor skips rows when others are inserted.
 """
 
 import base64
@@ -25,9 +25,9 @@ from workspace.models import Entity, EntityQuerySet
 from workspace.services import rows, times
 
 DEFAULT_LIMIT = 20
-LARGEST_LIMIT = 50  # whatever a schema allows
+LARGEST_LIMIT = 50  # whatever the schema allows
 
-# What a cursor says of the page it came from, and not of the list.
+# Arguments of the page, not of the list.
 _OF_THE_PAGE = ("cursor", "limit")
 
 Field = models.Field[Any, Any]
@@ -35,15 +35,15 @@ Field = models.Field[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Which list a cursor belongs to: rows of a kind in one order, narrowed by arguments."""
+    """The list that a cursor belongs to: rows of a type in one order, filtered by arguments."""
 
     kind: Kind
     order: Order
-    mark: str  # a hash of all that
+    mark: str  # a hash of the type, order and filters
 
     @classmethod
     def of(cls, kind: Kind, args: Mapping[str, Any] | None = None) -> "Listing":
-        """Return the listing that an op's arguments ask for."""
+        """Return the listing for an op's arguments."""
         args = args or {}
         order = kind.order(args.get("sort_by"))
         narrowed = {name: _alike(value) for name, value in args.items() if name not in _OF_THE_PAGE}
@@ -54,9 +54,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The last row of a page: its values of the order's keys, and its id.
+    """The last row of a page: the values of its sort keys, and its id.
 
-    `relaxed` says that its search had fallen back to rows with any of the words.
+    `relaxed` means that the search fell back to rows with any of the words.
     """
 
     values: tuple[Any, ...]
@@ -66,7 +66,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Abbreviated rows, how many there are in all, and the cursor of the next page where there is one."""
+    """List rows, their total number, and the cursor of the next page, if any."""
 
     rows: list[dict[str, Any]]
     total: int
@@ -82,7 +82,7 @@ def read(
     at: datetime,
     relaxed: bool = False,
 ) -> Page:
-    """Return the page of `found` after a position, in two queries whatever its length, or one where nothing is."""
+    """Return the page after a position, in two queries, or in one if there are no rows."""
     total = found.count()
     if not total:
         return Page(rows=[], total=0)
@@ -100,10 +100,9 @@ def read(
 
 
 def first(found: EntityQuerySet[Any], *, listing: Listing, limit: int) -> list[Entity]:
-    """Return the first rows in the listing's order, in one query, with what a list row needs and no more.
+    """Return the first rows in the listing's order, in one query, with only the columns that a list row needs.
 
-    The rows are chosen first and dressed then, so that hints are looked up for those that are shown, and not for all
-    that are sorted.
+    A subquery selects the rows first, so that annotations are computed only for the rows shown.
     """
     kind, order = listing.kind, [*map(_sorted, listing.order.keys), OrderBy(F("pk"), descending=True)]
     chosen = found.order_by(*order).values("pk")[:limit]
@@ -116,16 +115,16 @@ def first(found: EntityQuerySet[Any], *, listing: Listing, limit: int) -> list[E
 def beginning(
     found: EntityQuerySet[Any], *, listing: Listing, limit: int, at: datetime
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Return the first rows of a listing, abbreviated, and whether there are others, in one query.
+    """Return the first list rows of a listing and whether there are more, in one query.
 
-    It is what a get tells of the rows around its own.
+    Gets use it for related rows.
     """
     read = first(found, listing=listing, limit=limit + 1)
     return [rows.abbreviated(row, kind=listing.kind, at=at) for row in read[:limit]], len(read) > limit
 
 
 def position(row: Entity, *, listing: Listing, relaxed: bool = False) -> Position:
-    """Return where a row stands in a listing."""
+    """Return the position of a row in a listing."""
     return Position(tuple(getattr(row, key.column) for key in listing.order.keys), row.pk, relaxed)
 
 
@@ -138,9 +137,9 @@ def encode(position: Position, *, listing: Listing) -> str:
 
 
 def decode(cursor: str | None, *, listing: Listing) -> Position | None:
-    """Return the position that a cursor of this listing stands for, None without one.
+    """Return the position of a cursor, or None without a cursor.
 
-    Raises Invalid for anything not made here, and for a cursor of another order or of other filters.
+    Raises InvalidArgs for a malformed cursor, and for one of another order or other filters.
     """
     if cursor is None:
         return None
@@ -157,7 +156,7 @@ def decode(cursor: str | None, *, listing: Listing) -> Position | None:
 
 
 def _alike(value: Any) -> Any:
-    """Return a filter so that two ways to ask for the same rows look alike."""
+    """Return a filter value in canonical form, so that equivalent filters compare equal."""
     if isinstance(value, list):
         return sorted(value, key=str)
     return value.casefold() if isinstance(value, str) else value
@@ -165,7 +164,7 @@ def _alike(value: Any) -> Any:
 
 def _malformed() -> Invalid:
     message = (
-        "cursor does not belong to this list; send next_cursor of the page before unchanged and with the same filters "
+        "cursor does not belong to this list; send next_cursor of the previous page unchanged with the same filters "
         "and order, or leave it out."
     )
     return invalid([FieldError(path="/cursor", code="malformed_cursor", message=message)])
@@ -182,7 +181,7 @@ def _written(value: Any) -> str | int | None:
 
 
 def _read(value: Any, column: Field) -> Any:
-    """Return a sort key as its column holds it. Raises ValueError, TypeError or ValidationError for no such value."""
+    """Return a sort key as a value of its column. Raises ValueError, TypeError or ValidationError if it is invalid."""
     if value is None and column.null:
         return None
     if isinstance(column, models.DateTimeField):
@@ -190,26 +189,26 @@ def _read(value: Any, column: Field) -> Any:
     if isinstance(column, models.DateField):
         return date.fromisoformat(value)
     if type(value) is not int:
-        raise TypeError("No other column is sorted by.")
+        raise TypeError("The other sort columns are integers.")
     column.run_validators(value)
     return value
 
 
 def _sorted(key: Key) -> OrderBy:
-    # Said for every column, for the databases differ in where they put rows without a value.
+    # Always explicit, because databases sort nulls differently.
     nulls = {"nulls_first": True} if key.none_first else {"nulls_last": True}
     return OrderBy(F(key.column), descending=key.descending, **nulls)
 
 
 def _beyond(after: Position, listing: Listing) -> Q:
-    """Rows that come after a position: further in one key, and alike in all keys before it."""
+    """Return a filter for rows after a position: beyond it in one key, and equal in all keys before that one."""
     keys: Sequence[Key] = (*listing.order.keys, Key("id", descending=True))
     found, alike = Q(pk__in=[]), Q()
     for key, value in zip(keys, (*after.values, after.id), strict=True):
         found |= alike & _further(key, value, nullable=_column(listing, key).null)
         alike &= _same(key, value)
     leading, value = keys[0], after.values[0]
-    # Redundant, but a bound of the leading key alone is where an index on it can begin.
+    # Redundant, but a bound on the leading key alone lets its index be used.
     return found & _bound(leading, value, nullable=_column(listing, leading).null)
 
 

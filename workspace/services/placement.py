@@ -1,9 +1,9 @@
-"""Where a row hangs: the edges that the arguments of a call ask for.
+"""The edges that the arguments of a call ask for.
 
-`plan_id`, `goal_id` and their like each have a fixed meaning (TIES). `parent` and `parents` name what is to hold the
-row, `connections` anything that it is to be linked to, each by its id or its title. The most specific allowed parent
-holds the row; a row has one parent unless several are asked for, and what else was named is linked in the way that the
-two kinds suggest.
+Arguments such as `plan_id` and `goal_id` each have a fixed relation (LINK_ARGUMENTS). `parent` and `parents` name
+parents of the row; `connections` name any rows to link. Each row is named by its id or title. The most specific allowed
+parent becomes the primary parent. A row has one parent unless the call allows several; other named parents are linked
+with the default relation of the two kinds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ from workspace.services.titles import Titled
 
 CONTAINMENT, SEMANTIC = "containment", "semantic"
 
-SEVERAL = "allow_multi_parent"  # the argument that asks for several parents
+SEVERAL = "allow_multi_parent"  # the argument that allows several parents
 KEEP_ALL = f" Send {SEVERAL}: true to keep all parents."
 
-# The arguments that name one row of a kind each: the kind, and the relation; None: it is a parent.
+# Arguments that name one row: its kind, and the relation to it. None means that it is the parent.
 TIES: dict[EdgeKind, dict[str, tuple[EdgeKind, Rel | None]]] = {
     EdgeKind.TASK: {
         "plan_id": (EdgeKind.PLAN, None),
@@ -44,7 +44,7 @@ TIES: dict[EdgeKind, dict[str, tuple[EdgeKind, Rel | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A row that an argument names, the relation to it as seen from the row being placed, and what was sent for it."""
+    """A requested link: the named row, the relation as seen from the row being linked, and the relation name sent."""
 
     named: Named
     relation: Relation
@@ -54,13 +54,13 @@ class Wish:
 
     @property
     def is_parent(self) -> bool:
-        """Whether the named row is to hold the one being placed."""
+        """Whether the named row becomes the parent."""
         return relations.is_containment(self.relation) and self.relation.swapped
 
 
 @dataclass(slots=True)
 class ByTitle:
-    """The ids of rows that a call names by title, by the argument that does; what is wrong, and what was not read."""
+    """The ids of rows named by title, keyed by argument, with errors and warnings."""
 
     ids: dict[str, str] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
@@ -69,7 +69,7 @@ class ByTitle:
 
 @dataclass(slots=True)
 class Placement:
-    """The wishes of a call as they can be met, what is wrong with it, and a sentence for each that was changed."""
+    """The links to make, the primary parent, the errors, and a warning for each link that was changed."""
 
     wishes: list[Wish] = field(default_factory=list)
     primary: Wish | None = None
@@ -78,9 +78,9 @@ class Placement:
 
 
 def find(sent: Mapping[str, Any], *, kind: Kind, project_id: UUID, subject: str) -> Placement:
-    """Return where a call asks for a new row of the kind to be placed; what it names by title is looked for.
+    """Return the links that a call requests for a new row of this type, looking up rows named by title.
 
-    Costs a query for each kind that is named by title.
+    Takes one query per kind named by title.
     """
     named = by_title(_items(sent), project_id=project_id, subject=subject)
     if named.errors:
@@ -91,9 +91,9 @@ def find(sent: Mapping[str, Any], *, kind: Kind, project_id: UUID, subject: str)
 
 
 def by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id: UUID, subject: str) -> ByTitle:
-    """Return the ids of the items of a call, each with its path in the args, that name their row by its title.
+    """Return the ids of the rows that items name by title. `items` are pairs of path in the args and item.
 
-    Costs a query for each kind that is named so.
+    Takes one query per kind named by title.
     """
     named, found = [], ByTitle()
     for argument, item in items:
@@ -102,7 +102,7 @@ def by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id: UUID
         elif "id" not in item:
             named.append(Titled(item["kind"], item["title"], f"{argument}/title", f"{argument}/id"))
         elif "title" in item:
-            found.warnings.append(f"Ignored {argument}/title, for {argument}/id was sent too.")
+            found.warnings.append(f"Ignored {argument}/title: {argument}/id was sent too.")
     for titled, id in zip(named, titles.ids(named, subject=subject, project_id=project_id), strict=True):
         if isinstance(id, FieldError):
             found.errors.append(id)
@@ -112,9 +112,9 @@ def by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id: UUID
 
 
 def read(sent: Mapping[str, Any], *, kind: Kind, ids: Mapping[str, str] | None = None) -> Placement:
-    """Return where a call asks for a new row of the kind to be placed. Pure: no row is looked for.
+    """Return the links that a call requests for a new row of this type. Pure: runs no query.
 
-    `ids` has those of rows that are named by title, by the argument that names them.
+    `ids` has the ids of rows named by title, keyed by argument.
     """
     child, place = EdgeKind(kind.name), Placement()
     for name, (other, rel) in TIES.get(child, {}).items():
@@ -131,10 +131,10 @@ def read(sent: Mapping[str, Any], *, kind: Kind, ids: Mapping[str, str] | None =
 
 
 def joined(src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: str | None) -> Relation | None:
-    """Return what joins two rows, whichever of them is to hold the other.
+    """Return the relation between two rows, in either direction.
 
-    The intent to contain says so, else the name that was sent does, else the kinds. None where one is to contain the
-    other and neither may.
+    The intent "containment" decides first, then the relation name sent, then the kinds. None if containment was
+    requested and neither kind can be the parent of the other.
     """
     if intent == CONTAINMENT:
         return relations.holding(src_kind, dst_kind)
@@ -145,20 +145,20 @@ def joined(src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: s
 
 
 def neither_holds(src: EdgeKind, dst: EdgeKind, argument: str) -> FieldError:
-    """Return the refusal of an intent to contain between kinds of which neither may hold the other."""
+    """Return the error for the intent "containment" between kinds that cannot be parent and child."""
     told = {kind: ", ".join(parent.value for parent in PARENTS[kind]) or "nothing" for kind in (src, dst)}
     message = (
-        f"{argument}: neither of the two can hold the other (a {src.value} is held by {told[src]}; "
-        f"a {dst.value} by {told[dst]}); send intent semantic."
+        f"{argument}: neither row can be the parent of the other (parents of a {src.value}: {told[src]}; "
+        f"of a {dst.value}: {told[dst]}); send intent semantic."
     )
     return FieldError(path=f"/{argument}/intent", code="no_parent", message=message, expected="semantic")
 
 
 def settle(place: Placement, child: EdgeKind, *, several: bool, mend: str = KEEP_ALL) -> None:
-    """Choose the parent: the one that was said to be primary, else the most specific, else the first.
+    """Choose the primary parent: the one sent as primary, else the most specific, else the first.
 
-    The other parents are linked otherwise, unless several may stay. `mend` ends the warning about one that was asked
-    for: how to keep it.
+    The other parents get the default relation, unless several parents are allowed. `keep_hint` ends the warning about
+    an explicitly requested parent and says how to keep it.
     """
     parents = [wish for wish in place.wishes if wish.is_parent]
     if not parents:
@@ -170,7 +170,7 @@ def settle(place: Placement, child: EdgeKind, *, several: bool, mend: str = KEEP
     for wish in place.wishes:
         if not wish.is_parent or wish.named.id == primary.named.id:
             kept.append(wish)
-        elif wish.named.kind != EdgeKind.PROJECT:  # in the project it is anyway
+        elif wish.named.kind != EdgeKind.PROJECT:  # every row belongs to its project anyway
             kept.append(demoted(wish, child))
             if wish.is_explicit:
                 place.warnings.append(_one_parent(child, primary, kept[-1]) + mend)
@@ -178,14 +178,14 @@ def settle(place: Placement, child: EdgeKind, *, several: bool, mend: str = KEEP
 
 
 def demoted(wish: Wish, child: EdgeKind) -> Wish:
-    """Return the wish for a parent that is not to be one: the two are linked as their kinds suggest."""
+    """Return the link with the default relation of the two kinds instead of the parent relation."""
     return Wish(wish.named, relations.semantic(child, EdgeKind(wish.named.kind)))
 
 
 def build(place: Placement, row: Entity, *, project_id: UUID, subject: str, at: datetime) -> list[Edge]:
-    """Return the edges of a new row, not yet saved. Raises NotFound, Forbidden for what the call names.
+    """Return the unsaved edges of a new row. Raises NotFound, Forbidden for the rows that the call names.
 
-    All that is named must be in the row's project.
+    All of them must be in the row's project.
     """
     if not place.wishes:
         return []
@@ -194,16 +194,16 @@ def build(place: Placement, row: Entity, *, project_id: UUID, subject: str, at: 
 
 
 def edges_of(place: Placement, row: Entity, others: Sequence[Entity], *, by: str, at: datetime) -> list[Edge]:
-    """Return the edges of a row, not yet saved, to the rows that its wishes name, in their order."""
+    """Return the unsaved edges from a row to the rows of its links. `other_rows` are those rows, in the same order."""
     found: dict[edges.Ends, Edge] = {}
     for wish, other in zip(place.wishes, others, strict=True):
         edge = edges.build(wish.relation, row, other, by=by, at=at, props=_props(wish, place))
-        found.setdefault(edges.ends(edge), edge)  # what was named twice is linked once
+        found.setdefault(edges.ends(edge), edge)  # rows named twice are linked once
     return list(found.values())
 
 
 def _props(wish: Wish, place: Placement) -> dict[str, Any]:
-    """Return the props of the edge that a wish asks for."""
+    """Return the props of a link's edge."""
     props: dict[str, Any] = {edges.PRIMARY: True} if wish is place.primary else {}
     if wish.relation.is_guess and wish.sent_rel is not None:
         props[edges.ORIGINAL] = wish.sent_rel
@@ -213,10 +213,10 @@ def _props(wish: Wish, place: Placement) -> dict[str, Any]:
 def change(
     sent: Mapping[str, Any], row: Any, *, kind: Kind, subject: str, at: datetime
 ) -> tuple[list[str], list[Edge]]:
-    """Make a stored row's ties those that were sent, null for none.
+    """Update a stored row's fixed links (LINK_ARGUMENTS) to those sent. Null removes a link.
 
-    Returns the arguments that changed something, and the edges that those sent now stand for. The caller has locked
-    the row. Raises NotFound, Forbidden for what the call names.
+    Returns the arguments that changed something, and the current edges of the arguments sent. The caller must have
+    locked the row. Raises NotFound, Forbidden for the rows that the call names.
     """
     child = EdgeKind(kind.name)
     ties = {name: tie for name, tie in TIES.get(child, {}).items() if name in sent}
@@ -232,14 +232,14 @@ def change(
 
 
 def told(made: Sequence[Edge]) -> dict[str, Any]:
-    """Return what a result says of the edges that its arguments stand for; nothing where there are none."""
+    """Return {"edges": […]} for a result, or an empty dict without edges."""
     return {"edges": [edges.told(edge) for edge in made]} if made else {}
 
 
 def _retie(
     row: Any, relation: Relation, other: Entity | None, *, subject: str, at: datetime
 ) -> tuple[bool, Edge | None]:
-    """Leave the row with one edge of the relation, to the other row, or with none; say whether that was a change."""
+    """Keep one edge of the relation, to the other row, or none. Return whether that was a change, and the edge."""
     there = _ties(row, relation)
     if other is None:
         return bool(edges.unlink(there, at=at)), None
@@ -257,7 +257,7 @@ def _ties(row: Any, relation: Relation) -> QuerySet[Edge]:
 
 
 def _items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what `parent`, `parents` and `connections` name, each with its path in the args."""
+    """Yield (path in the args, item) for each item of `parent`, `parents` and `connections`."""
     if sent.get("parent"):
         yield "parent", sent["parent"]
     for name in ("parents", "connections"):
@@ -266,7 +266,7 @@ def _items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _nameless(argument: str) -> FieldError:
-    message = f"{argument}/id is required: uuid. Where you know none, send the title of the row as {argument}/title."
+    message = f"{argument}/id is required: uuid. If you do not know it, send the row's title as {argument}/title."
     return FieldError(path=f"/{argument}/id", code="required", message=message, expected="uuid, required")
 
 
@@ -284,7 +284,7 @@ def _wish(place: Placement, child: EdgeKind, sent: dict[str, Any], *, argument: 
 
 
 def _relation(child: EdgeKind, other: EdgeKind, rel: str | None, *, is_semantic: bool = False) -> Relation:
-    """Return the relation to another row: the one that is named, else the parent's, else what the kinds suggest."""
+    """Return the relation to another row: the one named, else the parent relation, else the default of the kinds."""
     if rel is not None:
         return relations.normalise(child, rel, other)
     return (None if is_semantic else relations.containment(child, other)) or relations.semantic(child, other)
@@ -292,7 +292,7 @@ def _relation(child: EdgeKind, other: EdgeKind, rel: str | None, *, is_semantic:
 
 def _no_parent(child: EdgeKind, argument: str) -> FieldError:
     allowed = [parent.value for parent in PARENTS[child]]
-    message = f"{argument} is of a kind that cannot hold a {child.value}; " + (
+    message = f"{argument} has a kind that cannot be the parent of a {child.value}; " + (
         f"send one of {', '.join(allowed)}." if allowed else "leave it out."
     )
     return FieldError(path=f"/{argument}/kind", code="enum", message=message, expected="|".join(allowed) or None)

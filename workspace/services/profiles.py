@@ -1,4 +1,4 @@
-"""The profile of whoever asks, and of nobody else."""
+"""The profile of the calling subject."""
 
 from zoneinfo import ZoneInfo
 
@@ -6,10 +6,10 @@ from workspace.models import Profile
 
 
 def of(subject: str) -> Profile:
-    """Return the subject's profile; one with the defaults, not saved, where it has none."""
+    """Return the subject's profile, or an unsaved one with the defaults."""
     return Profile.objects.filter(subject=subject).first() or Profile(subject=subject)
 
 
 def zone(subject: str) -> ZoneInfo:
-    """Return the zone that rules the subject's calendar times."""
+    """Return the time zone of the subject's calendar times."""
     return of(subject).zone

@@ -1,4 +1,4 @@
-"""Rows of several kinds in one ranked list, whatever the database: each text is read once, Python does the rest."""
+"""Ranked search over rows of several types. The database reads each text once; Python does the ranking."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,12 @@ from django.db.models.functions import Left
 from workspace.kinds import PROJECT, Kind
 from workspace.services.matching import WordsIn
 
-WEIGHTS = (12, 6, 2, 2)  # of a word by where it stands first: in the title, the description, a longer text
-OPEN, FINISHED = 4, 3  # what a row's words count by: what is over comes lower, but stays above a step in WEIGHTS
+WEIGHTS = (12, 6, 2, 2)  # of a word by the first column that has it: title, description, longer texts
+OPEN, FINISHED = 4, 3  # factors by state: finished rows rank lower, but by less than a step in WEIGHTS
 
-# Together they bound what one search may cost: that none of the words is in 2,500 documents of 24 kB is told in less
-# than a second.
+# Together they bound the cost of a search: one without a match in 2,500 documents of 24 kB takes less than a second.
 MOST_WORDS = 8
-MOST_ROWS = 2_000  # of each kind, those updated last
+MOST_ROWS = 2_000  # of each type, the most recently updated
 MOST_CHARACTERS = 30_000  # of each text, from its beginning
 
 COLUMNS = ("pk", "found_kind", "found_title", "found_project", "found_project_name", "found_at")
@@ -27,7 +26,7 @@ COLUMNS = ("pk", "found_kind", "found_title", "found_project", "found_project_na
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row that was found: `score` from 0 to 1, and which words of the query it has."""
+    """A search result: `score` from 0 to 1, and the words of the query that it matches."""
 
     kind: str
     id: UUID
@@ -40,20 +39,20 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A row that has at least one of the words."""
+    """A row that matches at least one word."""
 
-    row: dict[str, Any]  # its COLUMNS
-    places: tuple[int, ...]  # the words, as bits, in each of its texts, the weightiest first
-    weight: int  # OPEN or FINISHED
+    row: dict[str, Any]  # its HIT_COLUMNS
+    places: tuple[int, ...]  # a bit mask of words for each text, highest weight first
+    weight: int  # UNFINISHED or FINISHED
 
     @property
     def words(self) -> int:
-        """Tell the words that it has anywhere, as bits."""
+        """The bit mask of the words in any of its texts."""
         return reduce(or_, self.places)
 
     @property
     def score(self) -> int:
-        """Count each word where it weighs most."""
+        """The sum of the word weights. Each word counts once, where it weighs most."""
         total = seen = 0
         for weight, words in zip(WEIGHTS, self.places, strict=False):
             total += weight * (words & ~seen).bit_count()
@@ -63,16 +62,16 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look through the rows of all kinds has seen: the rows with a word, and the kinds that have more rows."""
+    """The rows that match a word, and the types with more rows than were searched."""
 
     sightings: list[Sighting]
     cut: list[Kind]
 
 
 def look(kinds: Iterable[Kind], *, subject: str, project_id: str | None, words: Sequence[str]) -> Look:
-    """Look for words in the MOST_ROWS rows of each kind that a subject sees and that were updated last.
+    """Search the MAX_ROWS most recently updated rows of each type that the subject can see.
 
-    Costs one query a kind, which reads each text once, whichever of the words it has.
+    Takes one query per type, which reads each text once.
     """
     seen = Look(sightings=[], cut=[])
     for kind in kinds:
@@ -84,9 +83,10 @@ def look(kinds: Iterable[Kind], *, subject: str, project_id: str | None, words: 
 
 
 def best(sightings: Iterable[Sighting], *, words: Sequence[str], all_words: bool, limit: int) -> tuple[list[Hit], int]:
-    """Return the best rows and how many there are.
+    """Return the best `limit` rows and the number of all matching rows.
 
-    With `all_words` a row has every word in any of its texts, else at least one. Ties go to the newest update.
+    With `all_words` a row must have every word, in any of its texts; otherwise one word is enough. Ties sort by the
+    newest update.
     """
     every = (1 << len(words)) - 1
     wanted = [each for each in sightings if not all_words or each.words == every]
@@ -95,7 +95,7 @@ def best(sightings: Iterable[Sighting], *, words: Sequence[str], all_words: bool
 
 
 def visible(kind: Kind, *, subject: str, project_id: str | None) -> QuerySet[Any]:
-    """Return a kind's rows that a subject sees, in one project or in all, with the columns that all kinds share."""
+    """Return the visible rows of a type, in one project or in all, annotated with HIT_COLUMNS."""
     found = kind.rows().visible_to(subject)
     if project_id is not None:
         found = found.filter(**{"pk" if kind is PROJECT else "project_id": project_id})
@@ -109,12 +109,12 @@ def visible(kind: Kind, *, subject: str, project_id: str | None) -> QuerySet[Any
 
 
 def together(parts: Sequence[QuerySet[Any]]) -> QuerySet[Any]:
-    """Return the rows of all parts as one."""
+    """Return the union of the querysets."""
     return parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
 
 
 def places(kind: Kind) -> tuple[str, ...]:
-    """Name the columns that words are looked for in, the weightiest first."""
+    """Return the names of the searched columns, highest weight first."""
     return (kind.label, *kind.texts)
 
 
@@ -141,7 +141,7 @@ def _ranked(found: Sighting, words: Sequence[str]) -> Hit:
 
 
 def hit(row: dict[str, Any], *, score: float, matched: tuple[str, ...]) -> Hit:
-    """Return a row with COLUMNS as a hit."""
+    """Return a row with HIT_COLUMNS as a search hit."""
     return Hit(
         kind=row["found_kind"],
         id=row["pk"],

@@ -1,9 +1,8 @@
-"""When something comes again: at the same wall time of a zone, whatever its clocks do.
+"""Expand recurrence rules: occurrences have the same local time in a zone, across daylight saving changes.
 
-A time that the clocks skip moves forward by what they skip, of one that comes twice the first is taken (services/
-times.py). What comes monthly on a day that a month does not have comes on that month's last day: the 31st is 30 April,
-and 28 or 29 February. The first time is always one of the times, also where its rule would not have it: on a Saturday
-begins what comes on weekdays, and goes on on Monday.
+A local time that the clocks skip moves forward by the gap, and of an ambiguous one the first is used (RFC 5545, section
+3.3.5). A monthly rule on a day that a month lacks uses that month's last day: the 31st becomes 30 April. The first
+occurrence always counts, even if the rule excludes it: a weekday rule that starts on a Saturday continues on Monday.
 """
 
 from collections.abc import Iterator
@@ -19,16 +18,16 @@ from dateutil.relativedelta import relativedelta
 from workspace.models import Recurrence
 from workspace.services import times
 
-Span = tuple[datetime, datetime]  # from a moment to another, the second not included
+Span = tuple[datetime, datetime]  # start and end, end exclusive
 
-MOST = 1_000  # instances that one call returns, the earliest: a daily rule over more than two years
+MOST = 1_000  # occurrences that one call returns, the earliest; a daily rule over more than two years
 
 _DAY = timedelta(days=1)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _WORKDAYS = (rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR)
 _EVERY_MONTH_HAS = 28  # days
 
-# Each rule in the words of RFC 5545, and after how many days it begins anew.
+# Each rule as RFC 5545 rule parts, and its period in days.
 RULES: dict[str, tuple[dict[str, Any], int]] = {
     Recurrence.DAILY: ({"freq": rrule.DAILY}, 1),
     Recurrence.WEEKDAYS: ({"freq": rrule.WEEKLY, "byweekday": _WORKDAYS}, 7),
@@ -41,9 +40,10 @@ RULES: dict[str, tuple[dict[str, Any], int]] = {
 def spans(
     rule: str, *, first: Span, zone: ZoneInfo, after: datetime, before: datetime, until: datetime | None = None
 ) -> list[Span]:
-    """Return the instances, each as long as the first, that have a part between `after` and `before`; at most MOST.
+    """Return at most MAX_OCCURRENCES occurrences that overlap the time from `after` to `before`.
 
-    All moments are in UTC. `until` is the last at which one may begin. Without a rule there is but the first.
+    All times are in UTC. Each is as long as the first. No occurrence starts after `until`. Without a rule
+    there is only the first.
     """
     begin, end = first
     length = end - begin
@@ -53,22 +53,22 @@ def spans(
 
 
 def days(rule: str, *, first: date, after: date, before: date, until: date | None = None) -> list[date]:
-    """Return the days on which something begins that takes whole days, of those from `after` to before `before`."""
+    """Return the start days of an all-day event, from `after` (inclusive) to `before` (exclusive)."""
     begins = _day_begins(rule, first, after)
     wanted = takewhile(lambda day: day < before and (until is None or day <= until), begins)
     return list(islice((day for day in wanted if day >= after), MOST))
 
 
 def nth(rule: str, *, first: datetime, zone: ZoneInfo, number: int) -> datetime:
-    """Return when the instance of a number begins, the first being 1; the last one before the year 10000 at most."""
+    """Return the start of occurrence `number`, counted from 1, or the last start before the year 10000."""
     *_, last = islice(_begins(rule, first=first, zone=zone, after=first), number)
     return last
 
 
 def _begins(rule: str, *, first: datetime, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
-    """Yield the first moment, then all others from shortly before `after` on."""
+    """Yield the first start, then all other starts from shortly before `after`."""
     yield first
-    with suppress(OverflowError, ValueError):  # beyond the years 1 to 9999 nothing comes again
+    with suppress(OverflowError, ValueError):  # no occurrences outside the years 1 to 9999
         wall = first.astimezone(zone).replace(tzinfo=None)
         moments = (times.at_wall(each, zone) for each in _walls(rule, wall, after.replace(tzinfo=None)))
         yield from dropwhile(lambda each: each <= first, moments)
@@ -81,9 +81,9 @@ def _day_begins(rule: str, first: date, after: date) -> Iterator[date]:
 
 
 def _walls(rule: str, first: datetime, after: datetime) -> Iterator[datetime]:
-    """Yield the wall times from shortly before `after` (give or take a day) on, or from the first, without end.
+    """Yield local start times without end, from about a day before `after` or from the first.
 
-    The rule is begun whole rounds later, so that what began long ago costs no more than what begins now.
+    Skips whole periods of the rule, so that an old event costs no more than a new one.
     """
     if not rule:
         return
@@ -95,5 +95,5 @@ def _walls(rule: str, first: datetime, after: datetime) -> Iterator[datetime]:
         words = words | {"bymonthday": range(min(first.day, _EVERY_MONTH_HAS), first.day + 1)}
     elif (gone := (after - first) // _DAY - round_days) > 0:
         start = first + _DAY * (gone // round_days * round_days)
-    part = timedelta(microseconds=first.microsecond)  # dateutil's rules know no parts of a second
+    part = timedelta(microseconds=first.microsecond)  # dateutil rules drop fractions of a second
     yield from (each + part for each in rrule.rrule(dtstart=start, **words))

@@ -1,8 +1,8 @@
-"""How the edges of some rows of a project are to change so that they hang as a caller asks: read, planned, applied.
+"""Reorganize the edges of a project's graph: parse the request, plan the changes, apply them.
 
-Reading and planning are pure. A plan is made while all rows that it names are locked, so that nobody links them
-meanwhile; an edge of it that somebody takes away all the same makes it stale. So does what a caller saw before it
-sent the call: the hash of a plan tells whether it is still the one.
+Parsing and planning are pure. All named rows are locked while a plan is made, so that nobody links them concurrently.
+A plan is stale if one of its edges has been deleted since, or if its hash differs from the one that the caller saw in
+a dry run.
 """
 
 import hashlib
@@ -26,34 +26,34 @@ from workspace.services.access import Named
 from workspace.services.edges import Ends
 from workspace.services.placement import ByTitle, Placement, Wish
 
-# The relations that kinds suggest: who links rows without a word makes these, and a new word may replace them.
+# Relations that are chosen by default when the caller names none. New links may replace them.
 SUGGESTED = (Rel.SUPPORTS_GOAL, Rel.TARGETS_MILESTONE, Rel.REFERENCES, Rel.DEPENDS_ON)
 
 
 class Mode(StrEnum):
-    """What becomes of the parents that a node has."""
+    """What happens to the current parents of a node."""
 
-    REPLACE = "replace"  # those that it is not given go
-    MERGE = "merge"  # all stay
+    REPLACE = "replace"  # parents that are not sent are removed
+    MERGE = "merge"  # all are kept
 
 
 class SemanticMode(StrEnum):
-    """What becomes of the links that a node has besides its parents."""
+    """What happens to the current links of a node other than parents."""
 
-    REPLACE_AUTO = "replace_auto"  # those that kinds suggest go, where they are not given
-    MERGE = "merge"  # all stay, and what is given is added
-    PRESERVE = "preserve"  # all stay, and nothing is added
+    REPLACE_AUTO = "replace_auto"  # default relations that are not sent are removed
+    MERGE = "merge"  # all are kept, and those sent are added
+    PRESERVE = "preserve"  # all are kept, and none are added
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A row that is to hang otherwise, and how. One that no node is about only gains a parent, if it has none."""
+    """A row to reorganize, and how. A row that is not listed in `nodes` only gains a parent if it has none."""
 
     kind: EdgeKind
     argument: str
     is_listed: bool = False
     mode: Mode = Mode.MERGE
-    semantic_mode: SemanticMode | None = None  # None: REPLACE_AUTO where it is given a link, else PRESERVE
+    semantic_mode: SemanticMode | None = None  # None: REPLACE_AUTO if links were sent, else PRESERVE
     may_lie_in_project: bool = True
     several: bool = False
     wishes: list[Wish] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Node:
 
 @dataclass(slots=True)
 class Asked:
-    """The nodes of a call by the ids of their rows, all rows that it names, and what is wrong with it."""
+    """The parsed request: nodes by row id, all named rows, errors and warnings."""
 
     nodes: dict[UUID, Node] = field(default_factory=dict)
     named: list[Named] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Plan:
-    """The edges that are to be made, taken away, and given other props; what is wrong, and what is done otherwise."""
+    """The edges to create, delete and update, with errors and warnings."""
 
     created: list[Edge] = field(default_factory=list)
     deleted: list[Edge] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def hash(self) -> str:
-        """Return what two plans share that change the same edges in the same way."""
+        """A hash of the changes: equal for plans that make the same changes."""
         created = sorted([*map(str, edges.ends(edge)), canonical.dumps(edge.props).decode()] for edge in self.created)
         deleted = sorted(str(edge.pk) for edge in self.deleted)
         updated = sorted([str(edge.pk), canonical.dumps(edge.props).decode()] for edge in self.updated)
@@ -89,12 +89,12 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all hangs already as it is to."""
+        """Whether there is nothing to change."""
         return not (self.created or self.deleted or self.updated)
 
 
 def connections(sent: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the connections of all nodes, each with its path in the args."""
+    """Yield (path in the args, connection) for each connection of all nodes."""
     for index, node in enumerate(sent):
         for number, connection in enumerate(node["connections"]):
             yield f"nodes/{index}/connections/{number}", connection
@@ -103,12 +103,12 @@ def connections(sent: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mappin
 def read(
     sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID, named: ByTitle | None = None
 ) -> Asked:
-    """Return what a call asks for. Pure: no row is looked for; those of `named` have been."""
+    """Parse a call's request. Pure: runs no query. `matches` has the rows named by title, already looked up."""
     ids, asked = named.ids if named else {}, Asked(warnings=list(named.warnings) if named else [])
     for index, each in enumerate(sent):
         id, kind, argument = UUID(each["id"]), EdgeKind(each["kind"]), f"nodes/{index}"
         if id in asked.nodes:
-            message = f"{argument}/id is the id of a node before it; list each row once, with all its connections."
+            message = f"{argument}/id repeats the id of an earlier node; list each row once, with all its connections."
             asked.errors.append(FieldError(f"/{argument}/id", "duplicate", message))
             continue
         asked.nodes[id] = _node(kind, argument, dict(options) | dict(each))
@@ -121,13 +121,13 @@ def read(
 
 
 def around(ids: Iterable[UUID], *, subject: str) -> list[Edge]:
-    """Return the edges of rows that a subject sees. The caller has locked the rows."""
+    """Return the edges of the rows that the subject can see. The caller must have locked the rows."""
     ids = list(ids)
     return list(edges.visible(subject).filter(Q(src_id__in=ids) | Q(dst_id__in=ids)).order_by("created_at", "pk"))
 
 
 def plan(asked: Asked, rows: Mapping[UUID, Entity], there: Iterable[Edge], *, by: str, at: datetime) -> Plan:
-    """Return what is to change so that rows hang as asked, given all edges that they have. Pure."""
+    """Return the changes that turn `current_edges` into the requested ones. Pure."""
     found = Plan(warnings=list(asked.warnings))
     by_ends = {edges.ends(edge): edge for edge in there}
     wanted: dict[Ends, Edge] = {}
@@ -149,7 +149,7 @@ def plan(asked: Asked, rows: Mapping[UUID, Entity], there: Iterable[Edge], *, by
 
 
 def apply(plan: Plan, *, at: datetime) -> None:
-    """Make the changes of a plan. Raises Conflict where an edge of it has been taken away since it was read."""
+    """Apply a plan. Raises StateConflict if one of its edges has been deleted since it was read."""
     deleted, updated = [edge.pk for edge in plan.deleted], [edge.pk for edge in plan.updated]
     there = Edge.objects.filter(pk__in=[*deleted, *updated], deleted_at=None).order_by("pk")
     if len(there.select_for_update(no_key=True).values_list("pk")) != len(deleted) + len(updated):
@@ -160,10 +160,10 @@ def apply(plan: Plan, *, at: datetime) -> None:
 
 
 def stale() -> Conflict:
-    """Return the refusal of a plan that is not the one any more that its caller saw."""
+    """Return the error for a plan that differs from the one that the caller saw."""
     message = (
-        "The edges have changed since this was planned; read them with onto.project.graph.get, and dry-run the call "
-        "again for the plan as it is now."
+        "The edges have changed since this was planned; read them with onto.project.graph.get and repeat the dry run "
+        "for the current plan."
     )
     return Conflict(message, reason="stale_plan")
 
@@ -182,7 +182,7 @@ def _node(kind: EdgeKind, argument: str, given: Mapping[str, Any]) -> Node:
 
 
 def _connect(asked: Asked, id: UUID, sent: Mapping[str, Any], argument: str, *, project_id: UUID) -> None:
-    """Note a connection with the row that it is about: the one that is to be held, else the node's."""
+    """Add a connection as a link of the child row if it is a parent relation, else of the node's row."""
     node, other, other_id = asked.nodes[id], EdgeKind(sent["kind"]), UUID(sent["id"])
     rel, intent = sent.get("rel"), sent.get("intent")
     relation = placement.joined(node.kind, other, rel=rel, intent=intent)
@@ -195,7 +195,7 @@ def _connect(asked: Asked, id: UUID, sent: Mapping[str, Any], argument: str, *, 
         if rel is not None:
             asked.warnings += edges.renamed(rel, relation, argument=f"{argument}/rel")
         child, named = node, asked.named[-1]
-        if relations.is_containment(relation) and not relation.swapped:  # the node's row is to hold the other
+        if relations.is_containment(relation) and not relation.swapped:  # the node's row becomes the parent
             child = asked.nodes.setdefault(other_id, Node(other, argument, several=node.several))
             named, relation = Named(node.kind, id, f"{argument}/id"), relations.from_other_end(relation)
         child.wishes.append(Wish(named, relation, sent_rel=rel, is_explicit=bool(rel or intent)))
@@ -203,31 +203,31 @@ def _connect(asked: Asked, id: UUID, sent: Mapping[str, Any], argument: str, *, 
 
 def _wrong_end(id: UUID, other: EdgeKind, other_id: UUID, argument: str, project_id: UUID) -> FieldError | None:
     if other is EdgeKind.PROJECT and other_id != project_id:
-        message = f"{argument}/id is not the id of this project; send project_id, or leave the connection out."
+        message = f"{argument}/id is a different project; send project_id, or leave the connection out."
         return FieldError(f"/{argument}/id", "other_project", message)
     if other_id == id:
-        message = f"{argument}/id is the id of its own node; send that of another row."
+        message = f"{argument}/id is the id of its own node; send the id of another row."
         return FieldError(f"/{argument}/id", "self_edge", message)
     return None
 
 
 def _placed(node: Node, held: Sequence[Edge]) -> Placement:
-    """Return the wishes of a node as they can be met, beside the parents that it has."""
+    """Return the links to make for a node, given its current `parent_edges`."""
     place = Placement(wishes=list(node.wishes))
     placement.settle(place, node.kind, several=node.several)
     if node.mode is Mode.MERGE:
         _beside(place, node, held)
     if node.semantic_mode is SemanticMode.PRESERVE and (left := [wish for wish in place.wishes if not wish.is_parent]):
         place.wishes = [wish for wish in place.wishes if wish.is_parent]
-        place.warnings.append(f"Left out {left[0].named.argument}: with semantic_mode preserve no link is added.")
+        place.warnings.append(f"Left out {left[0].named.argument}: semantic_mode preserve adds no links.")
     return place
 
 
 def _beside(place: Placement, node: Node, held: Sequence[Edge]) -> None:
-    """Leave a row that has a parent with that one, unless it may have several; the parent it has stays the primary."""
-    parents = [edge for edge in held if edge.src_kind != EdgeKind.PROJECT]  # in the project it is anyway
+    """Keep the current parent instead of new ones, unless several are allowed. The current primary stays primary."""
+    parents = [edge for edge in held if edge.src_kind != EdgeKind.PROJECT]  # every row belongs to its project anyway
     if any(edge.props.get(edges.PRIMARY) for edge in parents):
-        place.primary = None  # also where it is given that one, or another that it has, once more
+        place.primary = None  # even if the call names a current parent again
     new = [wish for wish in place.wishes if wish.is_parent and wish.named.id not in {edge.src_id for edge in held}]
     if node.several or not parents:
         return
@@ -238,12 +238,12 @@ def _beside(place: Placement, node: Node, held: Sequence[Edge]) -> None:
         if wish.named.kind != EdgeKind.PROJECT:
             other = placement.demoted(wish, node.kind)
             place.wishes.append(other)
-            told = f"The {node.kind.value} has a parent already; stored {wish.named.argument} as {other.relation.told}."
+            told = f"The {node.kind.value} already has a parent; stored {wish.named.argument} as {other.relation.told}."
             place.warnings.append(f"{told} {mend}, or {placement.SEVERAL}: true to keep both.")
 
 
 def _kept(node: Node, held: Sequence[Edge], place: Placement) -> list[Edge]:
-    """Return the edges to its parents that a row keeps."""
+    """Return the parent edges that the row keeps."""
     if node.mode is Mode.MERGE:
         return list(held)
     wanted = {wish.named.id for wish in place.wishes if wish.is_parent}
@@ -253,9 +253,9 @@ def _kept(node: Node, held: Sequence[Edge], place: Placement) -> list[Edge]:
 
 
 def _gives_way(edge: Edge, id: UUID, node: Node) -> bool:
-    """Whether an edge is a suggestion of the node's that its new ones replace.
+    """Whether the node's new links replace this edge, because it has a default relation.
 
-    A link is its source's, and that of a document, which is never a node, is the other row's.
+    A link belongs to its source. A document's reference belongs to the other row, because documents are never nodes.
     """
     linked = any(not wish.is_parent for wish in node.wishes)
     mode = node.semantic_mode or (SemanticMode.REPLACE_AUTO if linked else SemanticMode.PRESERVE)
@@ -266,7 +266,7 @@ def _gives_way(edge: Edge, id: UUID, node: Node) -> bool:
 
 
 def _primaries(place: Placement, kept: Iterable[Edge]) -> list[Edge]:
-    """Return those of the edges kept that are to be marked, or no longer to be, so that one parent is."""
+    """Return the kept edges whose primary mark must change, so that one parent is primary."""
     if place.primary is None:
         return []
     changed = []
@@ -283,7 +283,7 @@ def _primaries(place: Placement, kept: Iterable[Edge]) -> list[Edge]:
 def _without_parent(node: Node) -> FieldError:
     allowed = ", ".join(kind.value for kind in PARENTS[node.kind])
     message = (
-        f"{node.argument} would lie in the project under nothing; name a parent ({allowed}) in its connections, or "
-        "leave allow_project_fallback out."
+        f"{node.argument} would have no parent; name one ({allowed}) in its connections, or leave "
+        "allow_project_fallback out."
     )
     return FieldError(f"/{node.argument}", "no_parent", message)

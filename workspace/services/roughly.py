@@ -1,4 +1,4 @@
-"""Times as people tell them: a day, a month or a year, read as its first or its last second in UTC."""
+"""Parse partial dates: a day, month or year means its first or last second in UTC."""
 
 import re
 from calendar import monthrange
@@ -25,16 +25,16 @@ _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.?,? ([0-9]{4})")
 
 
 def read(text: str, *, is_end: bool) -> datetime:
-    """Return the moment that a text means; of a day, month or year its first second, or its last if `is_end`.
+    """Return the moment of a text. A day, month or year means its first second, or its last if `is_end`.
 
-    A date-time keeps its offset. Raises ValueError for what is no time, or none that a database can hold.
+    A date-time keeps its offset. Raises ValueError if the text is not a time or the database cannot store it.
     """
     text = text.strip()
     if _DATE_TIME.fullmatch(text):
-        times.read(text)  # raises for what cannot be kept
+        times.read(text)  # raises if it cannot be stored
         return datetime.fromisoformat(text.upper())
     if not (parts := _parts(text)):
-        raise ValueError("The text is no time.")
+        raise ValueError("The text is not a time.")
     year, *rest = parts
     if not is_end:
         month, day = [*rest, 1, 1][:2]
@@ -45,7 +45,7 @@ def read(text: str, *, is_end: bool) -> datetime:
 
 
 def spelt_out(sent: Mapping[str, Any], *, kind: Kind, pointer: str) -> tuple[dict[str, Any], list[FieldError]]:
-    """Return a kind's fields with their times in full, and an error for each that is none; those are left out."""
+    """Return the fields with complete times, and an error for each invalid time. Invalid fields are left out."""
     fields, errors = dict(sent), []
     for name in kind.fields:
         if name not in sent or not isinstance(column := kind.model._meta.get_field(name), models.DateField):
@@ -54,17 +54,17 @@ def spelt_out(sent: Mapping[str, Any], *, kind: Kind, pointer: str) -> tuple[dic
             moment = read(sent[name], is_end=not name.startswith("start"))
         except ValueError:
             del fields[name]
-            message = f"{name} is no time that can be read; send {EXPECTED}."
+            message = f"{name} is not a valid time; send {EXPECTED}."
             errors.append(FieldError(f"{pointer}/{name}", "impossible_time", message, expected=EXPECTED))
         else:
-            # A day is the day that was written: its offset says where it was meant.
+            # A date column takes the date as written, whatever its offset.
             is_moment = isinstance(column, models.DateTimeField)
             fields[name] = times.write(moment) if is_moment else moment.date().isoformat()
     return fields, errors
 
 
 def _parts(text: str) -> list[int]:
-    """Return the year and, as far as they are told, the month and the day; nothing for what is no time."""
+    """Return the year and, if present, the month and day. Empty if the text is not a time."""
     if found := _YEAR_FIRST.fullmatch(text):
         return [int(part) for part in found.groups() if part is not None]
     if found := _MONTH_FIRST.fullmatch(text.casefold()):

@@ -1,4 +1,4 @@
-"""Rows as answers: abbreviated in lists, whole everywhere else. All values are JSON values."""
+"""Serialize rows as JSON values: abbreviated in lists, complete everywhere else."""
 
 from datetime import date, datetime
 from typing import Any
@@ -10,21 +10,21 @@ from workspace.services import times
 
 
 def whole(row: Entity, *, kind: Kind, at: datetime) -> dict[str, Any]:
-    """Return the complete row as it is at that time: its columns, and the facts that are worked out of them."""
+    """Return the complete row: its columns and the computed fields as of `at`."""
     return columns(row, kind=kind) | _facts(row, kind.full_row, kind=kind, at=at)
 
 
 def columns(row: Entity, *, kind: Kind) -> dict[str, Any]:
-    """Return what a row holds. A field without a value is null, so that a reader sees that it is there to be set."""
+    """Return the fields of a row. Empty ones are null, so that the reader sees that they can be set."""
     values = {name: _value(getattr(row, name)) for name in kind.full_row}
     return values | {name: values[name] or None for name in kind.may_be_blank & values.keys()}
 
 
 def abbreviated(row: Entity, *, kind: Kind, at: datetime) -> dict[str, Any]:
-    """Return a list row as of a time, without its empty fields; false and 0 are not empty.
+    """Return a list row as of `at`, without empty fields. False and 0 are not empty.
 
-    The row has, beside what `kind.list_row` names, the beginning of each text as <name>_preview: one character more
-    than is shown, so that it is known whether it is cut.
+    The row must have the beginning of each text as <name>_preview, with one character more than is shown, so that
+    truncation can be detected.
     """
     values = {name: _value(getattr(row, name)) for name in kind.list_row}
     for name, length in kind.texts.items():

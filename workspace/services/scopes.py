@@ -1,4 +1,4 @@
-"""Which calendars a call is about: the subject's own with those of its projects, one project's, or the own alone."""
+"""The calendars that a call covers: the subject's own and its projects', one project's, or only its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from workspace.errors import FieldError, invalid
 
 USER, PROJECT, BY_ID = "user", "project", "calendar_id"
 
-UNUSED = "Did not use project_id: calendar_scope or calendar_id asks for other calendars than the project's."
+UNUSED = "Ignored project_id: calendar_scope or calendar_id selects other calendars."
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What calendar_scope, project_id and calendar_id say together, and what of them was not used."""
+    """The scope from calendar_scope, project_id and calendar_id, and warnings about ignored arguments."""
 
     name: str
     project_id: str | None = None
@@ -21,12 +21,12 @@ class Scope:
 
 
 def read(args: Mapping[str, Any]) -> Scope:
-    """Return the scope that a call asks for: without calendar_scope what the ids say. Raises Invalid."""
+    """Return the requested scope. Without calendar_scope the ids decide. Raises InvalidArgs."""
     project_id, calendar_id = args.get("project_id"), args.get("calendar_id")
     name = args.get("calendar_scope") or (BY_ID if calendar_id else PROJECT if project_id else USER)
     if name == PROJECT:
         if project_id is None:
-            raise _missing("project_id", "calendar_scope project needs project_id; send it, or leave the scope out.")
+            raise _missing("project_id", "calendar_scope project requires project_id; send it, or leave the scope out.")
         return Scope(PROJECT, project_id)
     if name == BY_ID and calendar_id is None:
         raise _missing("calendar_id", "calendar_scope calendar_id needs calendar_id; send primary for the user's own.")

@@ -1,4 +1,4 @@
-"""Finding rows of one kind by the words of their text."""
+"""Word search over rows of one type."""
 
 import operator
 from functools import reduce
@@ -12,7 +12,7 @@ from workspace.services.matching import WordsIn
 
 
 def required_words(query: str) -> list[str]:
-    """Return the different words of a query, in its order. Raises Invalid where there are none."""
+    """Return the distinct words of a query in order. Raises InvalidArgs if there are none."""
     sought = words(query)
     if not sought:
         message = "query has no words; send one or more words to find."
@@ -21,17 +21,17 @@ def required_words(query: str) -> list[str]:
 
 
 def words(query: str) -> list[str]:
-    """Return the different words of a query, in its order."""
+    """Return the distinct words of a query in order."""
     return list({word.casefold(): word for word in query.split()}.values())
 
 
 def all_of(sought: list[str], *, columns: tuple[str, ...]) -> Q:
-    """Rows that have every word, each in any of the columns, upper and lower case alike."""
+    """Return a case-insensitive filter for rows with every word, each in any of the columns."""
     return reduce(operator.and_, (_anywhere(word, columns) for word in sought))
 
 
 def any_of(sought: list[str], *, columns: tuple[str, ...]) -> Q:
-    """Rows that have at least one of the words."""
+    """Return a case-insensitive filter for rows with at least one of the words."""
     return reduce(operator.or_, (_anywhere(word, columns) for word in sought))
 
 

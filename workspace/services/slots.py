@@ -1,4 +1,4 @@
-"""Free time: the hours in which somebody can be asked, minus what is in the way. Arithmetic on spans, without a row."""
+"""Free time slots: working hours minus busy time. Pure arithmetic on time spans."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
@@ -13,9 +13,9 @@ _DAY = timedelta(days=1)
 
 
 def free(hours: Iterable[Span], busy: Iterable[Span], *, least: timedelta) -> list[Span]:
-    """Return all that is left of the hours without the busy time, in order, where it is as long as is needed.
+    """Return the parts of the hours that are not busy and at least `min_length` long, in order.
 
-    Each slot is as long as can be: before and after it lies busy time, or no working hour.
+    Each slot is as long as possible: it ends at busy time or at the end of the hours.
     """
     taken = joined(busy)
     slots: list[Span] = []
@@ -28,7 +28,7 @@ def free(hours: Iterable[Span], busy: Iterable[Span], *, least: timedelta) -> li
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return the same time in as few spans as can be, in order: those that touch are one, those of no length none."""
+    """Return the spans in order, with overlapping and adjacent ones merged and empty ones removed."""
     whole: list[Span] = []
     for begin, end in sorted(span for span in spans if span[0] < span[1]):
         if whole and begin <= whole[-1][1]:
@@ -39,7 +39,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def working(hours: Week, *, zone: ZoneInfo, after: datetime, before: datetime) -> Iterator[Span]:
-    """Yield the working hours between two moments, in UTC: wall time of the zone, whatever its clocks do that day."""
+    """Yield the working hours between two moments in UTC. The hours are local times of the zone."""
     for day in _days(after.astimezone(zone).date(), before.astimezone(zone).date()):
         for begin, end in week.spans(hours, day.weekday()):
             start, stop = (_moment(day, minutes, zone) for minutes in (begin, end))
@@ -47,7 +47,7 @@ def working(hours: Week, *, zone: ZoneInfo, after: datetime, before: datetime) -
 
 
 def preferring(hours: Week, preferred: Collection[int], *, days_off: bool) -> Week:
-    """Return a week of these hours of the day (9 is 9:00 to 10:00) on working days and, if wanted, on days off."""
+    """Return a week with only the preferred hours (9 is 9:00 to 10:00), on working days and, if asked, on days off."""
     spans = [f"{hour:02}:00-{hour + 1:02}:00" for hour in sorted(set(preferred))]
     return {day: spans if days_off or hours.get(day) else [] for day in week.WEEKDAYS}
 

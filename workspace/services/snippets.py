@@ -1,4 +1,4 @@
-"""A few words of the text around what was found."""
+"""Snippets of text around search matches."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -8,11 +8,11 @@ from workspace.services.matching import folded
 from workspace.services.ranking import Hit
 
 LENGTH = 160  # characters
-BEFORE = 40  # of them before the word that was found
+BEFORE = 40  # characters before the matched word
 
 
 def of_hits(hits: Iterable[Hit]) -> dict[UUID, str]:
-    """Return a snippet of each row that has text, in one query for each kind among the hits."""
+    """Return a snippet for each hit that has text, with one query per type."""
     by_kind: dict[str, dict[UUID, Hit]] = {}
     for hit in hits:
         by_kind.setdefault(hit.kind, {})[hit.id] = hit
@@ -25,9 +25,9 @@ def of_hits(hits: Iterable[Hit]) -> dict[UUID, str]:
 
 
 def snippet(texts: Sequence[str], words: Sequence[str]) -> str:
-    """Return the surroundings of the first word that stands in one of the texts, else the beginning of the first.
+    """Return the text around the first match in the texts, or the beginning of the first text without a match.
 
-    Runs of white space become one space; an ellipsis marks where the text goes on.
+    Collapses white space. An ellipsis marks where the text continues.
     """
     for text in texts:
         there = folded(text)

@@ -1,10 +1,10 @@
-"""States told in the words of another kind: who makes rows of several kinds at once mixes them up."""
+"""Aliases of states. Models that create rows of several types at once mix up their states."""
 
 from typing import Any
 
 from workspace.kinds import Kind
 
-# Words that mean the same of different kinds. No kind has two states in one line, so a word has one meaning for each.
+# Words with the same meaning. No type has two states in one line, so each word means at most one state of a type.
 ALIKE: tuple[frozenset[str], ...] = (
     frozenset({"todo", "pending", "draft", "identified", "planned", "not_started", "backlog", "open", "new"}),
     frozenset({"in_progress", "active", "started", "working", "ongoing", "doing"}),
@@ -14,13 +14,13 @@ ALIKE: tuple[frozenset[str], ...] = (
 
 
 def of(kind: Kind) -> list[str]:
-    """Return the states of a kind, the first one first."""
-    model: Any = kind.model  # not every entity has a state, so its type promises none
+    """Return the states of a type, the initial one first."""
+    model: Any = kind.model  # Any: not every entity has a state
     return [value for value, _ in model._meta.get_field("state_key").flatchoices] if kind.has_state else []
 
 
 def meant(word: str, kind: Kind) -> str | None:
-    """Return the state of a kind that a word means; None where it means none."""
+    """Return the state of a type that a word means, or None."""
     states = of(kind)
     if word in states:
         return word

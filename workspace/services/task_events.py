@@ -1,8 +1,8 @@
-"""The dates of tasks as events: kept in step both ways, in one place.
+"""Calendar events for the dates of tasks, synchronised in both directions.
 
-Which events a task has follows from its row alone, so keeping in step is making the rows say so. A start alone is a
-short event that begins with it, a due date alone one that ends with it; both are one event from start to due if they
-lie within ten hours, else the two short ones. A task that is done keeps the events that had begun by then.
+A task's row alone determines its events. A start date is a short event that begins at it; a due date is a short event
+that ends at it. A start and a due date within ten hours become one event from start to due. A done task keeps the
+events that had started by then.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,21 +17,21 @@ from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task,
 from workspace.models.calendar_event import EARLIEST, LATEST, LONGEST_TITLE
 from workspace.services import profiles
 
-ALONE = timedelta(minutes=30)  # how long the event of a single date is
-ONE_RANGE = timedelta(hours=10)  # a start and a due date no further apart are one event
+ALONE = timedelta(minutes=30)  # length of the event of a single date
+ONE_RANGE = timedelta(hours=10)  # dates no further apart become one event
 
 START, DUE, RANGE = TaskEventKind.START, TaskEventKind.DUE, TaskEventKind.RANGE
 
-DATES = {START: ("start_at",), DUE: ("due_at",), RANGE: ("start_at", "due_at")}  # what of its task an event shows
+DATES = {START: ("start_at",), DUE: ("due_at",), RANGE: ("start_at", "due_at")}  # task dates of each event kind
 PREFIXES = {START: "Start: ", DUE: "Due: ", RANGE: ""}
 
-# The columns of a task that its events tell.
+# The task columns that its events depend on.
 TOLD = frozenset({"title", "state_key", "start_at", "due_at", "recurrence", "recurrence_until"})
 
-# Those of them that say when it is.
+# Those of them that determine the times.
 PLANNED = TOLD - {"title", "state_key"}
 
-# The columns of an event that follow its task.
+# The event columns that are derived from the task.
 FOLLOWING = (
     *("project", "task_event_kind", "title", "start_at", "end_at", "recurrence", "recurrence_until", "props"),
     "updated_at",
@@ -40,7 +40,7 @@ FOLLOWING = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An event that a task's dates ask for, by the columns that follow the task."""
+    """An event that a task's dates require."""
 
     kind: TaskEventKind
     start_at: datetime
@@ -48,7 +48,7 @@ class Shown:
 
 
 def wanted(task: Task) -> list[Shown]:
-    """Return the events that a task is to have."""
+    """Return the events that a task should have."""
     shown = []
     with suppress(OverflowError):  # half an hour before the year 1
         shown = list(_shown(task.start_at, task.due_at))
@@ -61,7 +61,7 @@ def wanted(task: Task) -> list[Shown]:
 
 
 def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
-    """Return what is wrong with a task that, with what was sent, begins after its last time: no calendar shows it."""
+    """Return an error if a sent date puts the task's start after its last recurrence, where no calendar shows it."""
     task = cast("Task", row)
     name = "start_at" if task.start_at else "due_at"
     first = getattr(task, name)
@@ -73,26 +73,26 @@ def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
 
 
 def of(task: Task) -> CalendarEventQuerySet:
-    """Return the events that show dates of a task."""
+    """Return the events that show the dates of a task."""
     return CalendarEvent.objects.filter(task=task, deleted_at=None).exclude(task_event_kind="")
 
 
 def follow(row: Entity, changed: Collection[str], *, by: str, at: datetime) -> None:
-    """Bring the events of a task in step where what changed of it is told by them; `by` is the subject who acts."""
+    """Update the events of a task if a changed column affects them. `by` is the acting subject."""
     if not TOLD.isdisjoint(changed):
         sync([row], by=by, at=at)
 
 
 def add(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
-    """Give new tasks the events of their dates, in one insert; `by` is the subject who acts, whose zone they take."""
+    """Create the events of new tasks in one insert, in the time zone of `by`, the acting subject."""
     tasks = cast("Sequence[Task]", rows)
     _save([_new(task, shown, by=by, at=at) for task in tasks for shown in wanted(task)], [], [], by=by, at=at)
 
 
 def sync(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
-    """Make, change and delete events so that they say what these tasks say, in a few queries however many there are.
+    """Create, update and delete the events of existing tasks to match their dates, in a constant number of queries.
 
-    They are locked by the caller, new ones are for `add`; `by` is the subject who acts, whose zone new events take.
+    The caller must have locked the tasks. New events take the time zone of `by`, the acting subject.
     """
     tasks = cast("Sequence[Task]", rows)
     kept: dict[UUID, dict[str, CalendarEvent]] = {task.pk: {} for task in tasks}
@@ -111,12 +111,12 @@ def sync(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
 
 
 def move(tasks: Iterable[UUID], *, project: UUID) -> None:
-    """Take the events of tasks along to another project, deleted ones too: they may come back."""
+    """Move the events of tasks to another project, including deleted ones, which may be restored."""
     CalendarEvent.objects.filter(task__in=list(tasks)).update(project=project)
 
 
 def meant(event: CalendarEvent, start_at: datetime, end_at: datetime) -> dict[str, datetime]:
-    """Return what the dates of the event's task are, were the event from one moment to another."""
+    """Return the dates that the event's task gets if the event has these times."""
     moments = {"start_at": start_at, "due_at": end_at}
     return {name: moments[name] for name in DATES[TaskEventKind(event.task_event_kind)]}
 
@@ -134,9 +134,9 @@ def _shown(start: datetime | None, due: datetime | None) -> Iterator[Shown]:
 
 
 def _paired(shown: Sequence[Shown], kept: dict[str, CalendarEvent]) -> list[tuple[Shown, CalendarEvent | None]]:
-    """Return each event that is to be with the row that it has, and take that out of `kept`.
+    """Pair each required event with a stored one, and remove that from `stored`.
 
-    A row that is not needed any more serves what is new, so that it stays what somebody has the id of.
+    A stored event that is no longer needed is reused for a new one, so that its id stays valid.
     """
     own = {each.kind: kept.pop(each.kind, None) for each in shown}
     return [(each, own[each.kind] or (kept.popitem()[1] if kept else None)) for each in shown]
@@ -156,21 +156,21 @@ def _columns(task: Task, shown: Shown) -> dict[str, Any]:
 
 
 def _until(task: Task, shown: Shown) -> datetime | None:
-    """Return after which moment an event does not come again: the end its task was given, or when that was done.
+    """Return the event's recurrence end: that of the task, or when it was done.
 
-    The end says when the task may begin for the last time; the event of its due date begins so much later.
+    The task's end limits its start, so the event of the due date gets a correspondingly later end.
     """
     if not task.recurrence:
         return None
     last = task.recurrence_until
     if last and task.start_at and shown.start_at > task.start_at:
-        with suppress(OverflowError):  # at the end of time there is no later
+        with suppress(OverflowError):  # the year 9999
             last += shown.start_at - task.start_at
     return min(filter(None, (last, task.completed_at)), default=None)
 
 
 def _props(task: Task, shown: Shown) -> dict[str, str]:
-    """Return what an event says of its task to whoever holds a copy of it elsewhere."""
+    """Return the props that identify the task in external copies of the event."""
     return {
         "task_id": str(task.pk),
         "task_title": task.title,
@@ -180,7 +180,7 @@ def _props(task: Task, shown: Shown) -> dict[str, str]:
 
 
 def _says(event: CalendarEvent, task: Task, shown: Shown) -> bool:
-    """Whether an event says already what it is to say."""
+    """Whether the event already matches the task."""
     columns = all(getattr(event, name) == value for name, value in _columns(task, shown).items())
     return columns and _props(task, shown).items() <= event.props.items()
 
@@ -190,7 +190,7 @@ def _new(task: Task, shown: Shown, *, by: str, at: datetime) -> CalendarEvent:
 
 
 def _said(event: CalendarEvent, task: Task, shown: Shown, *, at: datetime) -> CalendarEvent:
-    """Return an event, saying what it is to say."""
+    """Update the event to match the task, and return it."""
     for name, value in _columns(task, shown).items():
         setattr(event, name, value)
     event.props = event.props | _props(task, shown)
@@ -199,7 +199,7 @@ def _said(event: CalendarEvent, task: Task, shown: Shown, *, at: datetime) -> Ca
 
 
 def _save(new: list[CalendarEvent], changed: list[CalendarEvent], gone: list[UUID], *, by: str, at: datetime) -> None:
-    if gone:  # first: of a task's date there is but one event
+    if gone:  # first, because each date of a task has a unique event
         CalendarEvent.objects.filter(pk__in=gone).update(deleted_at=at)
     if changed:
         CalendarEvent.objects.bulk_update(changed, FOLLOWING, batch_size=100)

@@ -1,4 +1,4 @@
-"""Date-times at the edge: RFC 3339 text in, aware datetimes inside, RFC 3339 text out, in UTC or in a zone."""
+"""Parse and format RFC 3339 date-times. Values in between are aware datetimes."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -11,10 +11,10 @@ EXPECTED_DATE = "a date of the years 1 to 9999, such as 2026-03-01"
 
 
 def read(text: str, *, zone: ZoneInfo | None = None) -> datetime:
-    """Return the moment in UTC. Digits beyond microseconds are cut; without an offset it is wall time of the zone.
+    """Return the moment in UTC, truncated to microseconds. Text without an offset is local time of the zone.
 
-    Raises ValueError for what RFC 3339 can write and no database can hold: the year 0, leap seconds, and moments
-    that leave the years 1 to 9999 on their way to UTC; and for a missing offset where no zone is given.
+    Raises ValueError for RFC 3339 times that a database cannot store: the year 0, leap seconds, and times that are
+    outside the years 1 to 9999 in UTC. Also raises it if both offset and zone are missing.
     """
     moment = datetime.fromisoformat(text.upper())  # RFC 3339 section 5.6 allows t and z, fromisoformat does not
     if moment.tzinfo is not None:
@@ -25,18 +25,18 @@ def read(text: str, *, zone: ZoneInfo | None = None) -> datetime:
 
 
 def at_wall(wall: datetime, zone: ZoneInfo) -> datetime:
-    """Return in UTC the moment when clocks in the zone show this time. Raises ValueError beyond the years 1 to 9999.
+    """Return a local time of the zone in UTC. Raises ValueError outside the years 1 to 9999.
 
-    A time that the clocks skip in spring moves forward by what they skip (2:30 is 3:30); of one that comes twice in
-    autumn the first is meant. Both are what RFC 5545, section 3.3.5, has calendars do.
+    A time that the clocks skip in spring moves forward by the gap (2:30 becomes 3:30). Of a time that occurs twice in
+    autumn, the first is used. Both follow RFC 5545, section 3.3.5.
     """
     return _in_utc(wall.replace(tzinfo=zone, fold=0))
 
 
 def write(moment: datetime, *, zone: ZoneInfo | None = None) -> str:
-    """Return the moment as RFC 3339, to the second or, where it has any, the microsecond.
+    """Return the moment in RFC 3339, with microseconds only if there are any.
 
-    It is told in UTC with Z; where a zone is given, in that zone with its offset then.
+    The time is in UTC with Z, or in the zone with its offset.
     """
     return _told(moment, zone).isoformat().replace("+00:00", "Z")
 
@@ -44,10 +44,10 @@ def write(moment: datetime, *, zone: ZoneInfo | None = None) -> str:
 def _told(moment: datetime, zone: ZoneInfo | None) -> datetime:
     try:
         local = moment.astimezone(zone or UTC)
-    except OverflowError:  # the year 10000 there, or the year 0
+    except OverflowError:  # the year 10000 or 0 in the zone
         return moment.astimezone(UTC)
     offset = local.utcoffset() or timedelta()
-    # RFC 3339 has no seconds in an offset; before about 1900 clocks went by the sun and had them.
+    # RFC 3339 offsets have no seconds, but local mean times before about 1900 do.
     return local if offset % timedelta(minutes=1) == timedelta() else moment.astimezone(UTC)
 
 
@@ -55,4 +55,4 @@ def _in_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("The date-time lies outside the years 1 to 9999.") from error
+        raise ValueError("The date-time is outside the years 1 to 9999.") from error

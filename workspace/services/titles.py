@@ -1,4 +1,4 @@
-"""Rows named by their title, where a caller knows no id: the one row of a project that is called so."""
+"""Look up rows of a project by title, for callers that do not know the id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from workspace.kinds import KINDS, PROJECT, Kind
 from workspace.services import search, times
 from workspace.services.matching import folded
 
-MOST = 10  # candidates that a refusal lists
+MOST = 10  # candidates that an error lists
 
 
 @dataclass(frozen=True, slots=True)
 class Titled:
     """A row that a call names by its title.
 
-    `argument` is where the title stands and `id_argument` where the id could stand instead, as paths in the args.
+    `argument` is the path of the title in the args, `id_argument` the path of the id that could be sent instead.
     """
 
     kind: str
@@ -29,10 +29,10 @@ class Titled:
 
 
 def ids(named: Sequence[Titled], *, subject: str, project_id: UUID) -> list[UUID | FieldError]:
-    """Return for each its row's id, or what is wrong: no row of the project is called so, or several are.
+    """Return for each title the row's id, or an error if no row or several rows of the project have this title.
 
-    Space around a title, and upper and lower case, make no difference unless one row is called so to the letter. Only
-    rows that the subject sees count. Costs a query a kind.
+    Ignores case and surrounding space, but prefers exact matches. Considers only rows that the subject can see. Takes
+    one query per kind.
     """
     found: list[UUID | FieldError] = []
     rows = {name: _holding(named, KINDS[name], subject, project_id) for name in {each.kind for each in named}}
@@ -44,7 +44,7 @@ def ids(named: Sequence[Titled], *, subject: str, project_id: UUID) -> list[UUID
 
 
 def _holding(named: Sequence[Titled], kind: Kind, subject: str, project_id: UUID) -> list[dict[str, Any]]:
-    """Return the rows of a kind that have one of the titles in theirs, the newest update first."""
+    """Return the rows of a type whose label contains one of the titles, newest update first."""
     sought = [title for each in named if each.kind == kind.name and (title := each.title.strip())]
     if not sought:
         return []
@@ -61,7 +61,7 @@ def _one(named: Titled, candidates: list[dict[str, Any]]) -> UUID | FieldError:
     kind = KINDS[named.kind]
     if not candidates:
         message = (
-            f"{named.argument} is the {kind.label} of no {kind.name} in this project; find it with "
+            f"{named.argument}: no {kind.name} in this project has this {kind.label}; find it with "
             f"{kind.path('search')} and send its id as {named.id_argument}."
         )
         return FieldError(path=f"/{named.argument}", code="no_such_title", message=message)
@@ -74,7 +74,7 @@ def _one(named: Titled, candidates: list[dict[str, Any]]) -> UUID | FieldError:
     ]
     more = f" and {len(candidates) - MOST} more" if len(candidates) > MOST else ""
     message = (
-        f"{named.argument} fits {len(candidates)} {kind.plural}; send the id of the one that is meant as "
+        f"{named.argument} matches {len(candidates)} {kind.plural}; send the id of the right one as "
         f"{named.id_argument}: {', '.join(each['id'] for each in shown)}{more}."
     )
     return FieldError(path=f"/{named.argument}", code="ambiguous_title", message=message, expected=shown)

@@ -1,9 +1,9 @@
-"""Changing the tree of a project's documents: what is put in, moved, taken out and put back.
+"""Insert, move, delete and restore documents in a project's document tree.
 
-Siblings stand at 0, 1, 2 … without a gap. What is not deleted lies under nothing that is, and under nothing of another
-project. To keep it so, whoever changes a tree first holds it (`hold`): of two moves at once, each sound by itself, one
-could close a circle, and two new documents would take one place. A project's row is locked before its documents, and
-these by id, so that no two calls wait for each other.
+Siblings have the positions 0, 1, 2 … without gaps. The parent of a living document is living and in the same project.
+To guarantee this, every change first locks the tree: two valid concurrent moves could form a cycle, and two new
+documents could take the same position. To prevent deadlocks, the project's row is locked before its documents, and
+documents are locked in order of id.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -16,29 +16,29 @@ from workspace.models import Document, Project
 from workspace.models.document import DocumentQuerySet
 from workspace.services.forest import Forest
 
-# Where siblings wait on their way to other places: PostgreSQL holds row after row against the rule that no two of them
-# stand in one place, and not the statement's end.
+# Temporary offset for positions during a shift: PostgreSQL checks the unique constraint after each row, not at the end
+# of the statement.
 ASIDE = 1_000_000_000
 
 
 def hold(project_id: UUID) -> Project:
-    """Return a project, with its tree_version, whose documents nobody else moves until the transaction ends."""
+    """Lock the project's document tree until the transaction ends. Return the project with its tree_version."""
     return Project.objects.select_for_update(no_key=True).only("tree_version").get(pk=project_id)
 
 
 def holds(project: Project, id: UUID | str) -> bool:
-    """Whether a document of the project has this id; a deleted one is none."""
+    """Whether the project has a living document with this id."""
     return Document.objects.filter(pk=id, project=project, deleted_at=None).exists()
 
 
 def changed(project: Project) -> None:
-    """Count a change of the tree, so that whoever read it before is told."""
+    """Increment tree_version, so that callers with an older version are refused."""
     project.tree_version += 1
     project.save(update_fields=["tree_version"])
 
 
 def insert(document: Document, project: Project, *, position: int | None = None) -> None:
-    """Save a new document at a position among its siblings, at most the last, which is the default."""
+    """Save a new document at a position among its siblings, by default the last."""
     siblings = _family(document.parent_id, project)
     if position is not None:
         _lock(siblings)
@@ -48,10 +48,10 @@ def insert(document: Document, project: Project, *, position: int | None = None)
 
 
 def move(document: Document, project: Project, *, parent_id: UUID | None, position: int, at: datetime) -> bool:
-    """Put a document, and with it what lies under it, under another or at the root; return whether that is a change.
+    """Move a document with its descendants under a parent or to the root. Return whether that changed anything.
 
-    The position is among its new siblings, at most the last. The caller has seen to it that the parent is one of the
-    project's documents, and not the document itself or below it.
+    `position` is among the new siblings, at most the last. The caller must have checked that the parent is a document
+    of the project, and neither the document itself nor one of its descendants.
     """
     left = _family(document.parent_id, project).exclude(pk=document.pk)
     joined = _family(parent_id, project).exclude(pk=document.pk)
@@ -69,9 +69,9 @@ def move(document: Document, project: Project, *, parent_id: UUID | None, positi
 
 
 def remove(document: Document, project: Project, *, promote: bool, at: datetime) -> int:
-    """Mark a document deleted and return how many lay under it.
+    """Mark a document as deleted and return the number of its descendants.
 
-    They are deleted with it or, to promote them, its children take its place, in their order.
+    They are deleted with it. With `promote`, its children take its place instead, in their order.
     """
     below = list(Forest.of(project.pk).below(document.pk))
     gone = [document.pk] if promote else [document.pk, *below]
@@ -85,20 +85,20 @@ def remove(document: Document, project: Project, *, promote: bool, at: datetime)
 
 
 def remove_all(ids: Collection[UUID], *, at: datetime) -> int:
-    """Mark documents deleted with all that lies under them, and return how many that were."""
+    """Mark documents and all their descendants as deleted, and return their number."""
     number = 0
     for project in _held(ids):
         for id in ids:
             document = Document.objects.filter(pk=id, project=project, deleted_at=None).first()
-            if document is not None:  # it may have gone with one before it
+            if document is not None:  # it may have been deleted with an earlier one
                 number += 1 + remove(document, project, promote=False, at=at)
     return number
 
 
 def restore_all(ids: Collection[UUID]) -> tuple[int, int]:
-    """Take back that documents were deleted; return how many, and how many of them had to leave what they lay under.
+    """Restore deleted documents. Return their number, and how many of them moved to the root.
 
-    Each comes last under its parent or, where that is deleted still, last at the root.
+    Each goes last under its parent, or last at the root if the parent is still deleted.
     """
     number = uprooted = 0
     for project in _held(ids):
@@ -116,7 +116,7 @@ def restore_all(ids: Collection[UUID]) -> tuple[int, int]:
 
 
 def _held(ids: Collection[UUID]) -> Iterator[Project]:
-    """Yield the projects of documents, each held, in a fixed order."""
+    """Lock and yield the projects of the documents, in a fixed order."""
     yield from map(hold, sorted(set(Document.objects.filter(pk__in=ids).values_list("project_id", flat=True))))
 
 
@@ -131,12 +131,12 @@ def _family(parent_id: UUID | None, project: Project) -> DocumentQuerySet:
 
 
 def _lock(documents: DocumentQuerySet) -> None:
-    """Wait for whoever is changing one of them before any is changed, by id as `access.named_rows` does."""
+    """Lock the documents in order of id, so that concurrent calls cannot deadlock."""
     list(documents.order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
 def _make_room(siblings: DocumentQuerySet, *, at: int | None) -> int:
-    """Return the place of one more sibling: the one asked for, at most the last. Those from there on move up."""
+    """Return the position for one more sibling, by default the last, and shift the siblings from there on."""
     count = siblings.count()
     if at is None or at >= count:
         return count
@@ -145,7 +145,7 @@ def _make_room(siblings: DocumentQuerySet, *, at: int | None) -> int:
 
 
 def _shift(siblings: DocumentQuerySet, *, since: int, by: int) -> None:
-    """Move all siblings from a place on, by way of ASIDE."""
+    """Shift the positions of all siblings from `start` on, by way of SHIFT_OFFSET."""
     if by:
         siblings.filter(position__gte=since).update(position=F("position") + ASIDE)
         siblings.filter(position__gte=ASIDE).update(position=F("position") - ASIDE + by)

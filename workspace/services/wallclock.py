@@ -1,4 +1,4 @@
-"""Times as a person writes and reads them: wall time of one zone, or a day of it."""
+"""Parse local times and dates in the time zone of a call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ EXPECTED_ZONE = "the IANA name of a time zone, such as Europe/Berlin"
 
 @dataclass(slots=True)
 class Wallclock:
-    """Reads the times of one call in a zone, and gathers what is wrong with them and what is to be said of them."""
+    """Parses the times of one call in a zone, and collects errors and warnings."""
 
     zone: ZoneInfo
     errors: list[FieldError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def read(self, args: Mapping[str, Any], name: str) -> datetime | date | None:
-        """Return an argument as a moment in UTC or, where it is one, as a day; None where it is absent or wrong."""
+        """Return an argument as a moment in UTC or as a date. None if it is missing or invalid."""
         text = args.get(name)
         if text is None:
             return None
@@ -34,7 +34,7 @@ class Wallclock:
                 return self._in_reach(name, date.fromisoformat(text))
             moment = times.read(text, zone=self.zone)
         except ValueError:
-            self.refuse(name, "impossible_time", f"{name} is no time that can be kept; send {EXPECTED}.")
+            self.refuse(name, "impossible_time", f"{name} is not a valid time; send {EXPECTED}.")
             return None
         if self._in_reach(name, moment):
             self._tell_changed_clocks(name, datetime.fromisoformat(text.upper()), moment)
@@ -42,16 +42,16 @@ class Wallclock:
         return None
 
     def refuse(self, name: str, code: str, message: str) -> None:
-        """Note what is wrong with an argument."""
+        """Add an error for an argument."""
         self.errors.append(FieldError(path=f"/{name}", code=code, message=message))
 
     def check(self) -> None:
-        """Raise Invalid where anything is wrong."""
+        """Raise InvalidArgs if there are any errors."""
         if self.errors:
             raise invalid(self.errors)
 
     def _tell_changed_clocks(self, name: str, wall: datetime, moment: datetime) -> None:
-        """Say what was made of a wall time that its day does not have, or has twice; any other speaks for itself."""
+        """Add a warning if the local time does not exist on that day, or occurs twice."""
         if wall.tzinfo is not None:
             return
         told = times.write(moment, zone=self.zone)
@@ -65,21 +65,21 @@ class Wallclock:
         day = when.date() if isinstance(when, datetime) else when
         if EARLIEST.date() <= day < LATEST.date():
             return when
-        self.refuse(name, "impossible_time", f"{name} is beyond all calendars; send {EXPECTED}.")
+        self.refuse(name, "impossible_time", f"{name} is out of range; send {EXPECTED}.")
         return None
 
 
 def of(request: Request) -> Wallclock:
-    """Return the clock that a call goes by: of the zone that it names, else of the subject's. Raises Invalid."""
+    """Return the clock for a call, in the time_zone sent or else the subject's. Raises InvalidArgs."""
     name = request.args.get("time_zone")
     if name is None:
         return Wallclock(profiles.zone(request.subject))
     if name not in zones():
-        message = f"time_zone is no time zone; send {EXPECTED_ZONE}, or leave it out for the user's own."
+        message = f"time_zone is not a known time zone; send {EXPECTED_ZONE}, or leave it out for the user's own."
         raise invalid([FieldError(path="/time_zone", code="unknown_zone", message=message, expected=EXPECTED_ZONE)])
     return Wallclock(ZoneInfo(name))
 
 
 def beginning(day: date, zone: ZoneInfo) -> datetime:
-    """Return in UTC when a day begins in a zone."""
-    return times.at_wall(datetime(day.year, day.month, day.day), zone)  # noqa: DTZ001  # a wall time has no zone yet
+    """Return the start of a day in the zone, in UTC."""
+    return times.at_wall(datetime(day.year, day.month, day.day), zone)  # noqa: DTZ001  # a local time has no zone yet

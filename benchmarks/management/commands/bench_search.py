@@ -8,10 +8,10 @@ from benchmarks import figures, search
 
 
 class Command(BaseCommand):
-    help = "Measure search on a folder of tools and requests: recall, ranks, time and memory."
+    help = "Measure search on a set of tools and queries: recall, ranks, time and memory."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="Holds tools.jsonl and queries.jsonl, plain or gzipped.")
+        parser.add_argument("folder", type=Path, help="Folder with tools.jsonl and queries.jsonl, plain or gzipped.")
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         try:

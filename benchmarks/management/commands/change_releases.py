@@ -9,11 +9,11 @@ from benchmarks import mixing
 
 
 class Command(BaseCommand):
-    help = "Publish and roll back every second while a server of this database is asked for help; print JSON."
+    help = "Publish and roll back every second while sending help requests to a server on this database; print JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("url", help="Of the server, which has to listen. Its key stands in BENCHMARK_KEY.")
-        parser.add_argument("seconds", type=float)
+        parser.add_argument("url", help="URL of the running server. BENCHMARK_KEY has its API key.")
+        parser.add_argument("seconds", type=float, help="How long to run.")
 
     def handle(self, *args: Any, url: str, seconds: float, **options: Any) -> None:
         headers = {"Authorization": f"Bearer {os.environ['BENCHMARK_KEY']}"}

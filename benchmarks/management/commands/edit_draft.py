@@ -8,12 +8,12 @@ from registry import counting
 
 
 class Command(BaseCommand):
-    help = "Edit some ops of the draft and print the cookie of an admin who has logged in."
+    help = "Edit some ops of the draft and print the session cookie of a logged-in admin."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("ops", type=int, help="How many to edit.")
+        parser.add_argument("ops", type=int, help="Number of ops to edit.")
 
     def handle(self, *args: Any, ops: int, **options: Any) -> None:
         rows.edit(ops)
-        counting.fill()  # as a server does within a minute, and whoever asks for the list of ops at once
+        counting.fill()  # a server does this within a minute, or when the list of ops is opened
         self.stdout.write(rows.make_session())

@@ -8,10 +8,10 @@ from benchmarks import reports
 
 
 class Command(BaseCommand):
-    help = "Fill a database with synthetic events and print, as JSON, what each report takes over them."
+    help = "Fill a database with synthetic events and print how long each report takes, as JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("events", type=int)
+        parser.add_argument("events", type=int, help="Number of events to create.")
 
     def handle(self, *args: Any, events: int, **options: Any) -> None:
         self.stdout.write(json.dumps(reports.measure(events)))

@@ -11,10 +11,10 @@ from registry import catalogs, counting
 
 
 class Command(BaseCommand):
-    help = "Fill an empty database for a benchmark and print, as JSON, its key, its tasks and how long things took."
+    help = "Fill an empty database for a benchmark and print its API key, task ids and timings as JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("ops", type=int, help="How many synthetic ops to publish beside the two that run.")
+        parser.add_argument("ops", type=int, help="Number of synthetic ops to publish besides the four real ones.")
 
     def handle(self, *args: Any, ops: int, **options: Any) -> None:
         call_command("migrate", verbosity=0)
@@ -23,9 +23,9 @@ class Command(BaseCommand):
         rows.publish()
         published = time.perf_counter()
         catalogs.forget()
-        catalogs.follow()  # with all that a catalog is made ready with
+        catalogs.follow()  # includes preparing the search index
         loaded = time.perf_counter()
-        while counting.fill():  # else the servers would do that beside what is measured
+        while counting.fill():  # otherwise the servers would count tokens during the measurement
             pass
         seconds = {"publish_s": published - started, "load_s": loaded - published}
         self.stdout.write(json.dumps({"key": rows.make_key(), "tasks": rows.make_tasks(), **seconds}))

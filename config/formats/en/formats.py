@@ -1,4 +1,4 @@
-"""Day before month in words, a day of 24 hours, and the time zone (e): people of several compare what they see."""
+"""Day, month name, 24-hour clock, and the time zone (e), since people in different time zones compare times."""
 
 DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"

@@ -1,1 +1,1 @@
-"""Reports for product managers: what calls and turns came to, each page one question, each figure led to its rows."""
+"""Reports for product managers. Each page answers one question; each figure links to the rows it counts."""

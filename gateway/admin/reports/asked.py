@@ -1,4 +1,4 @@
-"""What a report is asked for in its address: days, and what they are narrowed to."""
+"""The query string of a report: its period and its filters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from analytics.reports import scope as scopes
 from analytics.reports.scope import NONE, PERIODS, UNDER, Scope
 
 DAYS = 28
-MAX_TOLD = 60  # characters of what an address asks for
-NO_COHORT = "No cohort: the defaults"
+MAX_TOLD = 60  # characters of an invalid value that are repeated on the page
+NO_COHORT = "No cohort (defaults)"
 
 
 class ScopeForm(forms.Form):
-    """Filters over a report. What an address asks for and is not there to choose is left out, and told."""
+    """The filters above a report. Values in the query string that are no choices are ignored and listed as errors."""
 
     days = forms.TypedChoiceField(
         label="Period",
@@ -38,19 +38,19 @@ class ScopeForm(forms.Form):
 
 
 def choices(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what there is to choose from as values and labels."""
+    """Return (value, label) of each choice of a filter."""
     return [*([(NONE, NO_COHORT)] if name == "cohort" else []), *((value, called(name, value)) for value in values)]
 
 
 def called(name: str, value: str) -> str:
-    """Return what a surface, cohort, release or model is called on pages."""
+    """Return the label of a surface, cohort, release or model."""
     if name == "cohort" and value == NONE:
         return NO_COHORT
-    return (value[:12] if name == "release" else value) or "not told"
+    return (value[:12] if name == "release" else value) or "unknown"
 
 
 class Asked:
-    """A report's request: its filters as a form, its scope, and addresses with the same filters."""
+    """A parsed report request: the filter form, the scope, and links that keep the filters."""
 
     def __init__(self, request: HttpRequest, *, left_out: Sequence[str] = ()) -> None:
         at = timezone.now()
@@ -59,10 +59,10 @@ class Asked:
         asked = ScopeForm(request.GET.dict(), self.seen, left_out)
         asked.full_clean()
         self.filters = {name: value for name, value in asked.cleaned_data.items() if value}
-        self.form = ScopeForm(self.filters, self.seen, left_out)  # as it was taken, which is what the figures are of
+        self.form = ScopeForm(self.filters, self.seen, left_out)  # valid values only: the figures are about these
         self.unheard_of = [f"{name} {asked.data[name][:MAX_TOLD]}" for name in asked.errors]
         self.scope = Scope(at, **self.filters)
 
     def address(self, **more: Any) -> str:
-        """Return the query of an address with the same filters, and with more."""
+        """Return a query string with the same filters and with `more`."""
         return "?" + urlencode({**self.filters, **more})

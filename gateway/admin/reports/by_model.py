@@ -1,4 +1,4 @@
-"""By model: how the families of models get along with the ops."""
+"""Report: totals by family of models, and the table of totals that other reports use too."""
 
 from collections.abc import Iterable
 
@@ -17,8 +17,8 @@ from gateway.admin.reports.tables import Cell, Column, Table
 from registry.models import Release
 
 LEAD = (
-    "The families of models, as clients name them in Gateway-Model. A family’s users and tasks differ as well as the "
-    "model: what is compared here was not drawn by lot."
+    "Families of models, as clients name them in Gateway-Model. Families also differ in users and tasks, so this is "
+    "not a controlled comparison."
 )
 FIGURES = [
     *(Column("Calls", tables.count), Column("Failure rate", tables.rate), Column("Repair rate", tables.rate)),
@@ -29,7 +29,7 @@ FIGURES = [
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show what the calls and turns of each family come to."""
+    """Show the totals of each family of models."""
     showing.check(request)
     asked = Asked(request, left_out=["model"])
     found = totals.each(asked.scope, "model")
@@ -38,7 +38,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def of_each(name: str, title: str, by: str, scope: Scope, found: dict[str, Totals]) -> Table:
-    """Return a table with a row for each surface, cohort, release or model, those with most calls first."""
+    """Return a table of totals, one row per surface, cohort, release or model, most calls first."""
     columns = [Column(by.capitalize()), *FIGURES]
     most = sorted(found.items(), key=lambda each: -each[1].calls)
     pages = _pages(by, found)
@@ -47,7 +47,7 @@ def of_each(name: str, title: str, by: str, scope: Scope, found: dict[str, Total
 
 
 def _pages(by: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the addresses of cohorts' or releases' pages by name, of those that there are."""
+    """Return the URLs of existing cohorts' or releases' pages, by name."""
     if by == "cohort":
         cohorts = Cohort.objects.filter(name__in=list(names)).values_list("name", "pk")
         return {name: reverse("admin:analytics_cohort_change", args=[pk]) for name, pk in cohorts}

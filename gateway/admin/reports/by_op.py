@@ -1,4 +1,4 @@
-"""By op: what is called, what fails and why, what models mend by themselves, and how long it takes."""
+"""Report: calls, failures, repairs and latency by op."""
 
 from collections.abc import Iterable
 
@@ -20,23 +20,23 @@ LEAD = (
 )
 COLUMNS = [
     *(Column("Op"), Column("Calls", tables.count), Column("Failed", tables.count), Column("Failure rate", tables.rate)),
-    *(Column("Commonest error"), Column("Repaired", tables.count), Column("Repair rate", tables.rate)),
+    *(Column("Most common error"), Column("Repaired", tables.count), Column("Repair rate", tables.rate)),
     Column("Average latency", tables.milliseconds),
 ]
-# How calls fail where no argument is to blame.
+# Labels of failures that no argument caused.
 KINDS = {
     "invalid": "invalid call",
     "denied": "not permitted",
     "not_found": "not found",
     "conflict": "conflict",
-    "internal": "failed on our side or upstream",
+    "internal": "internal or upstream error",
 }
-NO_OP = "names that nothing has"
+NO_OP = "unknown names"
 MOST_CALLED = (1, False)
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show every op that was called, sorted by a column."""
+    """Show every op that was called, sorted by one column."""
     showing.check(request)
     asked = Asked(request)
     found = {op: each for op, each in reports.of_each(asked.scope.daily()).items() if each.calls}
@@ -53,7 +53,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def op_pages(names: Iterable[str]) -> dict[str, str]:
-    """Return the addresses of ops' pages by name, of those that there are."""
+    """Return the URLs of existing ops' pages, by name."""
     rows = Op.objects.filter(op__in=list(names)).values_list("op", "pk")
     return {op: reverse("admin:registry_op_change", args=[pk]) for op, pk in rows}
 
@@ -73,7 +73,7 @@ def _row(scope: Scope, op: str, each: Figures, error: tuple[str, str] | None, li
 
 
 def _sorting(asked: str) -> tuple[int, bool]:
-    """Return the column that an address asks to sort by, and whether the least comes first."""
+    """Return (column number, is ascending) from the parameter `sort`, such as "3" or "-3"."""
     number = asked.removeprefix("-")
     if number in map(str, range(len(COLUMNS))):
         return int(number), not asked.startswith("-")

@@ -1,4 +1,4 @@
-"""Side by side: two cohorts or two releases, and whether one of them is better."""
+"""Report: two cohorts or two releases side by side, and whether one of them is better."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -23,7 +23,7 @@ from registry.models import Activation, Release
 
 
 class SidesForm(forms.Form):
-    """Which two are put side by side."""
+    """The two sides to compare."""
 
     first = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
     second = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
@@ -31,18 +31,18 @@ class SidesForm(forms.Form):
     def __init__(self, options: Sequence[tuple[str, str]], pair: tuple[str, str]) -> None:
         super().__init__(initial=dict(zip(("first", "second"), pair, strict=True)), auto_id="side-%s")
         for field in self.fields.values():
-            field.choices = options  # type: ignore[attr-defined]  # both are choices
+            field.choices = options  # type: ignore[attr-defined]  # both are ChoiceFields
 
 
 BY = {"cohort": "Cohorts", "release": "Releases"}
 LEAD = (
-    f"Two sides, one row a metric. A rate is compared once both sides have {LEAST} of what it is of; the difference is "
-    "the second less the first, with the interval in which it lies with 95% confidence (Newcombe’s, of two Wilson "
-    "scores). An interval that holds nought may be chance; so may one in twenty that do not."
+    f"One row per metric. A rate is tested once both sides have {LEAST} samples. The difference is second minus first, "
+    "with its 95% confidence interval (Newcombe, Wilson scores). If the bar crosses zero, the difference may be "
+    "chance; so may one in twenty that do not cross it."
 )
 ALONE = {
-    "cohort": "All calls were served under one cohort, or none. Put some users into another, under Rollout, Cohorts.",
-    "release": "All calls were served under one release. Publish another, and put a cohort on one of the two.",
+    "cohort": "All calls came from one cohort, or from none. Add another under Rollout, Cohorts.",
+    "release": "All calls used one release. Publish another, then put a cohort on one of the two.",
 }
 AVERAGES: tuple[tuple[str, Callable[[Totals], float | None], tables.Told], ...] = (
     *(("Calls", lambda each: each.calls, tables.count), ("Turns", lambda each: each.turns, tables.count)),
@@ -52,7 +52,7 @@ AVERAGES: tuple[tuple[str, Callable[[Totals], float | None], tables.Told], ...] 
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show two cohorts or two releases of the address, else those with most calls, side by side."""
+    """Show two cohorts or releases side by side: those in the query string, else the two with most calls."""
     showing.check(request)
     by = request.GET.get("by", "")
     by = by if by in BY else "cohort"
@@ -74,7 +74,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _pair(query: Mapping[str, str], by: str, found: Mapping[str, Totals]) -> tuple[str, str] | None:
-    """Return the two that are asked for, else the two with most calls: what everyone gets by default first."""
+    """Return the two requested sides, else the two with most calls, the default (no cohort, live release) first."""
     most = sorted(found, key=lambda name: -found[name].calls)[:2]
     if len(most) < 2:
         return None
@@ -85,7 +85,7 @@ def _pair(query: Mapping[str, str], by: str, found: Mapping[str, Totals]) -> tup
 
 
 def _sides(by: str, found: Mapping[str, Totals], pair: tuple[str, str] | None) -> SidesForm | None:
-    """Return the two lists to choose from, as they are chosen."""
+    """Return the form that chooses the sides; None if there are fewer than two."""
     if pair is None:
         return None
     return SidesForm(choices(by, [name for name in found if name != NONE]), pair)
@@ -101,14 +101,14 @@ def _tables(scope: Scope, by: str, found: dict[str, Totals], pair: tuple[str, st
     moved = comparing.moved(scope, by, *pair)
     return [
         Table("comparison", "Side by side", _columns(named), [*_rates(rates), *_averages(first, second)]),
-        Table("moved", "Ops whose failure rate moved by more than chance", _columns(named, "Op"), _moved(scope, moved)),
+        Table("moved", "Ops whose failure rate changed significantly", _columns(named, "Op"), _moved(scope, moved)),
         every,
     ]
 
 
 def _columns(named: Sequence[str], first: str = "Metric") -> list[Column]:
     columns = [Column(first), *(Column(name, str) for name in named), Column("Difference", str)]
-    return [*columns, Column("95% interval"), Column("In words")]
+    return [*columns, Column("95% interval"), Column("Verdict")]
 
 
 def _rates(found: Sequence[Compared]) -> list[list[Cell]]:
@@ -129,7 +129,7 @@ def _averages(first: Totals, second: Totals) -> list[list[Cell]]:
     rows = []
     for title, value, told in AVERAGES:
         cells = [Cell(None if (figure := value(side)) is None else told(figure)) for side in (first, second)]
-        rows.append([Cell(title), *cells, Cell(None), Cell(None), Cell("Told, not compared.")])
+        rows.append([Cell(title), *cells, Cell(None), Cell(None), Cell("Not tested")])
     return rows
 
 
@@ -163,15 +163,15 @@ def _said(each: Compared) -> str:
     if each.interval is None:
         fewest = min(each.first.of, each.second.of)
         wait = f"; about {each.days_to_wait} more days" if each.days_to_wait else ""
-        return f"Not enough data yet: {fewest} of {LEAST} {each.metric.of}{wait}."
+        return f"Not enough data: {fewest} of {LEAST} {each.metric.of}{wait}."
     if each.verdict == Verdict.NONE:
         low, high = (_signed(end, each.interval) for end in each.interval)
-        return f"No difference to be seen: it lies between {low} and {high} points."
+        return f"No significant difference: between {low} and {high} points."
     return f"{'Better' if each.verdict == Verdict.BETTER else 'Worse'}: {_between(each.interval)}"
 
 
 def _between(interval: Interval) -> str:
-    """Return how far off nought an interval lies that does not hold it."""
+    """Describe the distance from zero of an interval that does not contain zero."""
     near, far = sorted(abs(end) for end in interval)
     told = [_bare(end, interval) for end in (near, far)]
     return f"{told[0]} to {told[1]} points {'lower' if interval.high < 0 else 'higher'}."
@@ -187,5 +187,5 @@ def _signed(value: float, interval: Interval) -> str:
 
 
 def _bare(value: float, interval: Interval) -> str:
-    """Return percentage points, with a decimal only where the interval is narrow enough to mean it."""
+    """Return percentage points, with a decimal only if the interval is narrower than 10 points."""
     return f"{value * 100:.{1 if interval.high - interval.low < 0.1 else 0}f}"

@@ -1,4 +1,4 @@
-"""The funnel: how many turns search, read help, call, and succeed."""
+"""Report: how many turns search, read help, call an op, and succeed."""
 
 from django.http import HttpRequest, HttpResponse
 
@@ -13,14 +13,14 @@ from gateway.admin.reports.showing import Report
 from gateway.admin.reports.tables import Cell, Column, Table
 
 LEAD = (
-    "How far turns come. A model that knows the op needs neither search nor help: the first column counts every turn "
-    "that took a step, the last those that took all steps before it too."
+    "How far turns get. A model that knows the op can skip search and help, so the first columns count every turn that "
+    "took a step, and the last columns only turns that took all earlier steps too."
 )
 COLUMNS = [
     *(Column("Step"), Column("Turns", tables.count), Column("Of all", tables.rate), Column("Share")),
-    *(Column("With all steps before", tables.count), Column("Of all turns", tables.rate)),
+    *(Column("With all earlier steps", tables.count), Column("Of all turns", tables.rate)),
 ]
-# The lists of turns behind the steps; that some of a turn's calls succeeded is no column.
+# Filters of the turn list behind each step. Turns have no column for success, so the last step lists all calling turns.
 LISTS = [{}, {"searches__gt": 0}, {"helps__gt": 0}, {"calls__gt": 0}, {"calls__gt": 0}]
 
 

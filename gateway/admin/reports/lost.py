@@ -1,4 +1,4 @@
-"""Where models lose their way: names that nothing has, and calls made over and over."""
+"""Report: unknown names and loops, where models get stuck."""
 
 from collections.abc import Collection
 from urllib.parse import urlencode
@@ -24,19 +24,19 @@ from gateway.admin.reports.tables import Cell, Column, Table
 from registry.models import Group, Op, OpAlias, name_validator
 
 LEAD = (
-    "Names that models called or read and that nothing has, and turns in which the same call was made three times or "
-    "more. A name that comes often is worth an alias of the op that was meant."
+    "Names that models called or looked up but that do not exist, and turns that repeated the same call three times or "
+    "more. If a name is frequent, add it as an alias of the op it means."
 )
-NAMES = [Column("Name, as it was sent"), Column("Times", tables.count), Column("Alias of")]
-MAKE_ONE = SafeString("Make an alias")
+NAMES = [Column("Name sent"), Column("Times", tables.count), Column("Alias of")]
+MAKE_ONE = SafeString("Add alias")
 LOOPS = [
     *(Column("Turn"), Column("Repeated calls", tables.count), Column("Calls", tables.count)),
-    *(Column("Failed", tables.count), Column("Model"), Column("Release"), Column("Began")),
+    *(Column("Failed", tables.count), Column("Model"), Column("Release"), Column("Started")),
 ]
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show how often models called what is not there and went in circles, with the names and the turns."""
+    """Show the rates of unknown names and loops, with the names and the turns."""
     showing.check(request)
     asked = Asked(request)
     total = totals.total(asked.scope)
@@ -79,11 +79,11 @@ def _names(request: HttpRequest, scope: Scope) -> Table:
         ]
         for each in found
     ]
-    return Table("names", "Names that nothing has", NAMES, rows)
+    return Table("names", "Unknown names", NAMES, rows)
 
 
 def _aliases(request: HttpRequest, names: Collection[str]) -> dict[str, Cell]:
-    """Return of which op a name is an alias in the draft by now, or the way to make it one for whoever may."""
+    """Return a cell per name: the op it is an alias of in the draft, or a link to add an alias, if permitted."""
     made = OpAlias.objects.filter(name__in=names).values_list("name", "op__op", "op_id")
     cells = {name: Cell(op, reverse("admin:registry_op_change", args=[pk])) for name, op, pk in made}
     if request.user.has_perm("registry.add_opalias"):
@@ -95,7 +95,7 @@ def _aliases(request: HttpRequest, names: Collection[str]) -> dict[str, Cell]:
 
 
 def _taken(names: Collection[str]) -> set[str]:
-    """Return those that ops and groups of the draft have by now."""
+    """Return the names that ops and groups of the draft already use."""
     ops = Op.objects.filter(Q(op__in=names) | Q(tool_name__in=names)).values_list("op", "tool_name")
     return {name for pair in ops for name in pair} | set(
         Group.objects.filter(path__in=names).values_list("path", flat=True)
@@ -111,7 +111,7 @@ def _can_be_one(name: str) -> bool:
 
 
 def _loops(scope: Scope) -> Table:
-    return Table("loops", "Turns that went in circles most", LOOPS, [_loop(each) for each in lost.worst_loops(scope)])
+    return Table("loops", "Turns with the longest loops", LOOPS, [_loop(each) for each in lost.worst_loops(scope)])
 
 
 def _loop(turn: Turn) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""The overview: how much is called, how much of it fails and is mended, and where models lose their way, day by day."""
+"""Report: calls, failures, repairs, unknown names and loops, day by day."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -17,11 +17,11 @@ from gateway.admin.reports.asked import Asked
 from gateway.admin.reports.showing import Figure, Report
 from gateway.admin.reports.tables import Cell, Column, Table
 
-LEAD = "What models did with the ops: calls and turns of the period, day by day. Days are UTC’s, and today is not over."
+LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show what the calls and turns of some days come to."""
+    """Show totals and charts of the period, and a table by day."""
     showing.check(request)
     asked = Asked(request)
     days = totals.a_day(asked.scope)
@@ -37,11 +37,11 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _figures(scope: Scope, days: Mapping[date, Totals], total: Totals) -> list[Figure]:
     def figure(
-        title: str, value: Callable[[Totals], float | None], told: tables.Told, of: str, link: str, chart: str = ""
+        title: str, value: Callable[[Totals], float | None], formatter: tables.Told, of: str, link: str, chart: str = ""
     ) -> Figure:
         whole = value(total)
-        drawn = _chart(chart or title, days, value, told)
-        return Figure(title, "–" if whole is None else told(whole), of, link, drawn)
+        drawn = _chart(chart or title, days, value, formatter)
+        return Figure(title, "–" if whole is None else formatter(whole), of, link, drawn)
 
     count = tables.count
     return [
@@ -90,7 +90,7 @@ def _row(scope: Scope, day: date, each: Totals) -> list[Cell]:
         Cell(each.calls, links.events(scope, links.CALLS, day=day)),
         Cell(each.failed, links.events(scope, links.FAILED, day=day)),
         Cell(each.failure_rate),
-        Cell(each.mended),  # by calls of this day or a later one: no list of them is of one day
+        Cell(each.mended),  # no link: the repairing calls may be of a later day
         Cell(each.repair_rate),
         Cell(each.turns, links.turns(scope, day=day)),
         Cell(each.unknown_names, links.events(scope, links.UNKNOWN, day=day)),

@@ -1,4 +1,4 @@
-"""Tool selection: what models were handed, what they used of it, and what they called without having it."""
+"""Report: which tools models were given, used and missed."""
 
 from django.http import HttpRequest, HttpResponse
 
@@ -14,10 +14,10 @@ from gateway.admin.reports.showing import Figure, Report
 from gateway.admin.reports.tables import Cell, Column, Table
 
 LEAD = (
-    "What chat services tell of their turns with POST telemetry. A tool miss is a tool that the model called and was "
-    "not handed; an escalation hands it over in the same turn."
+    "What chat services report about their turns with POST telemetry. A tool miss is a call to a tool that was not in "
+    "the toolset; an escalation adds the tool in the same turn."
 )
-EMPTY = "No chat service told of a turn. It does so with POST telemetry at the end of each, with the id of the toolset."
+EMPTY = "No turns reported. A chat service reports each turn when it ends, with POST telemetry and the toolset id."
 MISSED = [Column("Tool"), Column("Turns", tables.count), Column("Of all turns", tables.rate)]
 OUTCOMES = [Column("How the turn ended"), Column("Turns", tables.count), Column("Of all turns", tables.rate)]
 
@@ -42,11 +42,11 @@ def _figures(scope: Scope, found: Selections) -> list[Figure]:
     all_rows = links.selections(scope)
     tokens = "–" if found.tokens is None else tables.count(found.tokens)
     return [
-        Figure("Turns told of", every, "", all_rows),
-        Figure("Tools loaded", tables.mean(found.loaded / turns), "a turn, on average", all_rows),
+        Figure("Reported turns", every, "", all_rows),
+        Figure("Tools loaded", tables.mean(found.loaded / turns), "per turn, on average", all_rows),
         Figure(
-            *("Of them used", tables.rate(found.used_rate or 0)),
-            *(f"{tables.mean(found.used / turns)} a turn, on average", all_rows),
+            *("Tools used", tables.rate(found.used_rate or 0)),
+            *(f"{tables.mean(found.used / turns)} per turn, on average", all_rows),
         ),
         Figure(
             *("Turns with a tool miss", tables.rate(found.miss_rate or 0)),
@@ -56,7 +56,7 @@ def _figures(scope: Scope, found: Selections) -> list[Figure]:
             *("Turns with an escalation", tables.rate(found.escalation_rate or 0)),
             *(f"{tables.count(found.escalating)} of {every} turns", links.selections(scope, {"escalating": "yes"})),
         ),
-        Figure("Tokens", tokens, "a turn, on average of those that tell", all_rows),
+        Figure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
     ]
 
 
@@ -71,7 +71,7 @@ def _missed(scope: Scope, found: Selections) -> Table:
         ]
         for each in names
     ]
-    return Table("missed", "Tools that were missed most", MISSED, rows)
+    return Table("missed", "Most missed tools", MISSED, rows)
 
 
 def _outcomes(scope: Scope, found: Selections) -> Table:

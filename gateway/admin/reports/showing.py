@@ -1,4 +1,4 @@
-"""What all reports have in common: who may see them, the way from one to the next, a page or a file as the answer."""
+"""What all reports share: permissions, navigation, and the answer as an HTML page or a CSV file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from gateway.admin.reports.tables import Table
 
 PERMISSIONS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
 
-# The reports by the names of their pages.
+# Report titles by URL name, in the order of the navigation.
 TITLES = {
     "report_overview": "Overview",
     "report_funnel": "Funnel",
@@ -30,7 +30,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure on top of a report: what it is, its value as it is told, of what, and the list of its rows."""
+    """A headline figure: title, formatted value, what it is a share of, and a link to its rows."""
 
     title: str
     value: str
@@ -41,35 +41,35 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report tells: a sentence, figures, tables, and what to do where there is nothing."""
+    """The content of a report page. `empty` replaces the usual text if there is nothing to show."""
 
     lead: str
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     is_empty: bool = False
-    empty: str = ""  # a sentence of its own for that
+    empty: str = ""
 
 
 def answer(request: HttpRequest, name: str, asked: Asked, report: Report, **more: Any) -> HttpResponse:
-    """Answer a report as its page, or the one of its tables that the address asks for as a file."""
+    """Return the report as a page, or the table named by the parameter `csv` as a CSV file."""
     for table in report.tables:
         if request.GET.get("csv") == table.name:
             return table.csv()
     tables = [replace(each, download=asked.address(**_kept(request), csv=each.name)) for each in report.tables]
     context = {
         "title": TITLES[name],
-        "asked": asked,
+        "query": asked,
         "report": replace(report, tables=tables),
         "pages": [_page(each, name, asked) for each in TITLES],
-        "period": f"{asked.scope.first:%-d %b} to {asked.scope.last:%-d %b %Y}, in UTC",
+        "period": f"{asked.scope.first:%-d %b} to {asked.scope.last:%-d %b %Y} (UTC)",
         **more,
     }
     return TemplateResponse(request, "gateway/report.html", admin.site.each_context(request) | context)
 
 
 def check(request: HttpRequest) -> None:
-    """Raise PermissionDenied for whoever may not see the rows that reports are made of."""
+    """Raise PermissionDenied if the user may not view the rows behind the reports."""
     if not request.user.has_perms(PERMISSIONS):
         raise PermissionDenied
 
@@ -79,5 +79,5 @@ def _page(name: str, here: str, asked: Asked) -> dict[str, Any]:
 
 
 def _kept(request: HttpRequest) -> dict[str, str]:
-    """Return what else an address asks for, which a file of the same table asks for too."""
+    """Return the parameters besides the filters that a CSV link must repeat."""
     return {name: request.GET[name] for name in ("by", "first", "second", "sort") if name in request.GET}

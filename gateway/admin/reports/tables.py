@@ -1,4 +1,4 @@
-"""Tables of a report: for the page, each figure a link to its rows, and for a spreadsheet."""
+"""Tables of a report, as HTML with links to the rows behind each figure and as CSV."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Told = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, and how its values are told; without that they are texts."""
+    """A column with its title and the formatter of its numbers; None for a column of text."""
 
     title: str
     told: Told | None = None
@@ -23,7 +23,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, where it leads, and what is drawn instead of it on the page."""
+    """A value, its link, and the HTML that the page shows instead of the value."""
 
     value: Value
     link: str = ""
@@ -32,18 +32,18 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under columns, the first of each row its heading. `name` is that of its file."""
+    """A table. The first cell of each row is its heading; `name` is the name of the CSV file."""
 
     name: str
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
-    sorts: Callable[[int, bool], str] | None = None  # the address in which it is sorted by a column, rising or falling
-    sorted_by: tuple[int, bool] = (0, True)
+    sorts: Callable[[int, bool], str] | None = None  # (column, is ascending) -> URL
+    sorted_by: tuple[int, bool] = (0, True)  # column, is ascending
     download: str = field(default="")
 
     def heads(self) -> list[dict[str, Any]]:
-        """Return the columns as the page shows them."""
+        """Return the header cells for the template."""
         number, rising = self.sorted_by
         heads: list[dict[str, Any]] = []
         for place, column in enumerate(self.columns):
@@ -56,11 +56,11 @@ class Table:
         return heads
 
     def body(self) -> list[list[dict[str, Any]]]:
-        """Return the cells as the page shows them."""
+        """Return the body cells for the template."""
         return [[_shown(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def csv(self) -> HttpResponse:
-        """Answer the table as a file for a spreadsheet, its numbers unrounded."""
+        """Return the table as a CSV download with unrounded numbers."""
         told = spreadsheet.table(
             [each.title for each in self.columns], [[cell.value for cell in row] for row in self.rows]
         )
@@ -69,9 +69,9 @@ class Table:
 
 
 def ordered(rows: Sequence[Sequence[Cell]], number: int, rising: bool) -> list[Sequence[Cell]]:
-    """Return rows by the values of one column; those without a value come last."""
+    """Return rows sorted by one column; rows without a value come last."""
     there = [row for row in rows if row[number].value is not None]
-    there.sort(key=lambda row: row[number].value, reverse=not rising)  # type: ignore[arg-type, return-value]  # of one kind
+    there.sort(key=lambda row: row[number].value, reverse=not rising)  # type: ignore[arg-type, return-value]  # one type per column
     return [*there, *(row for row in rows if row[number].value is None)]
 
 
@@ -85,26 +85,26 @@ def _shown(column: Column, cell: Cell) -> dict[str, Any]:
     return {"text": text, "link": cell.link, "is_number": column.told is not None}
 
 
-# --- how values are told ----------------------------------------------------------------------------------------------
+# --- formatters -------------------------------------------------------------------------------------------------------
 
 
 def count(value: float) -> str:
-    """Return a number of things."""
+    """Format a whole number."""
     return f"{value:,.0f}"
 
 
 def rate(value: float) -> str:
-    """Return a rate of 0 to 1 in percent, a decimal where it is small."""
+    """Format a rate of 0 to 1 as a percentage, with one decimal below 10%."""
     if 0 < value < 0.0005:
         return "<0.1%"
     return f"{value:.0%}" if value == 0 or value >= 0.1 else f"{value:.1%}"
 
 
 def mean(value: float) -> str:
-    """Return an average or a number per thousand."""
+    """Format an average or a number per thousand."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def milliseconds(value: float) -> str:
-    """Return a time."""
+    """Format a duration in milliseconds."""
     return f"{mean(value)} ms"

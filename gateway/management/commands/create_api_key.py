@@ -14,25 +14,25 @@ MAX_DAYS = 3_650
 
 
 class Command(BaseCommand):
-    help = "Make an API key for a client, which is made too where it is new. The key is printed once."
+    help = "Create an API key for a client, and the client too if it is new. The key is printed once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("client", help="the service that will use it, such as chat")
-        parser.add_argument("--name", default="", help="where it is used")
-        parser.add_argument("--subject", default="", help="the one end user it speaks for")
+        parser.add_argument("client", help="the service that will use the key, such as chat")
+        parser.add_argument("--name", default="", help="where the key is used")
+        parser.add_argument("--subject", default="", help="bind the key to one end user")
         parser.add_argument("--scopes", nargs="+", choices=Scope.values, metavar="SCOPE", help="default: all")
-        parser.add_argument("--rate", type=int, default=50, help="requests per second in each process (50)")
+        parser.add_argument("--rate", type=int, default=50, help="requests per second in each process; default: 50")
         parser.add_argument("--days", type=int, help="days until it expires; default: never")
-        parser.add_argument("--subjects", help="for a new client: the subjects it may speak for, such as acme-*")
+        parser.add_argument("--subjects", help="for a new client: the subjects it may call for, such as acme-*")
         parser.add_argument("--ops", nargs="+", help="for a new client: the ops it may run, such as onto.*")
 
     @transaction.atomic  # a refused key leaves no client behind
     def handle(self, *args: Any, **options: Any) -> None:
         days = options["days"]
         if days is not None and not 1 <= days <= MAX_DAYS:
-            raise CommandError(f"The days must be 1 to {MAX_DAYS}. Leave --days out for a key that does not expire.")
+            raise CommandError(f"--days must be 1 to {MAX_DAYS}. Omit it for a key that does not expire.")
         if options["rate"] < 1:
-            raise CommandError("The rate must be at least 1 request per second.")
+            raise CommandError("--rate must be at least 1 request per second.")
         client = self._client(options)
         try:
             key, plaintext = keys.create(
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             )
         except keys.SubjectNotAllowed as error:
             raise CommandError(str(error)) from None
-        self.stderr.write(f"Key {key.prefix} of {client}. It is shown once:")
+        self.stderr.write(f"Key {key.prefix} of {client}. It is shown only once:")
         self.stdout.write(plaintext)
 
     def _client(self, options: dict[str, Any]) -> Client:
@@ -61,5 +61,5 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from None
             client.save()
         elif options["subjects"] or options["ops"]:
-            raise CommandError(f"The client {client} exists. Change its subjects and ops in the admin.")
+            raise CommandError(f"The client {client} already exists. Change its subjects and ops in the admin.")
         return client

@@ -8,15 +8,15 @@ from gateway import subjects
 
 
 class Command(BaseCommand):
-    """Print all that the gateway keeps of one end user."""
+    """Print all data the gateway stores about one end user."""
 
-    help = "Print what is kept of a subject, as JSON, a row a line: events, turns, exposures, batches, cohorts."
+    help = "Print all data stored about a subject as JSON lines: events, turns, exposures, batches, cohorts."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("subject", help="As Gateway-Subject names it")
+        parser.add_argument("subject", help="The subject, as sent in Gateway-Subject")
 
     def handle(self, *args: Any, subject: str, **options: Any) -> None:
         if not subject.strip():
-            raise CommandError("Name a subject, as Gateway-Subject does.")
+            raise CommandError("Give a subject, as sent in Gateway-Subject.")
         for row in subjects.export(subject):
             self.stdout.write(json.dumps(row, cls=DjangoJSONEncoder, ensure_ascii=False))

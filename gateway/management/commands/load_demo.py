@@ -1,4 +1,4 @@
-"""manage.py load_demo: the demo workspace and its cohort, once; with --activity four weeks of calls for reports."""
+"""manage.py load_demo: create the demo workspace and its cohort; with --activity, four weeks of calls too."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,15 +11,15 @@ from workspace import demo
 
 
 class Command(BaseCommand):
-    """Adds what is missing and touches nothing else, so it is safe to run at every start."""
+    """Adds only what was never created, so it is safe to run at every start."""
 
-    help = "Loads the demo workspace and a cohort for its user. What is there, or was deleted, is left as it is."
+    help = "Load the demo workspace and a cohort for its user. Existing and deleted rows are left alone."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--activity",
             action="store_true",
-            help="Also write four weeks of events and turns of demo users, and their cohorts, once.",
+            help="Also write four weeks of events and turns of demo users, and their cohorts.",
         )
 
     def handle(self, *, activity: bool, **_: Any) -> None:
@@ -32,16 +32,16 @@ class Command(BaseCommand):
     def _load_workspace(self) -> None:
         added = demo.load(at=timezone.now())
         if not any(added.values()):
-            self.stdout.write("The demo workspace is there already; nothing was changed.")
+            self.stdout.write("The demo workspace exists; nothing was changed.")
             return
         counts = ", ".join(f"{number} {name if number > 1 else name[:-1]}" for name, number in added.items() if number)
         self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
 
     def _load_activity(self) -> None:
         if made := rollout.load_compared(at=timezone.now()):
-            self.stdout.write(f"Added the cohorts {' and '.join(made)}, which reports hold against each other.")
+            self.stdout.write(f"Added the cohorts {' and '.join(made)} for the comparison report.")
         written = activity.load(at=timezone.now())
         if not written:
-            self.stdout.write("The demo's activity is there already; nothing was changed.")
+            self.stdout.write("The demo activity exists; nothing was changed.")
             return
-        self.stdout.write(f"Added {written:,} events of {activity.DAYS} days. Reports show them in the admin.")
+        self.stdout.write(f"Added {written:,} events over {activity.DAYS} days. See Reports in the admin.")

@@ -7,7 +7,7 @@ from gateway import jobs
 
 
 class Command(BaseCommand):
-    help = "Run the periodic jobs that are due, such as deleting expired records, until nothing is left of them."
+    help = "Run the periodic jobs that are due, such as deleting expired records, until no work is left."
 
     def handle(self, *args: Any, **options: Any) -> None:
         ran: set[str] = set()

@@ -17,17 +17,17 @@ from gateway import keys
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
 
-RATE = 1_000  # requests a second of the local key: a laptop's own benchmark should not meet it
+RATE = 1_000  # requests per second of the local key: high enough for local benchmarks
 
 
 class Command(BaseCommand):
-    help = "Bring up the local gateway: migrate, load catalog and demo, make an admin and a key, serve on PORT."
+    help = "Start the local gateway: migrate, load catalog and demo, create an admin and a key, serve on PORT."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
-            raise CommandError("start is for local mode. In production run migrate, load_catalog and granian.")
+            raise CommandError("start is for local use only. In production run migrate, load_catalog and granian.")
         port = _port()
-        # Ctrl-C ends it here and now: Python's own handler raises, which some library's bare except may swallow.
+        # Ctrl-C must end the process at once. Python's handler raises, and a library's bare except may swallow that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
         _be_alone(port)
@@ -38,10 +38,10 @@ class Command(BaseCommand):
         known = _dev_env(f"http://127.0.0.1:{port}")
         self._say(known)
         sys.stdout.flush()
-        shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # the numbers of the server before
-        os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps memory apart for each of a dozen threads
+        shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # metrics of the previous server
+        os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps an arena for each of a dozen threads
         os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # held back until the server is there to take it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the server handles it
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
 
     def _say(self, known: dict[str, str]) -> None:
@@ -69,14 +69,14 @@ def _port() -> int:
 
 
 def _be_alone(port: int) -> None:
-    """Hold a lock until this process ends, the server that takes its place included: var/ is of one server."""
+    """Hold a lock until this process, or the server that replaces it, ends: var/ belongs to one server."""
     lock = os.open(settings.VAR_DIR / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         other = os.read(lock, 5).decode()
         raise CommandError(
-            f"The gateway of this checkout already runs, on port {other}. Use it, or stop it with Ctrl-C where it runs."
+            f"This checkout's gateway already runs on port {other}. Use it, or stop it with Ctrl-C in its terminal."
         ) from None
     os.truncate(lock, 0)
     os.write(lock, str(port).encode())
@@ -93,7 +93,7 @@ def _probe(port: int) -> None:
 
 
 def _dev_env(url: str) -> dict[str, str]:
-    """Return what var/dev.env holds, after making what it lacks: an admin, a key, this address."""
+    """Create the admin and key if they are missing, write var/dev.env and return its values."""
     path = settings.VAR_DIR / "dev.env"
     known = _read(path)
     wanted = {**known, "GATEWAY_URL": url}
@@ -117,7 +117,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _is_user(username: str) -> bool:
-    """Whether the database has that user: it may be another one than when dev.env was written."""
+    """Return whether the user exists: the database may be newer than dev.env."""
     return get_user_model()._default_manager.filter(username=username).exists()
 
 
@@ -141,6 +141,6 @@ def _server_arguments(port: int) -> list[str]:
     return [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
         *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
-        *("--workers-kill-timeout", "5"),  # seconds; else a client that never ends its request outlives Ctrl-C
+        *("--workers-kill-timeout", "5"),  # seconds; else a request that never ends outlives Ctrl-C
         *("--http", "1", "--no-ws", "--log-level", "warning", "config.wsgi:application"),
     ]

@@ -11,30 +11,30 @@ from registry import changes, difference, draft, export, files, releases, snapsh
 
 
 class Command(BaseCommand):
-    help = "Copy as files, and releases: export, diff and import the draft, publish it, roll back."
+    help = "Export, diff and import the draft as files, publish it as a release, and roll back."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parts = parser.add_subparsers(dest="part", required=True, metavar="export|diff|import|publish|rollback")
 
-        part = parts.add_parser("export", help="write the draft, or a release, as YAML files")
-        part.add_argument("target", type=Path, help="a folder; with --csv a file, or - for the output")
-        part.add_argument("--release", metavar="VERSION", help="a release instead of the draft")
-        part.add_argument("--csv", action="store_true", help="the ops as a table for a spreadsheet")
+        part = parts.add_parser("export", help="write the draft or a release as YAML files")
+        part.add_argument("target", type=Path, help="a folder; with --csv a file, or - for stdout")
+        part.add_argument("--release", metavar="VERSION", help="export this release instead of the draft")
+        part.add_argument("--csv", action="store_true", help="write the ops as CSV for a spreadsheet")
 
-        part = parts.add_parser("diff", help="show what importing a folder would change, and change nothing")
+        part = parts.add_parser("diff", help="show what importing a folder would change")
         part.add_argument("folder", type=Path)
 
-        part = parts.add_parser("import", help="write what a folder says into the draft; what it lacks stays")
+        part = parts.add_parser("import", help="import a folder into the draft; entries that it lacks stay")
         part.add_argument("folder", type=Path)
-        part.add_argument("--yes", action="store_true", help="do not ask")
+        part.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         _add_by(part)
 
-        part = parts.add_parser("publish", help="freeze the draft into a release and make it live")
-        part.add_argument("--note", required=True, help="what is new, and why; also the reason for warnings")
+        part = parts.add_parser("publish", help="publish the draft as a release and make it live")
+        part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
         _add_by(part)
 
         part = parts.add_parser("rollback", help="make another release live")
-        part.add_argument("version", nargs="?", default="", help="or its beginning; what was live before if left out")
+        part.add_argument("version", nargs="?", default="", help="or its beginning; default: the previous live release")
         part.add_argument("--note", default="Rolled back")
         _add_by(part)
 
@@ -53,12 +53,12 @@ class Command(BaseCommand):
         try:
             if not options["csv"]:
                 written = export.to_folder(content, target)
-                self.stdout.write(f"Wrote {len(content['ops'])} ops into {len(written)} files in {target}.")
+                self.stdout.write(f"Wrote {len(content['ops'])} ops to {len(written)} files in {target}.")
             elif str(target) == "-":
                 self.stdout.write(export.to_csv(content, tokens), ending="")
             else:
                 target.write_text(export.to_csv(content, tokens), encoding="utf-8", newline="")
-                self.stdout.write(f"Wrote {len(content['ops'])} ops into {target}.")
+                self.stdout.write(f"Wrote {len(content['ops'])} ops to {target}.")
         except (OSError, export.NotEmpty) as error:
             raise CommandError(str(error)) from None
 
@@ -76,15 +76,15 @@ class Command(BaseCommand):
         self._show(options["folder"])
 
     def _show(self, folder: Path) -> tuple[dict[str, Any], list[changes.Change], str]:
-        """Show what a folder would change; return its content, the changes, and the draft's version."""
+        """Print what a folder would change. Return its content, the changes, and the draft's version."""
         if not folder.is_dir() or not any(folder.glob("*.yaml")):
-            raise CommandError(f"{folder} holds no YAML files. Name a folder that catalog export wrote.")
+            raise CommandError(f"{folder} has no YAML files. Name a folder written by `catalog export`.")
         try:
             content = files.read(folder, alone=False)
         except files.BadCatalog as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         seen, found = releases.draft_version(), draft.changes_to(content)
-        self.stdout.write(difference.told(found) if found else "The draft says so already.")
+        self.stdout.write(difference.told(found) if found else "The draft has this content already.")
         return content, found, seen
 
     def _import(self, options: dict[str, Any]) -> None:
@@ -104,14 +104,14 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported.\n{problems}") from None
         except (draft.Moved, draft.NothingToDo) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
-        self.stdout.write("Imported into the draft. Publish it: manage.py catalog publish --note …")
+        self.stdout.write("Imported into the draft. To publish: manage.py catalog publish --note …")
 
     def _agreed(self, *, yes: bool) -> bool:
         if yes:
             return True
         if not sys.stdin.isatty():
-            raise CommandError("Nothing was imported: nobody is there to agree. Add --yes.")
-        if input("Write this into the draft? [y/N] ").strip().lower() in ("y", "yes"):
+            raise CommandError("Nothing was imported: there is no terminal to confirm on. Add --yes.")
+        if input("Import this into the draft? [y/N] ").strip().lower() in ("y", "yes"):
             return True
         self.stdout.write("Nothing was imported.")
         return False
@@ -122,7 +122,7 @@ class Command(BaseCommand):
                 note=options["note"], by=options["by"], at=timezone.now(), accepted=options["note"]
             )
         except releases.AlreadyLive:
-            self.stdout.write("Nothing to publish: the draft is what is live.")
+            self.stdout.write("Nothing to publish: the draft matches the live release.")
         except releases.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         except releases.Withdrawn as error:
@@ -135,18 +135,18 @@ class Command(BaseCommand):
             release = releases.find(options["version"]) if options["version"] else releases.before_live()
             releases.activate(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
         except releases.AlreadyLive:
-            raise CommandError(f"Release {release} is live already.") from None
+            raise CommandError(f"Release {release} is already live.") from None
         except (releases.UnknownRelease, releases.Withdrawn) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
 
 
 def _add_by(part: ArgumentParser) -> None:
-    part.add_argument("--by", default=_user(), help="who does it, for the history (%(default)s)")
+    part.add_argument("--by", default=_user(), help="your name for the history (default: %(default)s)")
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # a container's user need not have a name
+    except (OSError, KeyError):  # a container's user may have no name
         return "catalog"

@@ -11,11 +11,11 @@ from registry.imports.prose import shown
 
 
 class Command(BaseCommand):
-    help = "Check the draft: what would break serving, what a model may misread. Exits with 1 where something blocks."
+    help = "Check the draft for blocking problems and copy that a model may misread. Exits with 1 if anything blocks."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--op", metavar="PATH", help="only this op")
-        parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
+        parser.add_argument("--op", metavar="PATH", help="check only this op")
+        parser.add_argument("--json", action="store_true", help="print a JSON list of findings")
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = self._of_op(options["op"]) if options["op"] else checks.check_draft()
@@ -26,7 +26,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{finding.severity} {finding.rule}: {shown(str(finding))}")
             self.stdout.write(_sum(found))
         if any(finding.blocks for finding in found):
-            raise CommandError("The draft cannot be published as it stands.")
+            raise CommandError("The draft cannot be published. Fix what blocks.")
 
     def _of_op(self, path: str) -> list[checks.Finding]:
         entry = draft.read(Kind.OP, path)
@@ -37,4 +37,4 @@ class Command(BaseCommand):
 
 def _sum(found: list[checks.Finding]) -> str:
     counts = Counter(finding.severity for finding in found)
-    return f"{counts[checks.Severity.BLOCKS]} block, {counts[checks.Severity.WARNS]} warn."
+    return f"Blocking: {counts[checks.Severity.BLOCKS]}, warnings: {counts[checks.Severity.WARNS]}."

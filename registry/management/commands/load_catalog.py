@@ -15,7 +15,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--publish",
             action="store_true",
-            help="publish the result, where the draft held no other unpublished edits",
+            help="publish the result if the draft has no other unpublished edits",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
     def _publish(self, had_edits: bool) -> None:
         if had_edits:
-            self.stdout.write("Not published: the draft holds edits that nobody published yet. Review them first.")
+            self.stdout.write("Not published: the draft has unpublished edits. Review them first.")
             return
         try:
             note = "Shipped catalog"

@@ -1,4 +1,4 @@
-/* JSON in a text area: numbered lines, those with an error marked, and the indentation of a line kept in the next. */
+/* JSON editing in a textarea: line numbers, marked error lines, and automatic indentation. */
 "use strict";
 
 (() => {
@@ -33,7 +33,7 @@
       const line = before.slice(before.lastIndexOf("\n") + 1);
       const indent = /^[ \t]*/.exec(line)[0];
       event.preventDefault();
-      // By a command, so that it can be undone as any key.
+      // execCommand keeps the change in the undo history.
       document.execCommand("insertText", false, `\n${indent}${/[[{]\s*$/.test(line) ? "  " : ""}`);
     });
     number();

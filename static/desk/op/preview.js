@@ -1,4 +1,4 @@
-/* The preview of a page of copy: asks what a model will read of what is typed, and shows it beside the form. */
+/* The preview of a copy page: shows next to the form what a model will read of the unsaved edits. */
 "use strict";
 
 (() => {
@@ -10,16 +10,16 @@
   const part = (name, within = document) => within.querySelector(`[data-part="${name}"]`);
   const argument = part("arguments");
   let timer = null;
-  let asked = null; // the request that is under way
+  let pending = null; // the request in flight
 
   const later = () => {
     clearTimeout(timer);
-    timer = setTimeout(ask, WAIT);
+    timer = setTimeout(refresh, WAIT);
   };
 
-  async function ask() {
-    asked?.abort();
-    const mine = (asked = new AbortController());
+  async function refresh() {
+    pending?.abort();
+    const mine = (pending = new AbortController());
     const sent = new FormData(form);
     if (argument) sent.append("preview-argument", argument.value);
     page.setAttribute("aria-busy", "true");
@@ -28,12 +28,12 @@
       const text = await answer.text();
       if (mine.signal.aborted) return;
       if (answer.ok) show(new DOMParser().parseFromString(text, "text/html"));
-      else if (answer.type === "opaqueredirect") say("You are logged out. Log in in another tab; what is typed here is not lost.");
-      else say(answer.status === 413 ? text : "The preview cannot be shown now. What is typed is not lost.");
+      else if (answer.type === "opaqueredirect") say("You are logged out. Log in in another tab; your edits here are kept.");
+      else say(answer.status === 413 ? text : "The preview cannot be shown now. Your edits are kept.");
     } catch (error) {
-      if (error.name !== "AbortError") say("The gateway does not answer. What is typed is not lost.");
+      if (error.name !== "AbortError") say("The gateway does not respond. Your edits are kept.");
     } finally {
-      if (asked === mine) page.removeAttribute("aria-busy");
+      if (pending === mine) page.removeAttribute("aria-busy");
     }
   }
 
@@ -45,7 +45,7 @@
     for (const name of ["standing", "status", "told", "arguments", "short", "full", "arg", "json", "changes"]) {
       const there = part(name);
       const html = part(name, found)?.innerHTML ?? "";
-      // What is the same stays: a reader is not told again, and what is focused or scrolled to is not lost.
+      // Leave unchanged parts alone: screen readers stay silent, focus and scroll position are kept.
       if (there && there.dataset.shown !== html) {
         there.innerHTML = html;
         there.dataset.shown = html;
@@ -55,7 +55,7 @@
     place(found);
   }
 
-  /* --- what is to mend, at the input where it is ----------------------------------------------------------------- */
+  /* --- problems, shown at their inputs --------------------------------------------------------------------------- */
 
   const inputs = (name) => [...form.elements].filter((each) => each.name === name && each.type !== "hidden");
 
@@ -81,7 +81,7 @@
     note.remove();
   }
 
-  function note(name, told, isValid) {
+  function note(name, problems, isValid) {
     const [input] = inputs(name);
     if (!input) return;
     const id = `note-${name}`;
@@ -92,7 +92,7 @@
       (input.closest(".json-editor") ?? input).insertAdjacentElement("afterend", there);
       input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
     }
-    const lines = told.map((each) => {
+    const lines = problems.map((each) => {
       const line = document.createElement("p");
       line.className = `told-${each.dataset.weight}`;
       line.textContent = each.querySelector(".told-text").textContent;
@@ -101,9 +101,9 @@
     });
     if (isValid) lines.unshift(Object.assign(document.createElement("p"), { className: "told-valid", textContent: "✓ valid" }));
     there.replaceChildren(...lines);
-    if (told.some((each) => each.dataset.weight !== "nothing")) input.setAttribute("aria-invalid", "true");
+    if (problems.some((each) => each.dataset.weight !== "nothing")) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
-    input.dispatchEvent(new CustomEvent("op:told", { detail: told.map((each) => Number(each.dataset.line)).filter(Boolean) }));
+    input.dispatchEvent(new CustomEvent("op:told", { detail: problems.map((each) => Number(each.dataset.line)).filter(Boolean) }));
   }
 
   page.addEventListener("click", (event) => {
@@ -128,7 +128,7 @@
     area.scrollTop = Math.max(0, (line - 4) * height);
   }
 
-  /* --- tabs (the ARIA pattern: arrows move, the one in view is in the order of Tab) ------------------------------- */
+  /* --- tabs (ARIA pattern: arrow keys move, only the selected tab is in the tab order) ----------------------------- */
 
   const tabs = [...page.querySelectorAll('[role="tab"]')];
 
@@ -163,6 +163,6 @@
   /* ---------------------------------------------------------------------------------------------------------------- */
 
   for (const kind of ["input", "change", "rows:changed"]) form.addEventListener(kind, later);
-  argument?.addEventListener("change", ask);
-  ask();
+  argument?.addEventListener("change", refresh);
+  refresh();
 })();

@@ -1,12 +1,12 @@
-/* Rules, examples and aliases on an op's page: put in order by buttons, and removed, by keyboard as well.
+/* Reorder and remove rules, examples and aliases on an op's page, also by keyboard.
 
-   The name of an input never changes: a row that is taken back before it was saved is marked to go, and hidden, where
-   renumbering the others would lose what was typed in them. */
+   Input names never change: a row removed before it was saved is hidden and marked for deletion, because renumbering the
+   others would lose what was typed in them. */
 "use strict";
 
 (() => {
   const form = document.querySelector("#content-main > form");
-  const said = document.getElementById("rows-said");
+  const status = document.getElementById("rows-said");
   if (!form) return;
 
   const rowsOf = (list) => [...list.querySelectorAll(":scope > .form-group:not(.empty-form)")].filter((row) => !row.hidden);
@@ -29,10 +29,10 @@
     else rows[to].after(row);
     number(list);
     changed(list);
-    if (said) said.textContent = `Now ${to + 1} of ${rows.length}.`;
+    if (status) status.textContent = `Moved to ${to + 1} of ${rows.length}.`;
   }
 
-  function takeBack(row) {
+  function removeUnsaved(row) {
     const name = row.querySelector("[name]").name.replace(/[^-]+$/, "DELETE");
     row.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: "on" }));
     row.hidden = true;
@@ -40,16 +40,16 @@
   }
 
   function button(symbol, label, act) {
-    const made = Object.assign(document.createElement("button"), { type: "button", className: "row-button" });
-    made.setAttribute("aria-label", label);
-    made.title = label;
-    made.innerHTML = `<span class="material-symbols-outlined" aria-hidden="true">${symbol}</span>`;
-    made.addEventListener("click", (event) => {
+    const node = Object.assign(document.createElement("button"), { type: "button", className: "row-button" });
+    node.setAttribute("aria-label", label);
+    node.title = label;
+    node.innerHTML = `<span class="material-symbols-outlined" aria-hidden="true">${symbol}</span>`;
+    node.addEventListener("click", (event) => {
       event.preventDefault();
       event.stopPropagation();
-      act(made);
+      act(node);
     });
-    return made;
+    return node;
   }
 
   function equip(row) {
@@ -57,13 +57,13 @@
     if (!bin || row.querySelector(".row-buttons")) return;
     const bar = Object.assign(document.createElement("span"), { className: "row-buttons" });
     if (positionOf(row)) {
-      bar.append(button("arrow_upward", "Move up", (made) => (move(row, -1), made.focus())));
-      bar.append(button("arrow_downward", "Move down", (made) => (move(row, 1), made.focus())));
+      bar.append(button("arrow_upward", "Move up", (node) => (move(row, -1), node.focus())));
+      bar.append(button("arrow_downward", "Move down", (node) => (move(row, 1), node.focus())));
     }
     const mark = bin.querySelector('input[name$="-DELETE"]');
     bar.append(
       button("delete", "Remove", () => {
-        if (!mark) return takeBack(row);
+        if (!mark) return removeUnsaved(row);
         mark.checked = !mark.checked;
         mark.dispatchEvent(new Event("change", { bubbles: true }));
         row.querySelector(".form-delete label")?.focus();
@@ -94,7 +94,7 @@
     changed(row.parentElement);
     row.querySelector("select, input:not([type=hidden]), textarea")?.focus();
   });
-  // After a drag, whose end unfold tells of: rows that are new count as well.
+  // unfold fires "end" after a drag; number new rows too.
   form.addEventListener("end", (event) => {
     const list = event.target.closest(".formset");
     if (!list) return;

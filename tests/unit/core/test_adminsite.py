@@ -20,13 +20,13 @@ from workspace.models import Task
         ("q=" + "+".join(["a"] * 21), "Search for at most 20 words."),
         ("term=" + "+".join(["a"] * 21), "Search for at most 20 words."),
         ("other=" + "+".join(["a"] * 21), ""),
-        ("q=" + "a" * 10_001, "The address is too long."),
+        ("q=" + "a" * 10_001, "The URL is too long."),
         ("&".join(["a=1"] * 100), ""),
-        ("&".join(["a=1"] * 101), "The address is too long."),
-        ("a=1%00", "The address holds a NUL character."),
-        ("%00=1", "The address holds a NUL character."),
-        ("title__regex=a", "Lists are not filtered by regular expressions."),
-        ("title__iregex=a", "Lists are not filtered by regular expressions."),
+        ("&".join(["a=1"] * 101), "The URL is too long."),
+        ("a=1%00", "The URL contains a NUL character."),
+        ("%00=1", "The URL contains a NUL character."),
+        ("title__regex=a", "Lists cannot be filtered by regular expressions."),
+        ("title__iregex=a", "Lists cannot be filtered by regular expressions."),
     ],
 )
 def test_odd_text_is_told(query: str, begins: str) -> None:
@@ -51,12 +51,12 @@ def test_odd_text_is_told(query: str, begins: str) -> None:
     ],
 )
 def test_odd_row_is_told(db: None, model: type, data: str, odd: bool) -> None:
-    assert adminsite.odd_row(QueryDict(data), model).startswith("A chosen row cannot exist" if odd else "")
+    assert adminsite.odd_row(QueryDict(data), model).startswith("A selected row does not exist" if odd else "")
     assert bool(adminsite.odd_row(QueryDict(data), model)) is odd
 
 
 def test_odd_preset_is_told() -> None:
-    assert adminsite.odd_preset(QueryDict("due_at=2026-03-01"), Task).startswith("The address cannot fill in due_at.")
+    assert adminsite.odd_preset(QueryDict("due_at=2026-03-01"), Task).startswith("The URL cannot prefill due_at.")
     assert adminsite.odd_preset(QueryDict("title=x"), Task) == ""
 
 
@@ -68,7 +68,7 @@ def test_guarded_answers_what_a_value_breaks(rf: RequestFactory, error: Exceptio
     response = adminsite.guarded(view)(rf.get("/"))
 
     assert response.status_code == 400
-    assert response.content.decode().startswith("The request holds a value")
+    assert response.content.decode().startswith("A value in the request is not valid")
 
 
 def test_guarded_lets_a_bug_through(rf: RequestFactory) -> None:

@@ -49,7 +49,7 @@ def test_line_tells_its_points_and_its_end_without_colours() -> None:
 
 
 def test_line_over_nothing_says_so() -> None:
-    assert drawn(None, None).get("aria-label") == "Calls & more: nothing from day 0 to day 1"
+    assert drawn(None, None).get("aria-label") == "Calls & more: no data from day 0 to day 1"
     assert drawn().get("aria-label") == "Calls & more"
 
 

@@ -38,7 +38,7 @@ def test_poll_calls_every_follow_in_order_also_after_one_that_fails(caplog: pyte
 
     assert called == ["first", "broken", "last"]
     [told] = caplog.records
-    assert told.getMessage() == f"{__name__}.broken fails and is tried again every half second"
+    assert told.getMessage() == f"poller.failed function={__name__}.broken retry_seconds=0.5"
     assert told.exc_info
     assert told.exc_info[0] is ConnectionError
 
@@ -55,8 +55,8 @@ def test_a_failing_follow_is_tried_again_and_told_when_it_begins_and_ends(
 
     assert (called.count("broken"), called.count("mended")) == (3, 2)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", f"{__name__}.broken fails and is tried again every half second"),
-        ("INFO", f"{__name__}.broken works again"),
+        ("WARNING", f"poller.failed function={__name__}.broken retry_seconds=0.5"),
+        ("INFO", f"poller.recovered function={__name__}.broken"),
     ]
 
 

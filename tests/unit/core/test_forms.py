@@ -35,7 +35,7 @@ def test_json_as_typed_is_shown_as_it_was_typed() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "said"),
     [
-        ('{\r\n  "a": 1,\r\n  "b" 2\r\n}', 3, 7, "This is not JSON: Expecting ':' delimiter."),
+        ('{\r\n  "a": 1,\r\n  "b" 2\r\n}', 3, 7, "Invalid JSON: Expecting ':' delimiter."),
         ('{\n  "a": "100%", "a": 2}', 2, 16, "An object names the same key twice."),
     ],
 )
@@ -85,9 +85,9 @@ def test_list_of_no_lines_is_empty(text: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("ana\n\n" + "b" * 11, ["Line 3: give at most 10 characters, these are 11."]),
-        ("a\x00b", ["Line 1: leave out the character that cannot be seen (U+0000)."]),
-        ("ok\na\u200bb\nc\u2028d", [f"Line {n}: leave out the character that cannot be seen (U+{c})." for n, c in
+        ("ana\n\n" + "b" * 11, ["Line 3: 11 characters; the limit is 10."]),
+        ("a\x00b", ["Line 1: remove the invisible character U+0000."]),
+        ("ok\na\u200bb\nc\u2028d", [f"Line {n}: remove the invisible character U+{c}." for n, c in
             ((2, "200B"), (3, "2028"))]),
     ],
     ids=["too long", "NUL", "invisible"],

@@ -54,7 +54,7 @@ def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> N
     assert catalogs.live().version == second.version
     assert catalogs.live().ops["onto.task.add"].summary == "Second"
     assert first.ops["onto.task.add"].summary == "First"
-    assert f"release {second.version[:12]} is live" in caplog.text
+    assert f"release.live version={second.version[:12]}" in caplog.text
 
 
 @pytest.mark.django_db
@@ -137,7 +137,7 @@ def test_a_corrupt_release_is_refused_and_the_old_one_stays(
         follower.poll()
 
     assert catalogs.live().version == first.version
-    assert f"Release {second.version[:12]} is not what was published; what was live before stays." in caplog.text
+    assert f"Release {second.version[:12]} is not what was published. The previous live release stays." in caplog.text
     with pytest.raises(catalogs.CorruptRelease):
         catalogs.get(second.version)
 

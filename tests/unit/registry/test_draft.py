@@ -95,8 +95,8 @@ def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
     ("fields", "problem"),
     [
         ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
-        ({"aliases": ["onto.task.other.alias"]}, "already names"),
-        ({"tool_name": "onto_task_other"}, "already names"),
+        ({"aliases": ["onto.task.other.alias"]}, "is already a name of"),
+        ({"tool_name": "onto_task_other"}, "is already a name of"),
         ({"examples": [{"args": {}}]}, "examples/0"),
     ],
 )
@@ -145,7 +145,7 @@ def test_write_says_so_where_two_ops_exchange_their_names() -> None:
     wanted = snapshot.draft()
     wanted["ops"][0]["tool_name"], wanted["ops"][1]["tool_name"] = "onto_task_other", "onto_task_add"
 
-    with pytest.raises(draft.Moved, match="exchange a name"):
+    with pytest.raises(draft.Moved, match="swap names"):
         draft.write(wanted, **BY)
 
     assert not told()
@@ -218,7 +218,7 @@ def test_what_was_changed_again_since_is_not_taken_back() -> None:
     first = last()
     draft.put(Kind.OP, PATH, entry(summary="Newer"), **BY)
 
-    with pytest.raises(reverting.NotRevertible, match="changed since, too: summary"):
+    with pytest.raises(reverting.NotRevertible, match="changed again later: summary"):
         reverting.revert(first, by="bob", at=AT)
 
 
@@ -228,7 +228,7 @@ def test_what_is_no_copy_or_not_there_is_not_taken_back() -> None:
     first = last()
     draft.put(Kind.OP, PATH, None, **BY)
 
-    with pytest.raises(reverting.NotRevertible, match="not there any more"):
+    with pytest.raises(reverting.NotRevertible, match="no longer exists"):
         reverting.revert(first, by="bob", at=AT)
     switch = AuditEntry.objects.create(time=AT, by="ann", kind="switch", name="x", action="changed")
     with pytest.raises(reverting.NotRevertible, match="switch"):
@@ -240,8 +240,8 @@ def test_what_is_no_copy_or_not_there_is_not_taken_back() -> None:
     [
         ({"examples": [{"args": {}}]}, "examples/0"),
         ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
-        ({"tool_name": "onto_task_other"}, "already names"),
-        ({"without_id": "nowhere"}, "nowhere is no op"),
+        ({"tool_name": "onto_task_other"}, "is already a name of"),
+        ({"without_id": "nowhere"}, "There is no op nowhere"),
     ],
 )
 def test_put_refuses_what_would_be_worse_than_before(fields: dict[str, Any], problem: str) -> None:

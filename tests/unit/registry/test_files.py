@@ -26,8 +26,8 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("ops: [", "copy.yaml, YAML"),  # not YAML
-        ("- 1", "A file holds lists of groups"),  # a list at the top
-        ("opps: []", "A file holds lists of groups"),  # a misspelt key at the top
+        ("- 1", "A file may only contain lists named groups"),  # a list at the top
+        ("opps: []", "A file may only contain lists named groups"),  # a misspelt key at the top
         (GROUPS + OP.replace("op: onto.get, ", ""), '"op" is a required property'),
         (GROUPS + OP.replace("kind: read", "kind: reed"), "reed"),  # not a kind
         (GROUPS + OP.replace("summary: Get", "sumary: Get"), "sumary"),  # a misspelt key of an op
@@ -35,10 +35,10 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
         (GROUPS + OP.replace("summary: Get", "summary: Get, policy: {always: [x]}"), "always"),
         (GROUPS + "ops: [just text]\n", "is not of type"),
         (OP, "The group onto is missing"),  # what the snapshot's own checks find
-        ("groups: 1", "A file holds lists of groups"),
+        ("groups: 1", "A file may only contain lists named groups"),
         ("groups: &all [{path: onto, summary: Things}]\nops: *all", "*all stands for something written elsewhere."),
-        ("ops: [!!python/name:os.system x]", "is no type of JSON."),
-        ("ops: [!!binary aGk=]", "is no type of JSON."),
+        ("ops: [!!python/name:os.system x]", "is not a JSON type."),
+        ("ops: [!!binary aGk=]", "is not a JSON type."),
         ("ops: " + "[" * 200_000, "It is nested more than 64 deep."),  # it would end the process
         ("ops: [.nan]", "not JSON compliant"),
         ('"a\\0b": 1', "copy.yaml, YAML"),

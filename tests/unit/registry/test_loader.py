@@ -205,7 +205,7 @@ def test_an_op_no_longer_shipped_stays_and_is_told() -> None:
     report = loader.load(content(ADD))
 
     assert report.gone == ["onto.task.get"]
-    assert "No longer shipped, left as it is: onto.task.get." in str(report)
+    assert "No longer shipped, left unchanged: onto.task.get." in str(report)
     assert Op.objects.filter(op="onto.task.get", status="active").exists()
 
 
@@ -244,7 +244,7 @@ def test_read_settles_entries_as_rows_write_them(folder: Path) -> None:
         ([ADD, ADD | {"tool_name": "other", "aliases": []}], "onto.task.add already names onto.task.add"),
         ([ADD | {"examples": [{"args": {}}]}], "onto.task.add, examples/0"),
         ([op("far.away")], "The group far is missing"),
-        ([ADD | {"parameters_schema": schema(a={"$ref": "https://example.com"})}], "leads outside the schema"),
+        ([ADD | {"parameters_schema": schema(a={"$ref": "https://example.com"})}], "points outside the schema"),
     ],
 )
 def test_bad_files_load_nothing(folder: Path, bad: list[Any], problem: str) -> None:
@@ -286,7 +286,7 @@ def test_the_command_publishes_no_edit_of_an_admin(folder: Path, capsys: pytest.
 
     told = run(capsys)
 
-    assert "Not published: the draft holds edits that nobody published yet." in told
+    assert "Not published: the draft has unpublished edits." in told
     assert releases.live() == live
     assert stored()["summary"] == "Newer"
 

@@ -114,18 +114,18 @@ def test_names_are_unique(violate: Any) -> None:
         (
             {"op": "far.away"},
             "op",
-            "The group far is missing. Add it first, so that the path can be walked to.",
+            "The group far does not exist. Add it first.",
         ),
         ({"timeout_ms": 50}, "timeout_ms", "Ensure this value is greater than or equal to 100."),
         (
             {"parameters_schema": schema(a={"$ref": "http://example.com"})},
             "parameters_schema",
-            "A $ref leads outside the schema. Copy what it refers to under $defs.",
+            "A $ref points outside the schema. Copy its target under $defs.",
         ),
         (
             {"parameters_schema": schema(a={"pattern": "\ud800"})},
             "parameters_schema",
-            "The schema holds text or a number that JSON cannot carry. Delete it.",
+            "The schema has text or a number that JSON cannot represent. Delete it.",
         ),
     ],
 )

@@ -139,7 +139,7 @@ def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> Non
 def test_text_that_cannot_be_sent_is_found_before_it_is_published() -> None:
     problems = checks.problems(content() | {"sections": [IDS | {"text": "a\x00b"}]})
 
-    assert [str(problem) for problem in problems] == ["guide, ids: The text holds a NUL character. Delete it."]
+    assert [str(problem) for problem in problems] == ["guide, ids: The text has a NUL character. Delete it."]
 
 
 @pytest.mark.parametrize("name", ["", "My ids", "ids.more", "Ids", "1st"])

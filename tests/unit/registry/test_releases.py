@@ -101,7 +101,7 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
     make_op(parameters_schema=UNCLEAR)
 
     for said in ("", "  "):
-        with pytest.raises(releases.NeedsReason, match="Nothing says in what amount counts") as refused:
+        with pytest.raises(releases.NeedsReason, match="The copy does not give the unit or range of amount") as refused:
             releases.publish(note="Test", by="tests", at=AT, accepted=said)
 
     assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
@@ -144,7 +144,7 @@ def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
     with pytest.raises(releases.NeedsReason) as refused:
         publish()
 
-    assert [found.message for found in refused.value.warnings] == ["Nothing says in what delay counts, or its range."]
+    assert [found.message for found in refused.value.warnings] == ["The copy does not give the unit or range of delay."]
 
 
 @pytest.mark.django_db
@@ -258,7 +258,7 @@ def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
     Op.objects.filter(pk=op.pk).update(summary=op.summary)
     with pytest.raises(releases.Withdrawn, match=told):
         publish()  # the same content is the same release
-    with pytest.raises(releases.UnknownRelease, match="No other release was live before"):
+    with pytest.raises(releases.UnknownRelease, match="There is no earlier live release"):
         releases.before_live()
     entry = AuditEntry.objects.get()
     assert (entry.kind, entry.name, entry.by, entry.note) == (
@@ -273,7 +273,7 @@ def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
 def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None:
     op = make_op()
     release = publish()
-    with pytest.raises(releases.IsLive, match="Make another one live first"):
+    with pytest.raises(releases.IsLive, match="Make another release live first"):
         releases.withdraw(version=release.version, reason="Wrong", by="ann", at=AT)
     with pytest.raises(releases.UnknownRelease):
         releases.withdraw(version="0" * 64, reason="Wrong", by="ann", at=AT)

@@ -71,27 +71,27 @@ REFUSED = [
     ({"type": "object", "required": "a"}, "at required"),
     (schema(a={"$ref": 5}), "not valid JSON Schema"),
     # references
-    (schema(a={"$ref": "https://example.com/s.json"}), "leads outside"),
-    (schema(a={"$ref": "file:///etc/passwd"}), "leads outside"),
-    (schema(a={"$ref": "other.json#/a"}), "leads outside"),
-    (schema(a={"$ref": schemas.DIALECT}), "leads outside"),
-    (schema(a={"$ref": "#/$defs/none"}), "leads nowhere"),
-    (schema(a={"$ref": "#/allOf/²"}) | {"allOf": [{}]}, "leads nowhere"),
-    (schema(a={"$ref": "#anchor"}), "leads nowhere"),
-    (schema(a={"$ref": "#/x-parts/a"}) | {"x-parts": {"a": {"$id": "http://h/"}}}, "leads nowhere"),
-    (schema(a={"$ref": "#/x-parts/a"}) | {"x-parts": {"a": {"pattern": "a" * 501}}}, "leads nowhere"),
-    (schema(a={"$ref": "#/properties/a"}), "leads back to itself"),
-    (schema(a={"allOf": [{"$ref": "#/properties/a"}]}), "leads back to itself"),
-    (schema(a={"$ref": "#/$defs/a"}) | {"$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}, "leads back to itself"),
-    ({"type": "object", "allOf": [{"$ref": "#"}]}, "leads back to itself"),
+    (schema(a={"$ref": "https://example.com/s.json"}), "points outside"),
+    (schema(a={"$ref": "file:///etc/passwd"}), "points outside"),
+    (schema(a={"$ref": "other.json#/a"}), "points outside"),
+    (schema(a={"$ref": schemas.DIALECT}), "points outside"),
+    (schema(a={"$ref": "#/$defs/none"}), "has no target"),
+    (schema(a={"$ref": "#/allOf/²"}) | {"allOf": [{}]}, "has no target"),
+    (schema(a={"$ref": "#anchor"}), "has no target"),
+    (schema(a={"$ref": "#/x-parts/a"}) | {"x-parts": {"a": {"$id": "http://h/"}}}, "has no target"),
+    (schema(a={"$ref": "#/x-parts/a"}) | {"x-parts": {"a": {"pattern": "a" * 501}}}, "has no target"),
+    (schema(a={"$ref": "#/properties/a"}), "loops back to itself"),
+    (schema(a={"allOf": [{"$ref": "#/properties/a"}]}), "loops back to itself"),
+    (schema(a={"$ref": "#/$defs/a"}) | {"$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}, "loops back to itself"),
+    ({"type": "object", "allOf": [{"$ref": "#"}]}, "loops back to itself"),
     (
         schema(a={"$ref": "#/$defs/a%20b"}) | {"$defs": {"a%20b": True, "a b": twice("#/$defs/a%20b")}},
-        "leads back to itself",  # as the compiler reads it, percent-encoded
+        "loops back to itself",  # as the compiler reads it, percent-encoded
     ),
-    (schema(a={"$id": "https://example.com/a"}), "not supported; refer by"),
-    (schema(a={"$anchor": "a"}), "not supported; refer by"),
-    (schema(a={"$dynamicRef": "#a"}), "not supported; refer by"),
-    (schema(a={"$dynamicAnchor": "a"}), "not supported; refer by"),
+    (schema(a={"$id": "https://example.com/a"}), "are not supported"),
+    (schema(a={"$anchor": "a"}), "are not supported"),
+    (schema(a={"$dynamicRef": "#a"}), "are not supported"),
+    (schema(a={"$dynamicAnchor": "a"}), "are not supported"),
     (schema() | {"$schema": "http://json-schema.org/draft-07/schema#"}, "dialect"),
     (schema(a={"$schema": "https://example.com/own"}), "dialect"),
     # cost
@@ -103,7 +103,7 @@ REFUSED = [
         | {"$defs": {"n": {"anyOf": [{"items": {"$ref": "#/$defs/n"}}, {"contains": {"$ref": "#/$defs/n"}}]}}},
         "multiply",  # doubles with every level of the instance
     ),
-    (schema(a={"dependencies": {"x": {"$ref": "#/properties/a"}}}), "leads back to itself"),
+    (schema(a={"dependencies": {"x": {"$ref": "#/properties/a"}}}), "loops back to itself"),
     (tower(17), "nested more than 16"),
     (tower(5_000), "nested more than 16"),
     (schema(**{f"a{n}": {} for n in range(2_000)}), "more than 2000 subschemas"),
@@ -116,8 +116,8 @@ REFUSED = [
     (schema(a={"pattern": r"(a)\1"}), "at properties/a/pattern"),
     (schema() | {"patternProperties": {"(?!a)": {}}}, "at patternProperties"),
     # text that cannot be sent
-    (schema(a={"description": "\ud800"}), "JSON cannot carry"),
-    (schema(**{"\udfff": {}}), "JSON cannot carry"),
+    (schema(a={"description": "\ud800"}), "JSON cannot represent"),
+    (schema(**{"\udfff": {}}), "JSON cannot represent"),
 ]
 
 
@@ -183,7 +183,7 @@ def test_instance_problems_cut_what_is_long_and_refuse_what_cannot_be_sent() -> 
 
     assert len(schemas.instance_problems(closed, {"a": "x" * 100_000})[0]) < 250
     assert schemas.instance_problems(closed, {"a": "\ud800"}) == [
-        "/: The value holds text or a number that JSON cannot carry. Delete it."
+        "/: The value has text or a number that JSON cannot represent. Delete it."
     ]
 
 

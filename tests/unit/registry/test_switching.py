@@ -53,11 +53,11 @@ def test_doing_nothing_is_said() -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"name": "onto.task.ad"}, "There is no op onto.task.ad. Close to it: onto.task.add."),
-        ({"name": "onto.task"}, "There is no op onto.task. Close to it: onto.task.add."),
+        ({"name": "onto.task.ad"}, "There is no op onto.task.ad. Did you mean onto.task.add?"),
+        ({"name": "onto.task"}, "There is no op onto.task. Did you mean onto.task.add?"),
         ({"kind": "group", "name": "elsewhere"}, "There is no group elsewhere."),
         ({"kind": "connection", "name": "nowhere"}, "There is no connection nowhere."),
-        ({"reason": " \n"}, "Say why it is off: whoever calls it reads this sentence."),
+        ({"reason": " \n"}, "Give a reason. Callers read this sentence."),
         ({"kind": "planet"}, "Value 'planet' is not a valid choice."),
         ({"reason": "x" * 201}, "Ensure this value has at most 200 characters (it has 201)."),
     ],

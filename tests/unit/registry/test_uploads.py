@@ -25,10 +25,10 @@ def test_files_and_archives_are_taken_together() -> None:
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ([], "None of this is YAML."),
-        ([("a.txt", b"one")], "None of this is YAML."),
-        ([("a.zip", archive(d_txt=b"four"))], "None of this is YAML."),
-        ([("a.zip", archive(a_yaml=b"x" * 100)[:-30] + b"\x00" * 8)], "None of this is YAML."),
+        ([], "No YAML files found."),
+        ([("a.txt", b"one")], "No YAML files found."),
+        ([("a.zip", archive(d_txt=b"four"))], "No YAML files found."),
+        ([("a.zip", archive(a_yaml=b"x" * 100)[:-30] + b"\x00" * 8)], "No YAML files found."),
         ([("a.zip", archive(a_yaml=b"x").replace(b"a.yaml", b"b.yaml", 1))], "The archive cannot be read:"),
         ([("a.yaml", b"x" * uploads.LARGEST), ("b.yaml", b"x")], "It is more than 500 files or 5 MB."),
         ([("a.zip", archive(a_yaml=b"x" * 50_000_000))], "It is more than 500 files or 5 MB."),

@@ -155,8 +155,8 @@ def test_adding_names_who_did_it(admin_client: Client, admin_user: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"props": "[]"}, "Send a JSON object"),
-        ({"props": "null"}, "Send a JSON object"),
+        ({"props": "[]"}, "Enter a JSON object"),
+        ({"props": "null"}, "Enter a JSON object"),
         ({"type_key": "project.personal.garden"}, "Enter a valid value"),
         ({"priority": "6"}, "less than or equal to 5"),
         (
@@ -400,7 +400,7 @@ def test_profile_is_made_changed_and_erased_in_the_admin(admin_client: Client) -
     ("sent", "said"),
     [
         ({"time_zone": "Berlin"}, "IANA name"),
-        ({"working_hours": '{"monday": ["17:00-09:00"]}'}, "must end after it begins"),
+        ({"working_hours": '{"monday": ["17:00-09:00"]}'}, "must end after it starts"),
         ({"working_hours": '{"someday": []}'}, "JSON object"),
         ({"preferences": "[]"}, "JSON object"),
         ({"subject": None}, "required"),

@@ -366,4 +366,4 @@ def test_command_says_what_it_did(db: None) -> None:
 
     added = ", ".join(f"{number} {name}" for name, number in ADDED.items()).replace("1 calendars", "1 calendar")
     assert first.getvalue().startswith(f"Added to the demo workspace of demo-user: {added}.\n")
-    assert second.getvalue() == "The demo workspace is there already; nothing was changed.\n"
+    assert second.getvalue() == "The demo workspace exists; nothing was changed.\n"

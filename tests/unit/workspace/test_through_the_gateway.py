@@ -65,8 +65,8 @@ def test_nested_payload_is_created_through_the_gateway(api: Api) -> None:
         "Read document.bodyMarkdown as content.",
         "Read document.title as title.",
         "Ignored the blank title.",
-        "The document has no title, so it is called Untitled Document.",
-        r"Read \n in content as line breaks, for it had no other.",
+        "No title was sent, so the document was named Untitled Document.",
+        r"Read \n in content as line breaks, because it had no others.",
     ]
     assert answer["meta"]["operation"]["entity_id"] == str(row.pk)
 
@@ -86,7 +86,7 @@ def test_a_document_without_a_title_is_created_untitled(
     answer = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **title, "content": "x"})
 
     assert answer["result"]["document"]["title"] == "Untitled Document"
-    untitled = "The document has no title, so it is called Untitled Document."
+    untitled = "No title was sent, so the document was named Untitled Document."
     assert answer["meta"].get("warnings") == [*warnings, untitled]
 
 
@@ -98,7 +98,7 @@ def test_a_first_document_without_a_title_is_created_untitled(api: Api, title: s
     answer = api.exec("onto.project.create", {"project": project, "entities": [document]})
 
     assert answer["meta"]["warnings"] == [
-        "entities/0: The title was blank, so the document is called Untitled Document."
+        "entities/0: The title was blank, so the document was named Untitled Document."
     ]
     assert Document.objects.filter(project_id=answer["result"]["project_id"], title="Untitled Document").count() == 1
 

@@ -89,13 +89,13 @@ def test_a_renamed_cohort_keeps_who_is_in() -> None:
 @pytest.mark.parametrize(
     ("fields", "wrong"),
     [
-        ({"variant": "worker"}, "Surface can be gateway, legacy."),
-        ({"flag": FlagKey.RELEASE, "variant": "abc"}, "Release can be live, or the version of a release"),
-        ({"name": "Dev Team"}, "Lower-case letters, digits and dashes"),
+        ({"variant": "worker"}, "Set Surface to gateway or legacy."),
+        ({"flag": FlagKey.RELEASE, "variant": "abc"}, "Set Release to live, or the version of a release"),
+        ({"name": "Dev Team"}, "Use lower-case letters, digits and dashes"),
         ({"percentage": 101}, "less than or equal to 100"),
-        ({"listed": "ana"}, "Give texts of 1 to 200 characters"),
-        ({"listed": [" ana"]}, "Give texts of 1 to 200 characters"),
-        ({"listed": [str(number) for number in range(1_001)]}, "Give at most 1,000."),
+        ({"listed": "ana"}, "Enter texts of 1 to 200 characters"),
+        ({"listed": [" ana"]}, "Enter texts of 1 to 200 characters"),
+        ({"listed": [str(number) for number in range(1_001)]}, "Enter at most 1,000."),
     ],
 )
 def test_a_cohort_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) -> None:
@@ -112,11 +112,11 @@ def test_a_cohort_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) 
     ("fields", "wrong"),
     [
         ({"attribute": "trait", "values": ["pro"]}, "Name the trait."),
-        ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave it empty"),
-        ({"attribute": "client", "values": []}, "Give at least one value."),
+        ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave empty"),
+        ({"attribute": "client", "values": []}, "Enter at least one value."),
         ({"attribute": "client", "values": [1]}, "Give texts"),
-        ({"attribute": "trait", "trait": "age", "operator": "at_least", "values": ["ten"]}, "Give one number."),
-        ({"attribute": "trait", "trait": "age", "operator": "at_most", "values": ["nan"]}, "Give one number."),
+        ({"attribute": "trait", "trait": "age", "operator": "at_least", "values": ["ten"]}, "Enter one number."),
+        ({"attribute": "trait", "trait": "age", "operator": "at_most", "values": ["nan"]}, "Enter one number."),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) -> None:

@@ -40,7 +40,7 @@ def test_lists_are_shown_one_a_line(admin_client: HttpClient, cohort: Cohort) ->
 
     assert ">ana\nben</textarea>" in html
     assert ">dev\nstaging</textarea>" in html
-    assert "Subjects that belong to it whatever rules and percentage say. One a line." in html
+    assert "Subjects in the cohort regardless of rules and percentage. One per line." in html
 
 
 def test_lines_are_kept_as_lists(admin_client: HttpClient, cohort: Cohort) -> None:
@@ -65,8 +65,8 @@ def test_a_line_that_cannot_be_kept_is_named_and_all_stays_as_typed(admin_client
     refused = send(admin_client, cohort, listed="ana\r\n\r\n" + "b" * 201, rule_values="dev\r\na\x00b")
 
     html = unescape(refused.content.decode())
-    assert "Line 3: give at most 200 characters, these are 201." in html
-    assert "Line 2: leave out the character that cannot be seen (U+0000)." in html
+    assert "Line 3: 201 characters; the limit is 200." in html
+    assert "Line 2: remove the invisible character U+0000." in html
     assert ">ana\r\n\r\nbbb" in html
     cohort.refresh_from_db()
     assert cohort.listed == ["ana", "ben"]
@@ -75,7 +75,7 @@ def test_a_line_that_cannot_be_kept_is_named_and_all_stays_as_typed(admin_client
 def test_too_many_subjects_are_refused_with_the_number(admin_client: HttpClient, cohort: Cohort) -> None:
     refused = send(admin_client, cohort, listed="\n".join(map(str, range(1_001))))
 
-    assert "Give at most 1,000." in refused.content.decode()
+    assert "Enter at most 1,000." in refused.content.decode()
 
 
 def test_a_cohort_is_offered_what_its_flag_can_say(admin_client: HttpClient, cohort: Cohort) -> None:
@@ -88,7 +88,7 @@ def test_a_cohort_is_offered_what_its_flag_can_say(admin_client: HttpClient, coh
 
     refused = send(admin_client, cohort, variant="live")
 
-    assert "The flag cannot say live. Choose one of these." in refused.content.decode()
+    assert "live is not a variant of this flag. Choose one that is." in refused.content.decode()
     cohort.refresh_from_db()
     assert cohort.variant == "gateway"
 
@@ -99,7 +99,7 @@ def test_a_new_cohort_is_refused_what_another_flag_says(admin_client: HttpClient
 
     refused = admin_client.post(reverse("admin:analytics_cohort_add"), sent)
 
-    assert "Surface can be gateway, legacy." in refused.content.decode()
+    assert "Set Surface to gateway or legacy." in refused.content.decode()
     assert not Cohort.objects.exists()
 
 
@@ -110,4 +110,4 @@ def test_a_cohort_leads_to_how_it_does_and_to_who_was_exposed(admin_client: Http
     assert len(links) == 3
     assert [admin_client.get(link).status_code for link in links] == [200] * 3
     new = admin_client.get(reverse("admin:analytics_cohort_add")).content.decode()
-    assert 'aria-label="What it is about"' not in new
+    assert 'aria-label="Related pages"' not in new

@@ -63,5 +63,5 @@ def test_what_is_saved_is_told_to_be_the_draft(admin_client: Client) -> None:
 
     for answer in (changed, added):
         told = "".join(str(message) for message in get_messages(answer.wsgi_request))
-        assert "Models read what is saved here once" in told
+        assert "Saved in the draft." in told
         assert reverse("admin:registry_release_review") in told

@@ -46,7 +46,7 @@ def test_draft_is_taken_out_and_brought_in_elsewhere(admin_client: Client, publi
     assert sent.headers["Content-Type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(sent.content)) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == export.to_files(before)
-    assert "The draft says all of that already." in text(look(admin_client, ("draft.zip", sent.content)))
+    assert "Nothing to import. The draft matches these files." in text(look(admin_client, ("draft.zip", sent.content)))
     Op.objects.all().delete()
     Group.objects.all().delete()
     bring_in(admin_client, look(admin_client, ("draft.zip", sent.content)))
@@ -74,9 +74,9 @@ def test_files_are_looked_at_before_they_are_brought_in(admin_client: Client, pu
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        (("a.txt", "hello"), "None of this is YAML."),
+        (("a.txt", "hello"), "No YAML files found."),
         (("a.yaml", "ops: ["), "a.yaml, YAML"),
-        (("a.yaml", "opps: []"), "A file holds lists of groups"),
+        (("a.yaml", "opps: []"), "A file may only contain lists named groups"),
         (("a.yaml", GROUPS + "ops: [{op: <b>x</b>}]"), "is a required property"),
         (("a.yaml", b"\xff\xfe\x00"), "a.yaml, YAML"),
         (("a.yaml", ""), "The submitted file is empty."),
@@ -110,7 +110,7 @@ def test_a_draft_that_was_edited_meanwhile_is_looked_at_again(admin_client: Clie
 
     told = bring_in(admin_client, looked)
 
-    assert "The draft was changed in the meantime." in text(told)
+    assert "The draft has changed since you reviewed it." in text(told)
     assert not Group.objects.filter(path="util").exists()
 
 

@@ -152,9 +152,9 @@ def test_changes_are_taken_back_in_the_admin(admin_client: Client) -> None:
         response = admin_client.post(reverse("admin:analytics_auditentry_changelist"), data)
         return [str(message) for message in get_messages(response.wsgi_request)]
 
-    assert "changed since, too: summary" in take_back(first)[-1]
+    assert "changed again later: summary" in take_back(first)[-1]
     both = take_back(first, second)
 
     op.refresh_from_db()
     assert op.summary == f"Add {op.op}"
-    assert [message.split(":")[0] for message in both[-2:]] == ["Taken back", "Taken back"]
+    assert [message.split(":")[0] for message in both[-2:]] == ["Reverted in the draft", "Reverted in the draft"]

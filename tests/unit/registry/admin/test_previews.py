@@ -54,11 +54,11 @@ def test_an_op_is_read_as_it_is_typed(admin_client: Client) -> None:
     as_is = ask(admin_client, op, typed(admin_client, op))
     changed = ask(admin_client, op, typed(admin_client, op) | {"summary": "Note <b>one</b> thing"})
 
-    assert part(as_is, "standing") == "live as it stands here"
-    assert part(as_is, "status").startswith("Nothing to mend. Short: 37 tokens (as live). Full: ")
-    assert part(as_is, "changes") == "Its help reads as the live one does."
-    assert "(as live)" in part(as_is, "short")
-    assert part(changed, "standing") == "draft not what is live"
+    assert part(as_is, "standing") == "live"
+    assert part(as_is, "status").startswith("No problems. Short: 37 tokens (same as live). Full: ")
+    assert part(as_is, "changes") == "Its help matches the live release."
+    assert "(same as live)" in part(as_is, "short")
+    assert part(changed, "standing") == "draft unpublished changes"
     assert "Note <b>one</b> thing" in part(changed, "short")
     assert '{"path":"onto.task.add","type":"op","kind":"write","summary":"Note <b>one</b> thing"' in part(
         changed, "json"
@@ -90,7 +90,7 @@ def test_what_is_to_mend_is_told_at_its_input(admin_client: Client) -> None:
     assert told == [("saving", "summary", "0"), ("saving", "examples-0-args", "2"), ("publishing", "successor", "0")]
     assert part(response, "status").startswith("2 to mend before it can be saved. 1 blocks publishing")
     assert "Ensure this value has at most 200 characters" in part(response, "told")
-    assert part(response, "standing") == "retired no model reads it"
+    assert part(response, "standing") == "retired models do not read it"
     assert '<a href="#id_examples-0-args">Example 1, args, line 2</a>' in page
     assert '<ul data-part="valid"></ul>' in page
     assert page.count("<b>") == 0
@@ -113,10 +113,10 @@ def test_a_broken_schema_is_told_by_line_and_the_saved_one_shown(admin_client: C
     )
 
     assert "Line 3, column 1: This is not JSON" in part(broken, "told")
-    assert "What cannot be read is shown as it was." in part(broken, "short")
+    assert "Unreadable inputs are shown with their saved value." in part(broken, "short")
     assert "string, required" in part(broken, "short")
-    assert "A $ref leads outside the schema." in part(refused, "told")
-    assert "Arguments or examples that help cannot show are left out." in part(refused, "short")
+    assert "A $ref points outside the schema." in part(refused, "told")
+    assert "Invalid arguments or examples are left out." in part(refused, "short")
 
 
 def test_a_warning_within_the_schema_has_its_line(admin_client: Client) -> None:
@@ -129,7 +129,8 @@ def test_a_warning_within_the_schema_has_its_line(admin_client: Client) -> None:
     response = ask(admin_client, op, sent | {"parameters_schema": text})
 
     line = text.split("\n").index('    "amount": {') + 1
-    assert f"Warning Parameters schema, line {line} Nothing says in what amount counts" in part(response, "told")
+    warning = f"Warning Parameters schema, line {line} The copy does not give the unit or range of amount"
+    assert warning in part(response, "told")
 
 
 def test_an_op_that_is_not_saved_yet_is_shown_as_well(admin_client: Client) -> None:
@@ -157,7 +158,7 @@ def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settin
 
     assert "40 calls in 7 days, 25% failed" in strip_tags(page)
     assert re.match(r"42 tokens \(\+5 against live; about \+5,000 a day, \+\$0.01\)", part(response, "short"))
-    assert "nobody read it" in part(response, "full")
+    assert "not read in the last" in part(response, "full")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def test_who_may_look_at_an_op_may_preview_it(
     if permissions == ["view_op"]:
         assert "Add onto.task.add" in part(response, "short")
         assert "Rule do" in part(response, "full")
-        assert part(response, "status").startswith("Nothing to mend.")
+        assert part(response, "status").startswith("No problems.")
 
 
 def test_two_previews_of_a_large_draft_read_it_once(admin_client: Client) -> None:
@@ -259,12 +260,12 @@ def test_a_group_is_read_as_it_is_typed(admin_client: Client) -> None:
     changed = admin_client.post(where, sent | {"summary": "Tasks of the user, and what is to be done about them"})
     long = admin_client.post(where, sent | {"summary": "word " * 30})
 
-    assert part(as_is, "standing") == "live as it stands here"
-    assert part(as_is, "status") == "Nothing to mend."
+    assert part(as_is, "standing") == "live"
+    assert part(as_is, "status") == "No problems."
     assert '{"path":"onto.task","summary":"Group onto.task"}' in part(as_is, "short")
     assert "(+10 against live; about +10,000 a day, +$0.02)" in part(changed, "short")
     assert part(long, "status") == "1 warning."
-    assert "Warning Summary It has 30 words" in part(long, "told")
+    assert "Warning Summary 30 words" in part(long, "told")
     group.refresh_from_db()
     assert group.summary == "Group onto.task"
 

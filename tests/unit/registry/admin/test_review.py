@@ -61,10 +61,10 @@ def test_review_shows_word_by_word_what_is_read_otherwise_and_who_made_it_so(
     assert "All of it</ins>" in page
     assert "by ann" in page
     assert "by ben" in page
-    assert "Not read in help:" in page
+    assert "Not shown in help:" in page
     assert "<del>30000</del><ins>9000</ins>" in page
     assert url(Op, "change", op.pk) in page
-    assert "Nothing blocks" in page
+    assert "All checks passed." in page
 
 
 def test_review_tells_what_the_change_costs_a_day(admin_client: Client, published: Release, settings: Any) -> None:
@@ -88,19 +88,19 @@ def test_review_tells_what_the_change_costs_a_day(admin_client: Client, publishe
 
 def cost(response: HttpResponse) -> str:
     """Return the sentence about tokens."""
-    found = re.search(r"Tokens of their help: .*?\.(?= )", text(response))
+    found = re.search(r"Help tokens: .*?\.(?= )", text(response))
     return found[0] if found else ""
 
 
 def test_review_of_what_is_live_says_what_to_do_next(admin_client: Client, published: Release) -> None:
     page = text(look(admin_client))
 
-    assert "The draft says what is live." in page
+    assert "Your draft matches the live release." in page
     assert 'name="note"' not in page
 
 
 def test_review_of_nothing_says_what_to_do_next(admin_client: Client) -> None:
-    assert "There is nothing to publish yet." in text(look(admin_client))
+    assert "Nothing to publish yet." in text(look(admin_client))
 
 
 def test_the_first_release_is_published(admin_client: Client) -> None:
@@ -128,8 +128,8 @@ def test_new_warnings_are_shown_before_anything_is_published(admin_client: Clien
 
     page = text(look(admin_client))
 
-    assert "1 new warning: the live release has none of these." in page
-    assert "Nothing says in what amount counts" in page
+    assert "1 new warning, not in the live release." in page
+    assert "The copy does not give the unit or range of amount" in page
     assert "&lt;b&gt;How much" in page
     assert all(f'name="{name}"' in page for name in ("seen", "note", "reviewed", "because"))
 
@@ -145,7 +145,7 @@ def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) ->
     assert release.accepted_because == "The upstream says no more."
     shown = admin_client.get(url(Release, "change", release.pk)).content.decode()
     assert "The upstream says no more." in shown
-    assert "Nothing says in what amount counts" in shown
+    assert "The copy does not give the unit or range of amount" in shown
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,11 @@ def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) ->
         ({"reviewed": "on"}, "This field is required."),
         ({"reviewed": "on", "because": "  "}, "This field is required."),
         ({"reviewed": "on", "because": "x" * 501}, "at most 500 characters"),
-        ({"reviewed": "on", "because": "Of another draft", "seen": "0" * 64}, "The draft was edited in the meantime."),
-        ({"reviewed": "on", "because": "Of no draft", "seen": ""}, "Look at what is different now."),
+        (
+            {"reviewed": "on", "because": "Of another draft", "seen": "0" * 64},
+            "The draft has changed since you reviewed it.",
+        ),
+        ({"reviewed": "on", "because": "Of no draft", "seen": ""}, "Review the changes again."),
     ],
 )
 def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[str, str], error: str) -> None:
@@ -166,7 +169,7 @@ def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[st
 
     assert releases.live() is None
     assert error in text(response)
-    assert "Nothing says in what amount counts" in text(response)
+    assert "The copy does not give the unit or range of amount" in text(response)
     assert f'name="seen" value="{response.context["review"].seen}"' in text(response)
     assert "What is new" in text(response)
 
@@ -181,7 +184,7 @@ def test_what_was_edited_meanwhile_is_looked_at_before_it_is_published(
 
     page = text(publish(admin_client, seen=seen))
 
-    assert "The draft was edited in the meantime." in page
+    assert "The draft has changed since you reviewed it." in page
     assert "Not looked at" in page
     assert releases.live() == published
 
@@ -192,7 +195,7 @@ def test_what_would_break_serving_is_told_and_cannot_be_published(admin_client: 
     page = text(look(admin_client))
     refused = publish(admin_client)
 
-    assert "Nothing can be published." in page
+    assert "The draft cannot be published." in page
     assert "The schema must be an object" in page
     assert 'name="note"' not in page
     assert refused.status_code == 200
@@ -210,7 +213,7 @@ def test_a_draft_that_is_an_older_release_again_asks_for_no_reason(admin_client:
     page = text(look(admin_client))
     response = publish(admin_client)
 
-    assert "The draft is release" in page
+    assert "The draft has the same content as release" in page
     assert 'name="because"' not in page
     assert response.status_code == 302
     assert releases.live() == first
@@ -228,7 +231,7 @@ def test_a_draft_that_was_withdrawn_cannot_be_published(admin_client: Client, pu
     publish(admin_client)
 
     assert "The draft is what was withdrawn by ann: Wrong" in page
-    assert "Change what was wrong with it, or restore" in page
+    assert "Change the draft, or restore" in page
     assert 'name="note"' not in page
     assert releases.live() != published
 
@@ -260,7 +263,7 @@ def test_thousands_of_warnings_are_counted_and_some_shown(
     assert live is not None
     assert len(live.accepted_warnings) == 3
     shown = text(admin_client.get(url(Release, "change", live.pk)))
-    assert page.count("Nothing says in what") == 2 == shown.count("Nothing says in what")
+    assert page.count("The copy does not give the unit") == 2 == shown.count("The copy does not give the unit")
     assert "3 new warnings" in page
     assert "These are the first 2 of 3;" in page
     assert "… and 1 more." in shown
@@ -295,7 +298,7 @@ def test_who_may_see_copy_reviews_and_only_who_may_publish_publishes(
     editor.user_permissions.set(Permission.objects.filter(codename__in=names, content_type__app_label="registry"))
 
     page = look(client)
-    assert "Somebody with the role Admin publishes it: ask one." in text(page)
+    assert "Only Admins can publish." in text(page)
     assert 'name="note"' not in text(page)
     seen = page.context["review"].seen
     assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403

@@ -44,7 +44,7 @@ def test_an_older_release_is_made_live_with_one_click_and_one_confirmation(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
     page = text(admin_client.get(address("make_live", published)))
-    assert "Everyone reads it within two seconds" in page
+    assert "It replaces the live release for everyone within two seconds" in page
     assert "1 op." in page
     assert "Other</del>" in page
     assert releases.live() == newer
@@ -59,22 +59,22 @@ def test_an_older_release_is_made_live_with_one_click_and_one_confirmation(
 def test_what_is_live_is_not_made_live_again(admin_client: Client, published: Release) -> None:
     told = text(admin_client.post(address("make_live", published), {"note": "x"}))
 
-    assert "It is live already." in told
+    assert "This release is live already." in told
     assert Activation.objects.count() == 1
 
 
 def test_a_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
-    assert "can never be made live again" in text(admin_client.get(address("withdraw", published)))
+    assert "can never be live again" in text(admin_client.get(address("withdraw", published)))
     assert "This field is required." in text(take(admin_client, "withdraw", published, reason=" "))
 
     told = text(take(admin_client, "withdraw", published, reason="It told lies"))
 
     published.refresh_from_db()
     assert (published.withdrawn_by, published.withdrawn_reason) == ("admin", "It told lies")
-    assert "nobody is served it any more" in told
+    assert "no longer served" in told
     for step in ("make_live", "withdraw"):
         refused = text(admin_client.post(address(step, published), {"note": "x", "reason": "x"}))
-        assert "It cannot be done." in refused
+        assert "This is not possible." in refused
         assert "It told lies" in refused
     assert releases.live() == newer
 
@@ -83,22 +83,22 @@ def test_what_is_live_is_not_withdrawn(admin_client: Client, published: Release)
     told = text(admin_client.post(address("withdraw", published), {"reason": "x"}))
 
     published.refresh_from_db()
-    assert "Make another one live first" in told
+    assert "Make another release live first" in told
     assert published.withdrawn_at is None
 
 
 def test_a_release_is_restored_into_the_draft_whole(admin_client: Client, published: Release, newer: Release) -> None:
     page = text(admin_client.get(address("restore", published)))
-    assert "What is live stays live" in page
+    assert "The live release stays until you publish" in page
     assert "Other</del>" in page
 
     told = text(take(admin_client, "restore", published))
 
-    assert f"The draft is release {published} again: 1 changes." in told
+    assert f"Restored release {published} into the draft: 1 changes." in told
     assert releases.draft_version() == published.version
     assert releases.live() == newer
-    assert "Nothing: both say the same." in text(admin_client.get(address("restore", published)))
-    assert "The draft says so already." in text(take(admin_client, "restore", published))
+    assert "No changes." in text(admin_client.get(address("restore", published)))
+    assert "The draft has this content already." in text(take(admin_client, "restore", published))
 
 
 def test_one_op_of_a_release_is_restored_into_the_draft(
@@ -126,7 +126,7 @@ def test_a_draft_that_was_edited_meanwhile_is_looked_at_again(
 
     told = text(take(admin_client, "restore", published, seen=seen))
 
-    assert "The draft was changed in the meantime." in told
+    assert "The draft has changed since you reviewed it." in told
     assert Op.objects.get().summary == "Meanwhile"
 
 

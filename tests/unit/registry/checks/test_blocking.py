@@ -12,7 +12,7 @@ from tests.unit.registry.entries import content, op, schema
 A = schema(("a",), a={"type": "integer"})
 
 GET = op("a.get", without_id="a.list", parameters_schema=schema(("a_id",), a_id={"type": "string"}))
-BOTH_READS = "Only a read has it, and only a read can stand in for one. Name a read, or leave it empty."
+BOTH_READS = "Both the op and its replacement must be reads. Name a read op, or leave it empty."
 
 
 def said(snapshot: dict[str, Any]) -> list[str]:
@@ -26,117 +26,121 @@ def said(snapshot: dict[str, Any]) -> list[str]:
         (
             [op("a.b", tool_name="t"), op("a.c", tool_name="t")],
             None,
-            "a.c, tool_name: t already names a.b. Give each name to one op.",
+            "a.c, tool_name: t is already a name of a.b. Use each name for one op only.",
         ),
         (
             [op("a.b", tool_name="t"), op("a.b", tool_name="u")],
             None,
-            "a.b, op: a.b already names a.b. Give each name to one op.",
+            "a.b, op: a.b is already a name of a.b. Use each name for one op only.",
         ),
         (
             [op("a.b"), op("a.c", aliases=["a.b"])],
             None,
-            "a.c, aliases/0: a.b already names a.b. Give each name to one op.",
+            "a.c, aliases/0: a.b is already a name of a.b. Use each name for one op only.",
         ),
-        ([op("a.b", aliases=["x", "x"])], None, "a.b, aliases/1: x already names a.b. Give each name to one op."),
+        (
+            [op("a.b", aliases=["x", "x"])],
+            None,
+            "a.b, aliases/1: x is already a name of a.b. Use each name for one op only.",
+        ),
         (
             [op("a.b")],
             ("root", "a", "a.b"),
-            "a.b, op: A group has the path a.b already. Rename one of the two.",
+            "a.b, op: A group already has the path a.b. Rename one of the two.",
         ),
         (
             [op("a.b.c"), op("a.d", aliases=["a.b"])],
             None,
-            "a.d, aliases/0: A group has the path a.b already. Rename one of the two.",
+            "a.d, aliases/0: A group already has the path a.b. Rename one of the two.",
         ),
         (
             [op("a.d", tool_name="root")],
             None,
-            "a.d, tool_name: A group has the path root already. Rename one of the two.",
+            "a.d, tool_name: A group already has the path root. Rename one of the two.",
         ),
-        ([op("a.b")], ("root", "a", "a"), "a, path: 2 groups have this path. Leave one of them."),
+        ([op("a.b")], ("root", "a", "a"), "a, path: 2 groups have this path. Delete one of them."),
         # the way to it
-        ([op("a.b")], ("root",), "a.b, op: The group a is missing. Add it, so that the path can be walked to."),
+        ([op("a.b")], ("root",), "a.b, op: The group a is missing. Add the group, so that models can browse to it."),
         (
             [op("a.b.c")],
             ("root", "a.b"),
-            "a.b, path: The group a is missing. Add it, so that the path can be walked to.",
+            "a.b, path: The group a is missing. Add the group, so that models can browse to it.",
         ),
         (
             [op("a.b", status="retired", successor="a.z")],
             None,
-            "a.b, successor: a.z is no op. Name an op that exists.",
+            "a.b, successor: There is no op a.z. Name an existing op.",
         ),
         # what runs where an id is left out
-        ([GET], None, "a.get, without_id: a.list is no op. Name an op that exists."),
+        ([GET], None, "a.get, without_id: There is no op a.list. Name an existing op."),
         ([GET | {"kind": "write"}, op("a.list")], None, f"a.get, without_id: {BOTH_READS}"),
         ([GET, op("a.list", kind="write")], None, f"a.get, without_id: {BOTH_READS}"),
         (
             [GET, op("a.list", parameters_schema=A)],
             None,
-            "a.get, without_id: a.list has required arguments. Name an op that runs without any.",
+            "a.get, without_id: a.list has required arguments. Name an op without any.",
         ),
         (
             [GET | {"parameters_schema": A}, op("a.list")],
             None,
-            "a.get, without_id: It is for an op whose one required argument is an id. Leave it empty.",
+            "a.get, without_id: It is only for an op with one required argument that is an id. Leave it empty.",
         ),
         (
             [GET | {"parameters_schema": schema(("b_id", "c_id"), b_id={}, c_id={})}, op("a.list")],
             None,
-            "a.get, without_id: It is for an op whose one required argument is an id. Leave it empty.",
+            "a.get, without_id: It is only for an op with one required argument that is an id. Leave it empty.",
         ),
         # schemas and what is held against them
         (
             [op("a.b", parameters_schema=[])],
             None,
-            'a.b, parameters_schema: The schema must be an object with "type": "object", since args are an object. '
-            "Write a JSON Schema 2020-12 of an object.",
+            'a.b, parameters_schema: The schema must be an object with "type": "object", because args are an object. '
+            "Write a JSON Schema 2020-12 for an object.",
         ),
         (
             [op("a.b", parameters_schema=A, examples=[{"args": {"a": 1}}, {"args": {"a": "x"}}])],
             None,
-            'a.b, examples/1: /a: "x" is not of type "integer". Write args that the schema takes, or widen the schema.',
+            'a.b, examples/1: /a: "x" is not of type "integer". Correct the args or widen the schema.',
         ),
         (
             [op("a.b", parameters_schema=A, examples=[{"args": []}])],
             None,
-            'a.b, examples/0: /: [] is not of type "object". Write args that the schema takes, or widen the schema.',
+            'a.b, examples/0: /: [] is not of type "object". Correct the args or widen the schema.',
         ),
         (
             [op("a.b", parameters_schema=A, argument_aliases={"b": "c"})],
             None,
-            "a.b, argument_aliases: b must be no argument, and stand for one that is. "
-            "Map a name that is no argument to one that is.",
+            "a.b, argument_aliases: b must not be an argument, and must map to one. "
+            "Map a name that is not an argument to one that is.",
         ),
         (
             [op("a.b", parameters_schema=A, argument_aliases={"a": "a"})],
             None,
-            "a.b, argument_aliases: a must be no argument, and stand for one that is. "
-            "Map a name that is no argument to one that is.",
+            "a.b, argument_aliases: a must not be an argument, and must map to one. "
+            "Map a name that is not an argument to one that is.",
         ),
         (
             [op("a.b", parameters_schema=A, display_only=["a"])],
             None,
-            "a.b, display_only: a is an argument. Take it out of one of the two.",
+            "a.b, display_only: a is an argument. Remove it from one of the two.",
         ),
         # what JSON cannot carry
-        ([op("a.b", summary="a\x00")], None, "a.b, content: The text holds a NUL character. Delete it."),
+        ([op("a.b", summary="a\x00")], None, "a.b, content: The text has a NUL character. Delete it."),
         (
             [op("a.b", notes="\ud800")],
             None,
-            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can carry.",
+            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can represent.",
         ),
         (
             [op("a.b", examples=[{"args": {"a": 2**53}}])],
             None,
             "a.b, content: 9007199254740992 exceeds safe integer domain for JSON floats. "
-            "Use text and numbers that JSON can carry.",
+            "Use text and numbers that JSON can represent.",
         ),
         (
             [op("a.b", examples=[{"args": {"a": "\ud800"}}])],
             None,
-            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can carry.",
+            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can represent.",
         ),
     ],
 )

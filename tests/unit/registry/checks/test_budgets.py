@@ -12,9 +12,9 @@ from tests.unit.registry.entries import catalog, op, schema
     ("counts", "messages"),
     [
         ((180, 450), []),
-        ((181, 450), ["It has 181 tokens; the budget is 180."]),
-        ((180, 1_451), ["It has 1,451 tokens; the budget is 450."]),
-        ((200, 500), ["It has 200 tokens; the budget is 180.", "It has 500 tokens; the budget is 450."]),
+        ((181, 450), ["181 tokens; the budget is 180."]),
+        ((180, 1_451), ["1,451 tokens; the budget is 450."]),
+        ((200, 500), ["200 tokens; the budget is 180.", "500 tokens; the budget is 450."]),
     ],
 )
 def test_each_form_has_its_budget(counts: tuple[int, int], messages: list[str]) -> None:

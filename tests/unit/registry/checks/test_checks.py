@@ -50,7 +50,7 @@ def test_an_op_is_checked_as_it_is_typed_without_being_saved() -> None:
         "rule": "example_invalid",
         "severity": "blocks",
         "message": "/: Additional properties are not allowed ('z' was unexpected).",
-        "fix": "Write args that the schema takes, or widen the schema.",
+        "fix": "Correct the args or widen the schema.",
     }
 
 

@@ -16,26 +16,26 @@ STATE = {"type": "string", "enum": ["todo", "done"]}
         (
             STATE | {"default": "Todo"},
             "default_outside_enum",
-            "Todo is none of the values of a: todo, done.",
-            "Write todo.",
+            "Todo is not one of the values of a: todo, done.",
+            "Use todo.",
         ),
         (
             {"type": "string", "enum": ["x"], "default": "far off"},
             "default_outside_enum",
-            "far off is none of the values of a: x.",
-            "Take one of the values, or add it.",
+            "far off is not one of the values of a: x.",
+            "Use one of the values.",
         ),
         (
             {"type": "array", "items": STATE, "default": ["gone"]},
             "default_refused",
-            '[\'gone\'] is no a: /v/0: "gone" is not one of "todo" or "done".',
-            "Take a default that the schema allows.",
+            '[\'gone\'] is not a valid a: /v/0: "gone" is not one of "todo" or "done".',
+            "Use a default that the schema allows.",
         ),
         (
             {"type": "integer", "maximum": 5, "default": 9},
             "default_refused",
             "9 is no a: 9 is greater than the maximum of 5.",
-            "Take a default that the schema allows.",
+            "Use a default that the schema allows.",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from tests.unit.registry.checks.readings import arguments, reading
 from tests.unit.registry.entries import schema
 
 NUMBER, INTEGER, TEXT = {"type": "number"}, {"type": "integer"}, {"type": "string"}
-DURATION = "Nothing says in what duration counts, or its range."
+DURATION = "The copy does not give the unit or range of duration."
 
 
 def rules(name: str, argument: Any, description: str = "") -> list[str]:

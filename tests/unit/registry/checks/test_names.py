@@ -39,8 +39,8 @@ def found(**fields: Any) -> list[Finding]:
         ("The row_state parameter decides.", "onto.task.update has no argument row_state.", ""),
         ("Send sort_by.", "onto.task.update has no argument sort_by.", ""),  # another op's, which is not named
         ("It takes task_ids.", "onto.task.update has no argument task_ids.", "Write: It takes task_id."),
-        ("Find it with onto.task.lst.", "There is no op onto.task.lst.", "Write onto.task.list."),
-        ("Find it with onto.task.old.", "onto.task.old is retired.", "Write onto.task.list."),
+        ("Find it with onto.task.lst.", "There is no op onto.task.lst.", "Use onto.task.list."),
+        ("Find it with onto.task.old.", "onto.task.old is retired.", "Use onto.task.list."),
     ],
 )
 def test_a_name_that_leads_nowhere_is_found(text: str, message: str, fix: str) -> None:

@@ -23,7 +23,7 @@ def check(given: dict[str, Any]) -> list[Finding]:
 
 @pytest.mark.parametrize(
     ("name", "fix"),
-    [("auth0.createRole", "Write auth0_createRole."), ("x" * 65, f"Write {'x' * 64}."), ("a_b-C9", None)],
+    [("auth0.createRole", "Use auth0_createRole."), ("x" * 65, f"Use {'x' * 64}."), ("a_b-C9", None)],
 )
 def test_a_tool_name_has_letters_digits_underscores_and_dashes(name: str, fix: str | None) -> None:
     found = list(providers.check(reading(tool_name=name)))
@@ -66,6 +66,6 @@ def test_enums_are_of_bounded_size() -> None:
 
     assert check(schema(a=many, b=many)) == []
     assert [found.message for found in check(schema(a=many, b=many, c=many))] == [
-        "Its enums have 1,200 values together."
+        "Its enums have 1,200 values in total."
     ]
     assert [found.field for found in check(schema(a=long))] == ["parameters_schema/properties/a/enum"]

@@ -19,8 +19,8 @@ from tests.unit.registry.entries import op
 @pytest.mark.parametrize(
     ("summary", "message"),
     [
-        ("word " * 13, "It has 13 words, 65 characters."),
-        ("x" * 201, "It has 1 words, 201 characters."),
+        ("word " * 13, "13 words, 65 characters; the limits are 12 and 200."),
+        ("x" * 201, "1 words, 201 characters; the limits are 12 and 200."),
         ("word " * 12, None),
     ],
 )
@@ -30,7 +30,7 @@ def test_a_summary_is_one_short_line(summary: str, message: str | None) -> None:
     found = list(summaries.check(entry, context(entry)))
 
     assert [finding.message for finding in found] == ([message] if message else [])
-    assert all("Cut it, to such as “" in finding.fix for finding in found)
+    assert all("For example: “" in finding.fix for finding in found)
 
 
 def test_the_first_op_of_all_is_like_no_other() -> None:
@@ -86,7 +86,7 @@ def test_several_are_counted() -> None:
 
     (found,) = summaries.check(everything.ops["a.x1"], everything)
 
-    assert found.message == "It says nearly the same as that of a.x0 and 2 more."
+    assert found.message == "It says nearly the same as a.x0 and 2 more."
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_a_group_that_is_no_path_is_refused(group: str) -> None:
 def test_a_group_that_names_an_op_is_refused(group: str) -> None:
     OpAlias.objects.create(op=make_op("onto.task.add", tool_name="add_task"), name="plus")
 
-    with pytest.raises(BadGroup, match="names an op already"):
+    with pytest.raises(BadGroup, match="is already the name of an op"):
         run(GET, group=group)
 
     assert Op.objects.count() == 1
@@ -201,7 +201,7 @@ HOSTILE: list[tuple[Any, str]] = [
     (function("evil", properties={"a": {"default": float("nan")}}), "JSON"),
     (function("evil", properties={"a": {"enum": list(range(1_000))}}), "500 values"),
     (function("evil", properties={"a": {"$ref": "#/properties/a"}}), "back to itself"),
-    (function("evil", type="string"), "Args are an object"),
+    (function("evil", type="string"), "args are an object"),
     (function("evil", properties={f"a{n}": {} for n in range(3_000)}), "2000 subschemas"),
 ]
 
@@ -226,8 +226,8 @@ def test_what_only_looks_bad_goes_in_and_is_told() -> None:
     assert done.refusals == []
     assert set(done.remarks) == {
         "It reads like instructions to the model.",
-        "It holds control, direction or other characters that cannot be seen.",
-        "Read types by the names that JSON Schema has for them.",
+        "It has control, direction or other invisible characters.",
+        "Type names were replaced with those of JSON Schema.",
     }
 
 

@@ -97,11 +97,11 @@ def nested(depth: int) -> dict[str, Any]:
         ("text", "not an object"),
         ([1], "not an object"),
         ({"type": "string"}, "of the type string"),
-        ({"type": ["array", "null"], "items": {}}, "Args are an object"),
+        ({"type": ["array", "null"], "items": {}}, "args are an object"),
         (nested(17), "nested more than 16"),
         (within({"$ref": "https://acme.com/schema"}), "outside"),
         (within({"$ref": "file:///etc/passwd"}), "outside"),
-        (within({"$ref": "#/$defs/none"}), "leads nowhere"),
+        (within({"$ref": "#/$defs/none"}), "has no target"),
         (within({"$ref": "#/properties/a"}), "back to itself"),
         (within({"enum": list(range(501))}), "more than 500"),
         (within({"pattern": "a" * 501}), "longer than 500"),
@@ -119,6 +119,6 @@ def test_what_would_break_serving_is_refused(given: Any, reason: str) -> None:
 def test_every_kind_of_mend_is_told_once() -> None:
     given = {"type": "object", "properties": {f"a{n}": {"type": "float"} for n in range(9)}}
 
-    assert parameters.settle(given)[1] == ["Read types by the names that JSON Schema has for them."]
+    assert parameters.settle(given)[1] == ["Type names were replaced with those of JSON Schema."]
     _, told = parameters.settle(within({"pattern": "(?=x)"}))
-    assert told == ["Left out what says nothing valid: properties/a/pattern."]
+    assert told == ["An invalid keyword was removed: properties/a/pattern."]

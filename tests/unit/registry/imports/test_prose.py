@@ -76,7 +76,7 @@ def test_hostile_text_is_read_in_time(evil: str) -> None:
 @pytest.mark.parametrize(
     ("text", "remark"),
     [
-        *((text, "cannot be seen") for text in ("a\u202eb", "a\x1b[31m", "\U000e0041", "a\u2066b", "a\u200bb")),
+        *((text, "invisible characters") for text in ("a\u202eb", "a\x1b[31m", "\U000e0041", "a\u2066b", "a\u200bb")),
         *(
             (text, "instructions to the model")
             for text in (

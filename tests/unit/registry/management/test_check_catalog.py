@@ -20,10 +20,10 @@ def test_it_tells_what_warns_and_goes_on(capsys: pytest.CaptureFixture[str]) -> 
     call_command("check_catalog")
 
     assert capsys.readouterr().out.splitlines() == [
-        "warns number_without_unit: onto.task.add, parameters_schema/properties/amount/description: Nothing says in "
-        "what amount counts, or its range. Say the unit or the range in the description, or give it a minimum and a "
+        "warns number_without_unit: onto.task.add, parameters_schema/properties/amount/description: The copy does "
+        "not give the unit or range of amount. State the unit or range in the description, or set a minimum and a "
         "maximum.",
-        "0 block, 1 warn.",
+        "Blocking: 0, warnings: 1.",
     ]
 
 
@@ -42,7 +42,7 @@ def test_it_checks_one_op_alone(capsys: pytest.CaptureFixture[str]) -> None:
     make_op("onto.task.unclear", parameters_schema=UNCLEAR)
 
     call_command("check_catalog", op="onto.task.add")
-    assert capsys.readouterr().out == "0 block, 0 warn.\n"
+    assert capsys.readouterr().out == "Blocking: 0, warnings: 0.\n"
 
     call_command("check_catalog", op="onto.task.unclear", json=True)
     (found,) = json.loads(capsys.readouterr().out)

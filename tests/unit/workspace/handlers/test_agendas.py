@@ -53,7 +53,7 @@ def test_list_is_of_the_next_seven_days_of_local_time(db: None) -> None:
             "time_zone": "Europe/Berlin",
         },
         "message": "0 of 0 events in the user's own calendar and projects, earliest first. "
-        "cal.event.get has the complete event.",
+        "cal.event.get returns the complete event.",
     }
 
 
@@ -172,7 +172,7 @@ def test_list_shows_own_events_those_of_projects_and_the_dates_of_tasks(db: None
     assert titles(calendar_scope="project", project_id=str(project.pk)) == ["ours", "Due: Write"]
     everything = call("list_calendar_events", calendar_scope="user", project_id=str(project.pk))
     assert everything.result["total"] == 3
-    assert "Did not use project_id" in everything.warnings[0]
+    assert "project_id" in everything.warnings[0]
 
 
 def test_foreign_and_missing_projects_are_refused_in_the_same_words(db: None) -> None:

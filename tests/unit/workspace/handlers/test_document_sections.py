@@ -74,7 +74,7 @@ def test_outline_tells_each_heading_and_where_its_section_lies(document: Documen
         "length": len("## Words\n\nOne.\n\n### Deep\n\nDeep.\n\n"),
     }
     assert (result["total"], result["has_more"]) == (5, False)
-    assert result["message"] == "5 of 5 headings. onto.document.section.get has the text below one."
+    assert result["message"] == "5 of 5 headings. onto.document.section.get returns the text of a section."
 
 
 def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
@@ -86,7 +86,7 @@ def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
     assert [each["index"] for each in first["headings"] + rest["headings"]] == [0, 1, 3, 4]
     assert (first["has_more"], first["total"], rest["has_more"], "next_offset" in rest) == (True, 4, False, False)
     assert "Send next_offset as offset" in first["message"]
-    assert rest["message"] == "2 of 4 headings. onto.document.section.get has the text below one."
+    assert rest["message"] == "2 of 4 headings. onto.document.section.get returns the text of a section."
 
 
 def test_outline_of_a_document_without_headings_says_so(document: Document) -> None:
@@ -152,7 +152,7 @@ def test_a_heading_that_several_sections_have_is_refused_with_their_anchors(docu
 
     assert (error.path, error.code) == ("/heading", "ambiguous_heading")
     assert error.message == (
-        "2 sections have this heading; send one of their anchors instead: words (line 7), words-1 (line 17)."
+        "2 sections have this heading; send one of these anchors instead: words (line 7), words-1 (line 17)."
     )
     assert [each["index"] for each in error.expected] == [1, 4]
     assert section(document, anchor="words-1")["section"]["content"] == "## Words\n\nTwo.\n"
@@ -170,12 +170,12 @@ def test_candidates_are_ten_at_most(document: Document) -> None:
 @pytest.mark.parametrize(
     ("named", "code", "said"),
     [
-        ({"heading": "Lunch"}, "no_such_section", "Anchors close to it: launch."),
+        ({"heading": "Lunch"}, "no_such_section", "Similar anchors: launch."),
         ({"heading": "Nothing like it"}, "no_such_section", "The first anchors: launch, words, deep, back, words-1."),
         ({"anchor": "words-9"}, "no_such_section", "words"),
         ({"index": 5}, "no_such_section", "send 0 to 4."),
-        ({}, "one_of", "Send one of heading, anchor and index"),
-        ({"index": 0, "heading": "Launch"}, "one_of", "Send one of heading, anchor and index"),
+        ({}, "one_of", "Send exactly one of heading, anchor and index"),
+        ({"index": 0, "heading": "Launch"}, "one_of", "Send exactly one of heading, anchor and index"),
     ],
 )
 def test_what_names_no_section_is_refused_with_what_to_send(

@@ -187,7 +187,7 @@ def test_path_leads_from_the_root(project: Project, documents: dict[str, Documen
     assert outcome.result["document_id"] == outcome.entity_id == str(documents["C"].pk)
     assert outcome.result["project_id"] == str(project.pk)
     alone = call("get_document_path", document_id=str(documents["F"].pk)).result
-    assert (len(alone["path"]), alone["message"]) == (1, "It lies at the root.")
+    assert (len(alone["path"]), alone["message"]) == (1, "The document is at the root.")
 
 
 def test_path_costs_three_queries(
@@ -227,7 +227,7 @@ def test_move_names_the_parent_by_its_title(project: Project, documents: dict[st
     assert dense(project)["F"] == {"C": {}}
 
     both = move(documents["C"], new_parent_title="nothing", new_parent_id=str(documents["A"].pk))
-    assert both.warnings == ("Ignored new_parent_title, for new_parent_id was sent too.",)
+    assert both.warnings == ("Ignored new_parent_title: new_parent_id was sent too.",)
 
 
 def test_move_to_a_title_of_several_lists_them(project: Project, documents: dict[str, Document]) -> None:
@@ -277,7 +277,7 @@ def test_move_from_a_tree_that_has_changed_is_a_conflict(project: Project, docum
     version = read(project)["structure"]["version"]
     moved = move(documents["F"], new_parent_id=str(documents["A"].pk), expected_version=version)
 
-    with pytest.raises(Conflict, match="but of version 1;") as found:
+    with pytest.raises(Conflict, match="it is now version 1,") as found:
         move(documents["F"], expected_version=version)
 
     assert found.value.reason == "stale_version"
@@ -297,7 +297,7 @@ def test_every_change_of_the_tree_makes_its_version_another(project: Project, do
 
     assert versions == [1, 2, 3, 3]
     assert (unchanged.warnings, unchanged.result["structure"]["version"]) == (("unchanged",), 3)
-    assert unchanged.result["message"] == "Nothing changed: it is at position 0 of 3 under its parent."
+    assert unchanged.result["message"] == "Nothing changed: it is already at position 0 of 3 under its parent."
 
 
 def test_move_holds_the_project_against_the_documents_own(project: Project, documents: dict[str, Document]) -> None:
@@ -377,7 +377,7 @@ def test_delete_takes_what_is_below_with_it_and_says_how_many(project: Project, 
         "document": {"id": str(documents["A"].pk)},
         "deleted": 5,
         "structure": {"version": 1},
-        "message": "Deleted the document and the 4 documents below it; no op finds them any more.",
+        "message": "Deleted the document and the 4 documents below it; ops no longer find them.",
     }
     assert dense(project) == {"F": {}}
     with pytest.raises(NotFound):
@@ -389,7 +389,7 @@ def test_delete_moves_up_what_is_below_where_asked(project: Project, documents: 
 
     assert (outcome.result["deleted"], outcome.result["message"]) == (
         1,
-        "Deleted the document; no op finds it any more. Kept the 4 documents below it: its children took its place.",
+        "Deleted the document; ops no longer find it. Kept the 4 documents below it: its children took its place.",
     )
     assert list(dense(project)) == ["B", "D", "E", "F"]
 

@@ -78,7 +78,7 @@ def test_blank_title_becomes_untitled_with_a_warning(project: Project, title: st
 
     assert outcome.result["document"]["title"] == outcome.entity_name == Document.objects.get().title
     assert outcome.entity_name == "Untitled Document"
-    assert outcome.warnings == ("The title was blank, so the document is called Untitled Document.",)
+    assert outcome.warnings == ("The title was blank, so the document was named Untitled Document.",)
 
 
 @pytest.mark.parametrize("title", [{}, {"title": None}])
@@ -86,7 +86,7 @@ def test_missing_title_becomes_untitled_with_a_warning(project: Project, title: 
     outcome = call("create_onto_document", project_id=str(project.pk), **title)
 
     assert outcome.result["document"]["title"] == "Untitled Document"
-    assert outcome.warnings == ("The document has no title, so it is called Untitled Document.",)
+    assert outcome.warnings == ("No title was sent, so the document was named Untitled Document.",)
 
 
 def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Project, document: Document) -> None:
@@ -94,7 +94,7 @@ def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Pro
 
     assert created.result["document"]["content"] == "# A\n\n- b\n- c"
     assert updated.result["document"]["content"] == "# A\nb"
-    assert created.warnings == updated.warnings == (r"Read \n in content as line breaks, for it had no other.",)
+    assert created.warnings == updated.warnings == (r"Read \n in content as line breaks, because it had no others.",)
 
 
 def test_real_text_is_kept_as_it_was_sent(project: Project) -> None:
@@ -188,7 +188,7 @@ def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
         "document": {"id": str(document.pk)},
         "deleted": 1,
         "structure": {"version": 1},
-        "message": "Deleted the document; no op finds it any more.",
+        "message": "Deleted the document; ops no longer find it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(document.pk), "Old")
     assert Document.objects.get().deleted_at == AT

@@ -57,14 +57,15 @@ def test_link_stores_the_edge_and_answers_it(project: Project) -> None:
         ("plan", "has_task", "task", "plan has_task task", None),
         (
             *("task", "has_task", "plan", "plan has_task task"),
-            "Swapped the ends, for has_task goes from the plan to the task.",
+            "Swapped the ends: has_task goes from plan to task.",
         ),
         ("task", "belongs_to_plan", "plan", "plan has_task task", "Read rel as plan has_task task."),
         ("task", "Depends on", "task", "task depends_on task", "Read rel as task depends_on task."),
         ("task", "supports", "goal", "task supports_goal goal", "Read rel as task supports_goal goal."),
         (
             *("milestone", "is a step to", "goal", "goal has_milestone milestone"),
-            "rel is no relation of the two kinds; stored goal has_milestone milestone, and your word in original_rel.",
+            "rel is not a relation between these kinds; stored as goal has_milestone milestone, with the original in "
+            "original_rel.",
         ),
     ],
 )
@@ -98,7 +99,7 @@ def test_linking_twice_links_once(project: Project) -> None:
 
     assert again.result["created"] == 0
     assert again.result["edge"] == first.result["edge"]
-    assert again.result["message"] == "The two were linked already: plan has_task task. Nothing changed."
+    assert again.result["message"] == "Nothing changed; already linked: plan has_task task."
     assert again.entity_id == first.entity_id
     assert Edge.objects.count() == 1
 
@@ -118,7 +119,7 @@ def test_linking_again_by_another_word_keeps_no_word(project: Project) -> None:
 
     again = link(plan, "employs", task)
 
-    assert again.warnings == ("rel is no relation of the two kinds; read as plan has_task task.",)
+    assert again.warnings == ("rel is not a relation between these kinds; read as plan has_task task.",)
     assert Edge.objects.get().props == {}
 
 
@@ -232,7 +233,7 @@ def test_link_goes_by_the_id_where_both_are_sent(project: Project) -> None:
 
     outcome = link(task, "depends_on", other, dst_title="nothing is called so")
 
-    assert outcome.warnings == ("Ignored dst_title, for dst_id was sent too.",)
+    assert outcome.warnings == ("Ignored dst_title: dst_id was sent too.",)
     assert Edge.objects.get().dst_id == other.pk
 
 

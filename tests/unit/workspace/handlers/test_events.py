@@ -150,7 +150,7 @@ def test_own_calendar_that_is_asked_for_wins_over_the_project_of_the_context(db:
     made = create(project_id=str(uuid4()), **asked)
 
     assert made.result["event"]["calendar_scope"] == "user"
-    assert "Did not use project_id" in made.warnings[0]
+    assert "project_id" in made.warnings[0]
 
 
 def test_task_wins_over_the_project_of_the_context(db: None) -> None:
@@ -159,7 +159,7 @@ def test_task_wins_over_the_project_of_the_context(db: None) -> None:
     made = create(task_id=str(task.pk), project_id=str(project.pk))
 
     assert made.result["event"]["project_id"] == str(task.project_id)
-    assert "Did not use project_id" in made.warnings[0]
+    assert "Ignored project_id" in made.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_project_event_is_read_by_its_members_and_changed_by_editors(db: None) -
     id = str(event.pk)
 
     assert call("get_calendar_event_details", subject="viewer", event_id=id).entity_id == id
-    with pytest.raises(Forbidden, match="You may see this event"):
+    with pytest.raises(Forbidden, match="You can see this event"):
         call("update_calendar_event", subject="viewer", event_id=id, title="Mine")
     with pytest.raises(Forbidden):
         call("delete_calendar_event", subject="viewer", event_id=id)
@@ -346,7 +346,7 @@ def test_moving_what_comes_again_says_that_all_its_times_moved(db: None) -> None
     elsewhere = update(event, location="Café").result["message"]
 
     assert moved == (
-        "Changed start_at, end_at. It comes again, so all its times changed; the first is 2026-03-05T09:00:00Z."
+        "Changed start_at, end_at. The event recurs, so all its times changed; the first is 2026-03-05T09:00:00Z."
     )
     assert elsewhere == "Changed location."
 
@@ -375,7 +375,7 @@ def test_delete_takes_the_event_out_of_every_op(db: None) -> None:
 
     made = call("delete_calendar_event", event_id=str(event.pk))
 
-    message = "Deleted the event with all its times; no op finds it any more."
+    message = "Deleted the event and all its repeats; ops no longer find it."
     assert made.result == {"event": {"id": str(event.pk)}, "message": message}
     event.refresh_from_db()
     assert event.deleted_at == AT
@@ -415,7 +415,7 @@ def test_moving_the_event_of_a_date_moves_the_date(
     task.refresh_from_db()
     assert {name: getattr(task, name) for name in expected} == expected
     assert task.updated_at == AT
-    assert "Its task follows" in made.result["message"]
+    assert "of its task" in made.result["message"]
     assert made.warnings == ()
     shown = made.result["event"]
     assert (shown["id"], shown["task_event_kind"]) == (str(event.pk), kind)
@@ -428,7 +428,7 @@ def test_event_of_one_date_keeps_its_half_hour_and_says_so(db: None) -> None:
     made = update(event, start_at="2026-03-05T08:00:00Z", end_at="2026-03-05T12:00:00Z")
 
     assert made.result["event"]["start_at"] == "2026-03-05T11:30:00Z"
-    assert "did not use start_at" in made.warnings[0]
+    assert "Ignored start_at" in made.warnings[0]
 
 
 def test_two_events_that_come_close_become_one(db: None) -> None:

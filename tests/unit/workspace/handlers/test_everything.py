@@ -155,7 +155,7 @@ def test_similar_titles_are_better_than_nothing(project: Project) -> None:
     assert [(row["title"], row["matched"], row["snippet"]) for row in result["results"]] == [
         ("Draft the homepage copy", ["hompage"], "hero line")
     ]
-    assert result["message"].startswith("No row has any of the words. 1 of 1 titles that look like them")
+    assert result["message"].startswith("No row has any of the words. 1 of 1 rows with similar titles")
 
 
 def test_nothing_at_all_is_an_empty_list_with_a_way_on(project: Project) -> None:
@@ -163,7 +163,7 @@ def test_nothing_at_all_is_an_empty_list_with_a_way_on(project: Project) -> None
         "results": [],
         "total": 0,
         "has_more": False,
-        "message": "Nothing has any of the words, and no title looks like them. Try other words, or list the rows.",
+        "message": "No row has any of the words or a similar title. Try other words, or list the rows.",
     }
 
 
@@ -241,7 +241,7 @@ def test_rows_beyond_the_newest_are_left_out_with_a_warning(project: Project, mo
 
     assert [row["title"] for row in outcome.result["results"]] == ["Launch 2", "Launch 1"]
     assert outcome.warnings == (
-        "Looked only at the 2 documents updated last; onto.document.search reaches older ones.",
+        "Searched only the 2 most recently updated documents; onto.document.search finds older ones.",
     )
 
 
@@ -295,7 +295,7 @@ def test_a_hundred_words_are_cut_with_a_warning(project: Project) -> None:
 
     outcome = call("search_ontology", query="w0 " + query)
 
-    assert outcome.warnings == ("Looked for the first 8 words of query only.",)
+    assert outcome.warnings == ("Searched for only the first 8 words of query.",)
     assert [row["matched"] for row in outcome.result["results"]] == [["w0"]]
 
 

@@ -65,7 +65,7 @@ def test_priority_tells_its_range_and_its_direction() -> None:
             "default": 3,
             "minimum": 1,
             "maximum": 5,
-            "description": "1 is the most urgent, 5 the least.",
+            "description": "1 (most urgent) to 5 (least urgent).",
             "example": 3,
         }
     }

@@ -106,7 +106,7 @@ def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Pr
             "description_preview": "x" * 100 + "…",
         }
     ]
-    assert result["message"].endswith("onto.goal.get has the complete row.")
+    assert result["message"].endswith("onto.goal.get returns the complete row.")
 
 
 def test_search_looks_into_names_and_descriptions_only(project: Project) -> None:

@@ -44,8 +44,8 @@ def test_get_tells_nodes_edges_and_how_many(project: Project) -> None:
     assert [each["kind"] for each in result["nodes"]] == ["plan"]
     assert (result["edges"], result["counts"], result["has_more"]) == ([], {"nodes": 2, "edges": 0}, True)
     assert result["message"] == (
-        "1 of 2 nodes and 0 of 0 edges. Send kinds to see fewer kinds whole. A row that nothing holds lies directly in "
-        "the project."
+        "1 of 2 nodes and 0 of 0 edges. Send kinds to list fewer kinds completely. A row without a parent is directly "
+        "in the project."
     )
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), project.name)
     assert call("get_onto_project_graph", project_id=str(project.pk)).result["has_more"] is False
@@ -110,7 +110,7 @@ def test_reorganizing_again_changes_nothing_and_says_so(project: Project) -> Non
 
     assert (outcome.warnings, outcome.result["message"]) == (
         ("unchanged",),
-        "Nothing to change: all of it hangs so already.",
+        "Nothing changed: the rows are already organized this way.",
     )
     assert list(Edge.objects.values()) == before
 
@@ -135,7 +135,7 @@ def test_a_dry_run_tells_the_plan_and_does_nothing(project: Project) -> None:
     assert list(Edge.objects.values()) == before
     assert dry["dry_run"] is True
     assert "id" not in dry["changes"]["created"][0]
-    assert dry["message"].startswith("Would change edges: 1 created, 1 deleted. Nothing was; send plan_hash")
+    assert dry["message"].startswith("Would change edges: 1 created, 1 deleted. To apply it, send plan_hash")
     done = reorganize(project, node(task, new), plan_hash=dry["plan_hash"]).result
     assert done["counts"] == dry["counts"]
     assert done["plan_hash"] == dry["plan_hash"]
@@ -276,4 +276,4 @@ def test_lists_of_changes_are_bounded(project: Project, monkeypatch: pytest.Monk
     result = reorganize(project, node(task, *others)).result
 
     assert (result["counts"]["created"], len(result["changes"]["created"])) == (3, 2)
-    assert result["message"] == "Changed edges: 3 created. The first 2 of a sort are listed."
+    assert result["message"] == "Changed edges: 3 created. At most 2 of each are listed."

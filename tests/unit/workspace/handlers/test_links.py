@@ -52,7 +52,7 @@ def test_relationships_are_the_edges_with_their_direction(project: Project) -> N
         "direction": "incoming",
     }
     assert (found["total"], found["has_more"]) == (2, False)
-    assert found["message"] == "2 of 2 edges of this task. onto.entity.links.get names the rows at their ends."
+    assert found["message"] == "2 of 2 edges of this task. onto.entity.links.get returns the linked rows."
 
 
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
@@ -181,13 +181,13 @@ def test_nothing_linked_is_said(project: Project) -> None:
         "counts": {},
         "total": 0,
         "has_more": False,
-        "message": "Nothing is linked to this task; onto.edge.link links two rows.",
+        "message": "Nothing is linked to this task; use onto.edge.link to link two rows.",
     }
     assert relationships(task) == {
         "relationships": [],
         "total": 0,
         "has_more": False,
-        "message": "Nothing is linked to this task; onto.edge.link links two rows.",
+        "message": "Nothing is linked to this task; use onto.edge.link to link two rows.",
     }
 
 

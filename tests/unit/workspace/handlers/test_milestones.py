@@ -115,4 +115,4 @@ def test_list_answers_abbreviated_rows_and_narrows_by_state(project: Project) ->
             "is_missed": True,
         }
     ]
-    assert result["message"].endswith("onto.milestone.get has the complete row.")
+    assert result["message"].endswith("onto.milestone.get returns the complete row.")

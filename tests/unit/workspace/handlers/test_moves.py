@@ -57,7 +57,7 @@ def test_subtask_leaves_its_parent_with_a_warning(destination: Project) -> None:
     outcome = move(task, destination.pk)
 
     assert Task.objects.get(pk=task.pk).parent_task_id is None
-    assert outcome.warnings == ("The task is no subtask any more: its parent task stays in the project it left.",)
+    assert outcome.warnings == ("The task is no longer a subtask: its parent stays in the old project.",)
 
 
 def test_deleted_subtask_stays_and_would_come_back_as_a_task_of_its_own(destination: Project) -> None:
@@ -86,7 +86,7 @@ def test_links_to_what_stays_are_dropped_and_those_between_what_moves_are_kept(d
     assert (edges[inside.pk].project_id, edges[inside.pk].deleted_at) == (destination.pk, None)
     assert [edges[each.pk].deleted_at for each in (out, into, gone, apart)] == [AT, AT, MADE_AT, None]
     assert {edges[each.pk].project_id for each in (out, into, gone, apart)} == {task.project_id}
-    assert outcome.warnings == ("Removed 2 links between what moved and what stays in the project it left.",)
+    assert outcome.warnings == ("Removed 2 links between moved rows and rows that stay in the old project.",)
 
 
 def test_task_that_is_elsewhere_is_a_conflict(destination: Project) -> None:

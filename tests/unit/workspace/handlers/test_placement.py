@@ -106,7 +106,7 @@ def test_create_finds_what_is_named_by_title(project: Project) -> None:
 
     assert graph.sentences() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
     assert Edge.objects.get(rel="has_task").src_id == plan.pk
-    assert "Ignored connections/1/title, for connections/1/id was sent too." in outcome.warnings
+    assert "Ignored connections/1/title: connections/1/id was sent too." in outcome.warnings
 
 
 def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> None:

@@ -95,7 +95,7 @@ def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Pr
             "plan_preview": "s" * 200 + "…",
         }
     ]
-    assert result["message"].endswith("onto.plan.get has the complete row.")
+    assert result["message"].endswith("onto.plan.get returns the complete row.")
 
 
 def test_search_looks_into_names_and_descriptions_and_search_over_kinds_into_the_steps(project: Project) -> None:

@@ -170,8 +170,8 @@ def test_objects_say_what_rows_are_to_each_other(db: None) -> None:
     assert Edge.objects.get(rel="references").props == {ORIGINAL: "worries about"}
     assert outcome.warnings == (
         "Read relationships/1/rel as task blocks task.",
-        "relationships/4/rel is no relation of the two kinds; stored task references requirement, and your word in "
-        "original_rel.",
+        "relationships/4/rel is not a relation between these kinds; stored as task references requirement, with the "
+        "original in original_rel.",
     )
 
 
@@ -198,7 +198,7 @@ def test_warnings_are_bounded(db: None) -> None:
     warnings = create(tasks, related).warnings
 
     assert len(warnings) == 21
-    assert warnings[-1] == "9 more relationships were stored otherwise than they were sent."
+    assert warnings[-1] == "9 more relationships were stored differently than sent."
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_an_entity_that_is_not_of_its_kind_is_refused(db: None, sent: dict[str, 
         ({"kind": "task", "title": "A", "state_key": "completed"}, {"state_key": "done"}, ["Read state_key as done."]),
         ({"kind": "goal", "name": "A", "state_key": "todo"}, {"state_key": "draft"}, ["Read state_key as draft."]),
         ({"kind": "document"}, {"title": "Untitled Document"}, [
-            "The document has no title, so it is called Untitled Document."
+            "No title was sent, so the document was named Untitled Document."
         ]),
     ],
 )  # fmt: skip
@@ -318,8 +318,8 @@ def test_questions_make_nothing_and_are_answered(db: None) -> None:
         "project_id": None,
         "counts": {},
         "clarifications": questions,
-        "message": "Nothing was created: ask the user the question in clarifications, then send the whole call again "
-        "with what they answered and without clarifications.",
+        "message": "Nothing was created. Ask the user the question in clarifications, then repeat the whole call with "
+        "the answers and without clarifications.",
     }
     assert outcome.entity_id is None
     assert not Project.objects.exists()
@@ -356,7 +356,7 @@ def test_the_overview_is_composed_of_what_is_known(db: None) -> None:
 def test_a_bare_project_has_an_overview_too(db: None, name: str) -> None:
     call("create_onto_project", project=PROJECT | {"name": name})
 
-    assert Document.objects.get().content == "Nothing more is known of this project yet.\n"
+    assert Document.objects.get().content == "Nothing more is known about this project yet.\n"
 
 
 def test_the_longest_texts_make_an_overview_that_can_be_kept(db: None) -> None:

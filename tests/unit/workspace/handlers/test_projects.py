@@ -91,8 +91,8 @@ def test_create_makes_documents_beside_tasks(db: None) -> None:
     assert (outcome.result["counts"]["tasks"], outcome.result["counts"]["documents"]) == (1, 3)
     assert outcome.result["message"] == ("Created the project with 1 task, 3 documents and 3 edges; you are its owner.")
     assert outcome.warnings == (
-        r"entities/0: Read \n in content as line breaks, for it had no other.",
-        "entities/2: The title was blank, so the document is called Untitled Document.",
+        r"entities/0: Read \n in content as line breaks, because it had no others.",
+        "entities/2: The title was blank, so the document was named Untitled Document.",
     )
     first, _, second = Document.objects.order_by("title")
     assert (first.title, first.content, first.state_key, first.created_by) == (
@@ -194,7 +194,7 @@ def test_deleted_project_is_gone_with_all_in_it_for_every_member(db: None) -> No
 
     assert outcome.result == {
         "project": {"id": str(project.pk)},
-        "message": "Deleted the project; no op finds it or anything in it any more, for any of its members.",
+        "message": "Deleted the project; ops no longer find it or anything in it, for any member.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), "canary")
     assert Project.objects.get().deleted_at == AT
@@ -214,7 +214,7 @@ def test_only_the_owner_deletes_a_project(db: None, role: Role) -> None:
         call("delete_onto_project", subject="member", project_id=str(project.pk))
 
     assert refused.value.reason == "only_owner_may_delete"
-    assert refused.value.message.startswith("You may see this project, but only its owner may delete it")
+    assert refused.value.message.startswith("You can see this project, but only its owner can delete it")
     assert Project.objects.get().deleted_at is None
 
 
@@ -315,7 +315,9 @@ def test_get_says_which_parts_go_on_and_where(db: None) -> None:
     ).result
 
     assert [len(outcome["project"][name]) for name in ("phases", "tasks", "notes")] == [50, 20, 0]
-    assert outcome["message"] == "The complete project. Only the first 50 phases; onto.plan.list has the others."
+    assert outcome["message"] == (
+        "The complete project. Only the first 50 phases are included; onto.plan.list returns the others."
+    )
 
 
 def test_get_with_all_parts_costs_a_query_for_each(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -63,7 +63,7 @@ def test_task_list_answers_abbreviated_rows(project: Project) -> None:
         ],
         "total": 1,
         "has_more": False,
-        "message": "1 of 1 tasks, newest update first. onto.task.get has the complete row.",
+        "message": "1 of 1 tasks, newest update first. onto.task.get returns the complete row.",
     }
     assert (outcome.warnings, outcome.entity_id, outcome.entity_name) == ((), None, None)
 
@@ -92,7 +92,7 @@ def test_project_list_answers_abbreviated_rows_with_counts(project: Project) -> 
             "description_preview": "d" * 200 + "…",
         }
     ]
-    assert result["message"] == "1 of 1 projects, newest update first. onto.project.get has the complete row."
+    assert result["message"] == "1 of 1 projects, newest update first. onto.project.get returns the complete row."
 
 
 def test_list_shows_shared_rows_and_no_others(project: Project) -> None:
@@ -149,7 +149,7 @@ def test_task_list_filters_by_one_or_several_values(
         (None, "cba", "newest update first"),
         ("updated", "cba", "newest update first"),
         ("priority", "cba", "most urgent first"),
-        ("start_at", "bac", "earliest start first, those without one last"),
+        ("start_at", "bac", "earliest start first, no start last"),
         ("created_at", "abc", "newest first"),
     ],
 )
@@ -168,7 +168,7 @@ def test_task_list_sorts(project: Project, sort_by: str | None, order: str, told
     result = call("list_onto_tasks", sort_by=sort_by).result
 
     assert "".join(row["title"] for row in result["tasks"]) == order
-    assert result["message"] == f"3 of 3 tasks, {told}. onto.task.get has the complete row."
+    assert result["message"] == f"3 of 3 tasks, {told}. onto.task.get returns the complete row."
 
 
 def test_cursor_of_another_sort_or_filter_is_refused(project: Project) -> None:
@@ -349,7 +349,7 @@ def test_search_prefers_rows_with_all_words(project: Project) -> None:
     result = call("search_onto_tasks", query="printer call").result
 
     assert titles(result) == ["Call the printer"]
-    assert result["message"] == "1 of 1 matching tasks, newest update first. onto.task.get has the complete row."
+    assert result["message"] == "1 of 1 matching tasks, newest update first. onto.task.get returns the complete row."
 
 
 def test_search_falls_back_to_any_word_and_says_so(project: Project) -> None:
@@ -360,7 +360,7 @@ def test_search_falls_back_to_any_word_and_says_so(project: Project) -> None:
 
     assert titles(result) == ["Call the bank", "Pay the printer"]
     assert result["total"] == 2
-    assert "with any of the words, for none has all of them" in result["message"]
+    assert "with any of the words, because none has all of them" in result["message"]
 
 
 def test_search_that_fell_back_stays_so_on_the_next_page(project: Project) -> None:

@@ -92,7 +92,7 @@ def test_schedule_with_the_same_values_is_unchanged(task: Task) -> None:
 
 
 def test_schedule_says_when_the_time_is_over(task: Task) -> None:
-    assert schedule(task, "2026-03-01T09:00").result["message"].endswith("That time is over.")
+    assert schedule(task, "2026-03-01T09:00").result["message"].endswith("That time is in the past.")
 
 
 def test_schedule_keeps_the_local_time_over_the_change_of_the_clocks(task: Task) -> None:

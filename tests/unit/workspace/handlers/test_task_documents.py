@@ -59,7 +59,7 @@ def test_create_takes_what_a_document_has(task: Task) -> None:
     assert {name: getattr(document, name) for name in sent} == sent
     assert (document.title, document.content) == ("Brief", "# A\n\nB")
     assert outcome.result["edge"]["role"] == "scratch"
-    assert outcome.warnings == (r"Read \n in content as line breaks, for it had no other.",)
+    assert outcome.warnings == (r"Read \n in content as line breaks, because it had no others.",)
 
 
 def test_create_names_the_document_after_a_task_of_any_length(db: None) -> None:
@@ -101,7 +101,7 @@ def test_attaching_again_changes_the_role_or_nothing(task: Task) -> None:
         assert (again.warnings, again.result["edge"]["role"]) == (("unchanged",), "scratch")
     other = attach(task, document_id=id, role="deliverable")
 
-    assert (other.warnings, other.result["message"]) == ((), "It was attached already; changed its role.")
+    assert (other.warnings, other.result["message"]) == ((), "Already attached; changed its role.")
     assert [edge.props for edge in Edge.objects.all()] == [{"role": "deliverable"}]
 
 
@@ -112,7 +112,7 @@ def test_attach_refuses_fields_of_a_new_document(task: Task) -> None:
         attach(task, document_id=str(document.pk), title="New", content="New")
 
     assert [error.path for error in refused.value.field_errors] == ["/title", "/content"]
-    assert refused.value.message.startswith("title is for a new document; leave it out")
+    assert refused.value.message.startswith("title is only for a new document; leave it out")
     assert not Edge.objects.exists()
 
 
@@ -146,7 +146,7 @@ def test_list_answers_the_documents_in_the_order_they_were_joined(task: Task) ->
     assert found["scratch_pad"] == found["documents"][1]
     assert (found["total"], found["has_more"]) == (2, False)
     assert found["message"] == (
-        "2 of 2 documents of this task, in the order they were attached. onto.document.get has the content."
+        "2 of 2 documents of this task, in the order they were attached. onto.document.get returns the content."
     )
 
 

@@ -141,7 +141,7 @@ def test_get_says_that_there_are_more_subtasks(project: Project) -> None:
 
     message = get(task, include_subtasks=True)["message"]
 
-    assert message == "The complete task. Only the first 50 subtasks; onto.task.list has the others."
+    assert message == "The complete task. Only the first 50 subtasks are included; onto.task.list returns the others."
 
 
 def test_get_names_what_the_task_is_linked_to(
@@ -178,7 +178,9 @@ def test_get_names_at_most_twenty_links_and_says_so(project: Project) -> None:
     told = get(task, include_links=True)
 
     assert len(told["task"]["links"]) == 20
-    assert told["message"] == "The complete task. Only the first 20 links; onto.entity.links.get has the others."
+    assert told["message"] == (
+        "The complete task. Only the first 20 links are included; onto.entity.links.get returns the others."
+    )
 
 
 def test_get_tells_the_context_of_the_project_in_what_the_task_leaves(project: Project) -> None:
@@ -204,8 +206,8 @@ def test_get_says_how_to_read_on_in_the_project(project: Project) -> None:
     told = get(task, include_project_context=True, max_chars=500)
 
     assert told["message"] == (
-        "The complete task. Cut: description; onto.task.get with field and offset reads on. "
-        "Cut in project_context: context; onto.project.get with field and offset reads on."
+        "The complete task. Cut: description; onto.task.get with field and offset returns the rest. "
+        "Cut in project_context: context; onto.project.get with field and offset returns the rest."
     )
 
 
@@ -223,7 +225,7 @@ def test_get_says_how_to_read_on(project: Project) -> None:
     task = TaskFactory(project=project, description="d" * 400, details="e" * 400)
 
     assert get(task, max_chars=500)["message"] == (
-        "The complete task. Cut: details; onto.task.get with field and offset reads on."
+        "The complete task. Cut: details; onto.task.get with field and offset returns the rest."
     )
 
 

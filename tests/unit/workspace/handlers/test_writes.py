@@ -75,7 +75,7 @@ def test_update_that_changes_nothing_succeeds_with_a_warning(
 
     assert outcome.warnings == ("unchanged",)
     assert outcome.result["task"]["updated_at"] == "2026-03-01T09:00:00Z"
-    assert outcome.result["message"] == "Nothing changed: the task has these values already."
+    assert outcome.result["message"] == "Nothing changed: the task already has these values."
     assert stored(task).updated_at == MADE_AT
 
 
@@ -178,7 +178,7 @@ def test_delete_is_soft_and_final_for_every_op(task: Task) -> None:
 
     assert outcome.result == {
         "task": {"id": str(task.pk)},
-        "message": "Deleted the task; no op finds it any more.",
+        "message": "Deleted the task; ops no longer find it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Old")
     assert stored(task).deleted_at == AT

@@ -43,7 +43,7 @@ def test_profile_refuses_what_could_not_be_read(db: None, field: str, value: Any
 def test_profile_of_a_subject_that_has_one_is_refused_in_a_sentence(db: None) -> None:
     ProfileFactory(subject="s")
 
-    with pytest.raises(ValidationError, match="This subject has a profile already"):
+    with pytest.raises(ValidationError, match="This subject already has a profile"):
         Profile(subject="s").full_clean()
 
 

@@ -97,7 +97,7 @@ def test_text_that_grows_beyond_its_limit_is_refused() -> None:
     merged = merge("x" * 10_000, description="y" * 9_999, update_strategy="append")
 
     assert codes(merged) == [("/description", "too_long")]
-    assert "20001 characters, and at most 20000 are kept" in merged.errors[0].message
+    assert "20001 characters; the limit is 20000" in merged.errors[0].message
 
 
 def test_merge_instructions_without_a_merge_are_said_to_be_ignored() -> None:

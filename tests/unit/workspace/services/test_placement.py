@@ -115,7 +115,7 @@ def test_a_parent_of_a_kind_that_is_not_allowed_is_refused_with_those_that_are()
     [error] = found.errors
     assert (error.path, error.code, error.expected) == ("/parents/1/kind", "enum", "plan|milestone|goal|project")
     assert error.message == (
-        "parents/1 is of a kind that cannot hold a task; send one of plan, milestone, goal, project."
+        "parents/1 has a kind that cannot be the parent of a task; send one of plan, milestone, goal, project."
     )
 
 
@@ -133,7 +133,8 @@ def test_a_word_that_is_no_relation_is_kept_and_said() -> None:
 
     assert told(found) == ["task has_risk risk"]
     assert found.warnings == [
-        "connections/0/rel is no relation of the two kinds; stored task has_risk risk, and your word in original_rel."
+        "connections/0/rel is not a relation between these kinds; stored as task has_risk risk, with the original in "
+        "original_rel."
     ]
 
 

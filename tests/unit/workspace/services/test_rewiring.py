@@ -211,7 +211,7 @@ def test_a_name_that_is_none_is_kept_and_told() -> None:
 
     assert told(found.created) == ["t has_risk r"]
     assert found.warnings[0].startswith(
-        "nodes/0/connections/0/rel is no relation of the two kinds; stored task has_risk"
+        "nodes/0/connections/0/rel is not a relation between these kinds; stored as task has_risk"
     )
 
 
@@ -227,19 +227,19 @@ def test_a_name_that_is_none_is_kept_and_told() -> None:
         (
             [edge("p", "has_task", "t")],
             node("t", to("p2"), mode="merge"),
-            "The task has a parent already; stored nodes/0/connections/0/id as task references plan. Send mode "
+            "The task already has a parent; stored nodes/0/connections/0/id as task references plan. Send mode "
             "replace to move it, or allow_multi_parent: true to keep both.",
         ),
         (
             [edge("p", "has_task", "t")],
             node("p2", to("t")),
-            "The task has a parent already; stored nodes/0/connections/0/id as task references plan. List it among "
+            "The task already has a parent; stored nodes/0/connections/0/id as task references plan. List it among "
             "nodes to move it, or allow_multi_parent: true to keep both.",
         ),
         (
             [],
             node("t", to("g", intent="semantic"), semantic_mode="preserve"),
-            "Left out nodes/0/connections/0/id: with semantic_mode preserve no link is added.",
+            "Left out nodes/0/connections/0/id: semantic_mode preserve adds no links.",
         ),
     ],
 )  # fmt: skip

@@ -62,7 +62,7 @@ def test_every_task_that_is_not_in_the_project_is_refused_in_the_same_words(proj
         (
             "/parent_task_id",
             "no_such_task",
-            "parent_task_id is no task of this project; take the id from onto.task.list with its project_id.",
+            "parent_task_id is not a task of this project; take the id from onto.task.list with its project_id.",
         )
     }
     with pytest.raises(Invalid):

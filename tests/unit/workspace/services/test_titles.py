@@ -64,7 +64,7 @@ def test_what_several_are_called_is_refused_with_their_ids_newest_first(project:
     assert [each["id"] for each in error.expected] == ids
     assert error.expected[0] == {"id": ids[0], "title": "Notes", "updated_at": "2026-03-01T11:00:00Z"}
     assert error.message == (
-        f"other/title fits 12 documents; send the id of the one that is meant as other/id: {', '.join(ids)} and 2 more."
+        f"other/title matches 12 documents; send the id of the right one as other/id: {', '.join(ids)} and 2 more."
     )
 
 
@@ -78,7 +78,7 @@ def test_what_nothing_is_called_is_refused_in_the_same_words_whatever_there_is(p
     errors = find(project, *(("goal", title) for title in named))
 
     assert {error.message for error in errors if isinstance(error, FieldError)} == {
-        "other/title is the name of no goal in this project; find it with onto.goal.search and send its id as other/id."
+        "other/title: no goal in this project has this name; find it with onto.goal.search and send its id as other/id."
     }
     assert [each.code for each in errors if isinstance(each, FieldError)] == ["no_such_title"] * len(named)
 

@@ -19,10 +19,10 @@ def said(first: Totals, second: Totals) -> str:
     [
         ((100, 1_000), (50, 1_000), "Better: 2.7 to 7.3 points lower."),
         ((50, 1_000), (100, 1_000), "Worse: 2.7 to 7.3 points higher."),
-        ((50, 1_000), (52, 1_000), "No difference to be seen: it lies between −1.8 and +2.2 points."),
-        ((6, 60), (5, 60), "No difference to be seen: it lies between −13 and +9 points."),
-        ((5, 25), (5, 1_000), "Not enough data yet: 25 of 50 calls; about 7 more days."),
-        ((0, 0), (5, 1_000), "Not enough data yet: 0 of 50 calls."),
+        ((50, 1_000), (52, 1_000), "No significant difference: between −1.8 and +2.2 points."),
+        ((6, 60), (5, 60), "No significant difference: between −13 and +9 points."),
+        ((5, 25), (5, 1_000), "Not enough data: 25 of 50 calls; about 7 more days."),
+        ((0, 0), (5, 1_000), "Not enough data: 0 of 50 calls."),
     ],
 )
 def test_difference_is_told_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
