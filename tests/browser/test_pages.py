@@ -14,7 +14,7 @@ from tests.browser.conftest import LookedAt
 from tests.browser.people import DESKTOP, PHONE, Person
 from tests.integration import test_roles as matrix
 
-pytestmark = [pytest.mark.server, pytest.mark.browser]
+pytestmark = [pytest.mark.server, pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 # A script, data, part of a page, a file; and who is in has no login.
 NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}

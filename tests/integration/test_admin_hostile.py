@@ -69,7 +69,6 @@ def everything(api: Api) -> None:
 # --- who may do what --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.any_database
 def test_staff_who_may_only_look_are_offered_no_action_and_refused_each(
     everything: None, client: HttpClient, django_user_model: type[User]
 ) -> None:

@@ -182,7 +182,6 @@ def test_odd_parameters_are_answered_and_change_nothing(
     assert stored() == before
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("name", [*OWN, *FORMS])
 def test_only_post_changes_anything(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
     url, meant = address(name, rows).partition("?")[0], MEANT
@@ -211,7 +210,6 @@ def test_odd_values_of_a_form_are_answered(rows: dict[str, Any], admin_client: H
     refused_or_done(sent(admin_client, "POST", url, {field: [value, value] for field, value in fields.items()}))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("name", SENT)
 def test_odd_bodies_are_answered(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
     url = address(name, rows)
@@ -220,7 +218,6 @@ def test_odd_bodies_are_answered(rows: dict[str, Any], admin_client: HttpClient,
         refused_or_done(sent(admin_client, "POST", url, body=body, media_type=media_type))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("name", [name for name in SENT if name.endswith(("_add", "_change", "_preview"))])
 def test_odd_numbers_of_rows_in_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
     url, fields = address(name, rows), form_of(admin_client, name, rows)
@@ -232,7 +229,6 @@ def test_odd_numbers_of_rows_in_a_form_are_answered(rows: dict[str, Any], admin_
         refused_or_done(sent(admin_client, "POST", url, {key: value for key, value in fields.items() if key != total}))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("file", "content"), ODD_FILES)
 def test_odd_files_are_refused_with_a_sentence(
     rows: dict[str, Any], admin_client: HttpClient, file: str, content: bytes
@@ -248,7 +244,6 @@ def test_odd_files_are_refused_with_a_sentence(
     assert stored() == before
 
 
-@pytest.mark.any_database
 def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_client: HttpClient) -> None:
     http = HttpClient(enforce_csrf_checks=True)
     http.cookies = admin_client.cookies
@@ -261,7 +256,6 @@ def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_clien
     assert stored() == before
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("letter", PEOPLE)
 def test_who_may_not_send_a_form_changes_nothing_by_sending_it(
     rows: dict[str, Any], admin_client: HttpClient, client: HttpClient, person: Any, letter: str

@@ -26,6 +26,8 @@ from workspace.handlers import HANDLERS
 from workspace.kinds import KINDS, PROJECT
 from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, Role, Task
 
+pytestmark = pytest.mark.both_databases
+
 # What an op is called with, and what each role gets. `{task}` and its like stand for the ids of ROWS.
 ROWS = tuple(KINDS.values())
 PROJECT_ID = {"project_id": "{project}"}
