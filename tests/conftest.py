@@ -19,6 +19,7 @@ from gateway import keys
 from gateway.models import Client
 from registry import catalogs, switches
 from tests import shipped
+from tests.grouping import GroupScheduling
 from workspace.demo import DEMO_SUBJECT
 
 pytest_plugins = ["tests.outside"]
@@ -56,9 +57,15 @@ def _place_in_order(item: pytest.Item, known: dict[str, float]) -> tuple[int, fl
     return kind, -known.get(item.nodeid, 0)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling:
+    """Keep tests in one worker that share what takes long to set up."""
+    return GroupScheduling(config, log)
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up how long each test takes. With xdist this happens in the process that hands out the tests."""
-    _seconds[report.nodeid.partition("@")[0]] += report.duration
+    _seconds[report.nodeid] += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

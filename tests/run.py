@@ -118,9 +118,7 @@ def _run(database: Database, seed: int, arguments: list[str]) -> Run:
     print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
     # The seed is chosen here because pytest -q does not tell the one it chooses. "auto" yields to --pdb, a number not.
     environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
-    run = _pytest(
-        database.label, environment, ["-n", "auto", "--dist", "loadgroup", f"--randomly-seed={seed}", *arguments]
-    )
+    run = _pytest(database.label, environment, ["-n", "auto", f"--randomly-seed={seed}", *arguments])
     if run.code != 1 or not 0 < run.failed <= AGAIN:
         return run
 

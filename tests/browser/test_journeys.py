@@ -10,7 +10,7 @@ from registry.models import Op
 from tests.browser.people import Person
 from tests.services.processes import Server, eventually
 
-pytestmark = [pytest.mark.server, pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 OP = "onto.task.update"
 WRITTEN = "Change one task; send only what is new"

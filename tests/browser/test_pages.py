@@ -18,7 +18,7 @@ from tests.browser.people import DESKTOP, PHONE, Person
 from tests.effort import is_thorough
 from tests.integration import test_roles as matrix
 
-pytestmark = [pytest.mark.server, pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 # A script, data, part of a page, a file; and who is in has no login.
 NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}

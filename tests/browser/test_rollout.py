@@ -17,7 +17,7 @@ from tests.services.conftest import make_key
 from tests.services.processes import Server, eventually
 from workspace.demo import DEMO_SUBJECT
 
-pytestmark = [pytest.mark.server, pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 NAME = "try-gateway"
 USERS = [*(f"user-{number}" for number in range(200)), DEMO_SUBJECT]  # the demo's was seen by the start of the server

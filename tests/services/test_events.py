@@ -12,7 +12,7 @@ import pytest
 from analytics.models import OperationEvent
 from tests.services.processes import Server, eventually, process_of
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]  # one worker starts what they share
+pytestmark = pytest.mark.server
 
 
 def traces_told() -> Counter[str]:

@@ -11,7 +11,7 @@ from analytics.rollout.flags import FlagKey
 from tests.services.conftest import make_key
 from tests.services.processes import Server, eventually
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]  # one worker starts what they share
+pytestmark = pytest.mark.server
 
 
 def test_whoever_is_shown_something_is_written_down_though_the_server_stops_at_once(server: Server) -> None:

@@ -32,7 +32,7 @@ from tests.services.stores import Store
 from tests.unit.core.test_metrics import value
 from workspace.demo import DEMO_PROJECT_ID
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]  # one worker starts what they share
+pytestmark = pytest.mark.server
 
 DOCKERFILE = (Path(settings.BASE_DIR) / "Dockerfile").read_text().replace("\\\n", "").splitlines()
 HOST = "gateway.example.com"

@@ -10,7 +10,7 @@ import pytest
 from analytics.models import OperationEvent
 from tests.services.processes import Server, eventually
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]  # one worker starts what they share
+pytestmark = pytest.mark.server
 
 PATIENCE = 2.0  # seconds to an answer
 BODY = b'{"path": "onto"}'

@@ -19,7 +19,7 @@ from tests.services.conftest import make_key
 from tests.services.processes import Server, eventually, process_of
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]  # one worker starts what they share
+pytestmark = pytest.mark.server
 
 FOLLOWS_WITHIN = 2.0  # seconds, DESIGN section 7
 OP = "onto.task.update"

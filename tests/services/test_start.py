@@ -25,7 +25,7 @@ from tests.services.checkouts import Checkout, may_log_in
 from tests.services.processes import STARTS_WITHIN, Process, Server, eventually, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("start")]  # one worker brings up what is copied
+pytestmark = pytest.mark.server
 
 OP = "onto.task.update"
 EDIT = f"from registry.models import Op; Op.objects.filter(op={OP!r}).update(summary='Edited by an admin')"

@@ -16,7 +16,7 @@ from tests.services.processes import Server, eventually
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.server, pytest.mark.chance, pytest.mark.xdist_group("server")]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server, pytest.mark.chance]
 
 AT_ONCE = 20
 
