@@ -17,7 +17,7 @@ ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test check fix bench bench-search lock clean clean-data
+.PHONY: help run test test-all check fix bench bench-search lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
@@ -26,8 +26,11 @@ help: ## List these commands
 run: .venv/.base ## Set up what is missing and serve on PORT (8000); Ctrl-C stops everything
 	@exec $(IN_VENV) manage.py start
 
-test: .venv/.suite ## Run the whole suite on SQLite, what reaches a database on PostgreSQL too; ARGS go to pytest
+test: .venv/.suite ## Run the suite on SQLite, and what databases differ in on PostgreSQL; ARGS go to pytest
 	@exec $(IN_VENV) -m tests.run $(ARGS)
+
+test-all: .venv/.suite ## Run everything at length, nightly and before a release: both databases whole, chaos, releases
+	@exec $(IN_VENV) -m tests.run --all $(ARGS)
 
 chaos: .venv/.dev ## Kill processes under keyed writes for long; ARGS="--seed 7 --points 40 --writes 2500"
 	@exec $(IN_VENV) -m tests.chaos $(ARGS)

@@ -1,5 +1,6 @@
 """What tests of every kind share: the shipped catalog live, a demo workspace, a caller with a key."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
@@ -10,6 +11,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.test import override_settings
+from hypothesis import settings as hypothesis_settings
 
 from analytics import events
 from analytics.rollout import current, exposures, people
@@ -17,34 +19,62 @@ from gateway import keys
 from gateway.models import Client
 from registry import catalogs, switches
 from tests import shipped
+from tests.grouping import GroupScheduling
 from workspace.demo import DEMO_SUBJECT
 
 pytest_plugins = ["tests.outside"]
 
+# Property tests take the time that the machine needs: a busy one is no failure. What a test looks at in each profile
+# follows from tests.effort.examples. `make test-all` chooses the second one.
+hypothesis_settings.register_profile("default", deadline=None, max_examples=100)
+hypothesis_settings.register_profile("thorough", deadline=None, max_examples=1_000)
+hypothesis_settings.load_profile("default")
+
 EXAMPLE = "example of"  # the property of a test that ran an example of the shipped catalog: its op
 
+SECONDS = "gateway/seconds"  # the place in pytest's cache of how long tests took
+LONG = 1.0  # second: tests that take longer are remembered
+
 _numbers = count(1)
+_seconds: Counter[str] = Counter()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a second run, on another database, leave out what no database can change, and pictures be taken."""
-    parser.addoption("--database-only", action="store_true", help="run only the tests that reach a database")
+    """Let pictures be taken."""
     parser.addoption("--pictures", action="store_true", help="have the tests in a browser write docs/images anew")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that reach a database, where only those are asked for."""
-    if config.getoption("--database-only"):
-        reaching = [item for item in items if _reaches_a_database(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(reaching)])
-        items[:] = reaching
+    """Run long tests first, so that no worker is left with one at the end; the others keep their random order."""
+    known = config.cache.get(SECONDS, {})
+    items.sort(key=lambda item: _place_in_order(item, known))
 
 
-def _reaches_a_database(item: pytest.Item) -> bool:
-    if item.get_closest_marker("browser") or item.get_closest_marker("any_database"):
-        return False  # what a page looks like, who may open it
-    fixtures = {"db", "transactional_db", "store", "set_up_store"} & set(getattr(item, "fixturenames", ()))
-    return bool(fixtures) or item.get_closest_marker("django_db") is not None
+def _place_in_order(item: pytest.Item, known: dict[str, float]) -> tuple[int, float]:
+    """Sort by kind (browser, processes, others), then by the last known seconds of those that take long."""
+    kind = 0 if item.get_closest_marker("browser") else 1 if item.get_closest_marker("server") else 2
+    return kind, -known.get(item.nodeid, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling:
+    """Keep tests in one worker that share what takes long to set up."""
+    return GroupScheduling(config, log)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up how long each test takes. With xdist this happens in the process that hands out the tests."""
+    _seconds[report.nodeid] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remember which tests take long, for the order of the next run."""
+    if hasattr(session.config, "workerinput") or not hasattr(session.config, "cache"):
+        return
+    long = {test: round(seconds, 1) for test, seconds in _seconds.items() if seconds >= LONG}
+    known = session.config.cache.get(SECONDS, {})
+    session.config.cache.set(SECONDS, {test: took for test, took in known.items() if test not in _seconds} | long)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,11 +1,24 @@
-"""What something may cost, judged as steadily as a machine with other work can."""
+"""How much a test may try, and what something may cost, judged as steadily as a machine with other work can."""
 
 import gc
 import time
 from collections.abc import Callable
 from math import inf
 
+from hypothesis import settings
+
 TRIES = 3
+THOROUGH = 10  # times as many examples in the profile of that name
+
+
+def is_thorough() -> bool:
+    """Return whether this run takes its time, as `make test-all` does."""
+    return settings.get_current_profile_name() == "thorough"
+
+
+def examples(usual: int) -> int:
+    """Return how many examples a property test looks at, given the number for `make test`."""
+    return usual * THOROUGH if is_thorough() else usual
 
 
 def within(seconds: float, work: Callable[[], object]) -> None:

@@ -1,4 +1,7 @@
-"""Runs the suite on SQLite, then what reaches a database on PostgreSQL: python -m tests.run [arguments for pytest]."""
+"""Runs the suite on SQLite, then what databases differ in on PostgreSQL: python -m tests.run [arguments for pytest].
+
+With --all it takes its time, as before a release: see `_run_all`.
+"""
 
 import ast
 import fcntl
@@ -9,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +25,8 @@ from tests.databases import ROOT, VAR, Database, NoPostgres
 
 CI = bool(os.environ.get("CI"))
 BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could avoid
+ALL = "--all"
+NOTHING_RAN = 5  # pytest's exit code
 AGAIN = 5  # this many failed tests are run once more by themselves; more of them are no matter of a busy machine
 
 # What pytest's exit codes mean where the counts do not show it.
@@ -46,20 +51,47 @@ class Run:
         return self.code == 0 and not (CI and any(not reason.startswith(BY_DESIGN) for reason in self.left_out))
 
 
-def main(arguments: list[str]) -> int:
-    """Run the suite on both databases and print how it went; return the exit code."""
+def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_databases")) -> int:
+    """Run the suite on both databases and print how it went; return the exit code.
+
+    `on_postgres` are further arguments for pytest on the second one: by default they choose the marked tests.
+    """
+    if ALL in arguments:
+        return _run_all([argument for argument in arguments if argument != ALL])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds: servers are stopped
     Env.read_env(ROOT / ".env")  # as settings do: DATABASE_URL may stand there
+    # Without bytecode each process that a test starts compiles the project again, for a second or two.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with _alone():
         seed = random.getrandbits(32)
         runs = [_run(databases.sqlite(), seed, arguments)]
         try:
             with databases.postgres() as database:
-                runs.append(_run(database, seed, ["--database-only", *arguments]))
+                runs.append(_run(database, seed, [*on_postgres, *arguments]))
         except NoPostgres as error:
             runs.append(Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1})))
+    if runs[0].passed and runs[1].code == NOTHING_RAN:
+        runs[1].code = 0  # none of the tests that ARGS chose is marked
     _print_outcome(runs)
     return 0 if all(run.is_good for run in runs) else 1
+
+
+def _run_all(arguments: list[str]) -> int:
+    """Run everything at length: all tests on both databases, deaths of processes, changing releases.
+
+    The property tests and Schemathesis look at ten times as many examples.
+    """
+    began = time.monotonic()
+    failed = []
+    if main(["--hypothesis-profile=thorough", *arguments], on_postgres=()) != 0:
+        failed.append("the suite")
+    for name, command in {"make chaos": ["tests.chaos"], "changing releases": ["tests.mixed_releases"]}.items():
+        print(f"\n== {name}", flush=True)
+        if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode != 0:
+            failed.append(name)
+    minutes = (time.monotonic() - began) / 60
+    print(f"\nFailed: {', '.join(failed)}." if failed else "\nAll of it passed.", f"It took {minutes:.0f} minutes.")
+    return 1 if failed else 0
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Every page of the admin as an admin sees it: nothing in the way of anybody, nothing from elsewhere, no complaint.
 
+One page of each template is looked at in both themes and on a phone; `make test-all` does that with every page.
+
 The pages are those of the matrix of roles, which fails where one of them is not in it.
 """
 
@@ -7,11 +9,13 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.admin import site
 from playwright.sync_api import Browser
 
 from tests.browser import people
 from tests.browser.conftest import LookedAt
 from tests.browser.people import DESKTOP, PHONE, Person
+from tests.effort import is_thorough
 from tests.integration import test_roles as matrix
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -24,6 +28,26 @@ ALIKE = "#result_list tbody:nth-of-type(n+8)"  # rows like those above them, eac
 ELSEWHERE = ("/admin/", "/admin/login/")  # where Django sends who asks for a row that is not there, or is not logged in
 
 
+def template_of(name: str) -> str:
+    """Return what a page is drawn with: its own template, or the kind of a model's page."""
+    if name not in matrix.OF_MODELS:
+        return name
+    model, kind = matrix.OF_MODELS[name]
+    of_model = site.get_model_admin(model)
+    own = {
+        "changelist": of_model.change_list_template,
+        "add": of_model.add_form_template or of_model.change_form_template,
+        "change": of_model.change_form_template,
+        "delete": of_model.delete_confirmation_template,
+        "history": of_model.object_history_template,
+    }
+    return f"{kind} {own[kind]}"
+
+
+# One page of each template, by name; all of them where the run takes its time.
+FIRSTS = set(PAGES if is_thorough() else {template_of(name): name for name in PAGES}.values())
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) -> None:
     answer = admin.page.goto(matrix.address(name, looked_at.rows))
@@ -31,7 +55,8 @@ def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) ->
     assert answer is not None
     assert answer.status == 200
     assert name == "index" or urlsplit(answer.url).path not in ELSEWHERE  # a history may lead to that of all copy
-    assert nothing_in_the_way(admin, but=[ALIKE] if name == "index" else [ALIKE, MENU]) == []
+    but = [ALIKE] if name == "index" else [ALIKE, MENU]
+    assert nothing_in_the_way(admin, but=but, in_all_ways=name in FIRSTS) == []
 
 
 def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
@@ -41,17 +66,18 @@ def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
         assert nothing_in_the_way(person) == []
 
 
-def nothing_in_the_way(person: Person, but: Sequence[str] = ()) -> list[str]:
-    """Return what is wrong with the page that somebody has just opened: in both themes, and on a phone."""
+def nothing_in_the_way(person: Person, but: Sequence[str] = (), *, in_all_ways: bool = True) -> list[str]:
+    """Return what is wrong with the page that somebody has just opened; in all ways: in both themes, and on a phone."""
     found = person.faults(but=but)
-    # The next page is opened in this theme then: it stays until somebody changes it.
-    theme = person.change_theme()
-    found += [f"{theme}: {fault}" for fault in person.faults("color-contrast", but=but)]
-    person.page.set_viewport_size(PHONE)
-    width = person.page.evaluate("document.documentElement.scrollWidth")
-    person.page.set_viewport_size(DESKTOP)
-    if width > PHONE["width"]:
-        found.append(f"{width} px wide on a phone of {PHONE['width']}")
+    if in_all_ways:
+        # The next page is opened in this theme then: it stays until somebody changes it.
+        theme = person.change_theme()
+        found += [f"{theme}: {fault}" for fault in person.faults("color-contrast", but=but)]
+        person.page.set_viewport_size(PHONE)
+        width = person.page.evaluate("document.documentElement.scrollWidth")
+        person.page.set_viewport_size(DESKTOP)
+        if width > PHONE["width"]:
+            found.append(f"{width} px wide on a phone of {PHONE['width']}")
     found += [f"asked for {stranger}" for stranger in person.strangers()] + person.complaints
     person.requests.clear()
     person.complaints.clear()

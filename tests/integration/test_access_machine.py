@@ -23,6 +23,7 @@ from registry import loader
 from registry.catalogs import Catalog
 from tests.arguments import arguments, id_slots
 from tests.conftest import Api
+from tests.effort import examples
 from tests.integration import worlds
 from tests.integration.worlds import CANARY, MEMBER, MODELS, OWNER, SUBJECTS
 from tests.outside import Outside
@@ -41,9 +42,9 @@ TEXTS = st.sampled_from([CANARY, f"{CANARY}a", f"{CANARY}aa", "canarry", "canary
 
 NEVER_WAS = "11111111-2222-4333-8444-555555555555"
 
-# A run of the suite looks at some thousand calls; --hypothesis-profile=thorough at ten times as many.
+# `make test` looks at some hundred calls, `make test-all` at ten times as many.
 machine_settings = settings(
-    max_examples=max(1, settings.default.max_examples // 5),
+    max_examples=examples(10),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -165,6 +166,7 @@ def make_world(live_catalog: Catalog, make_key: Callable[..., str], search_endpo
     return lambda: World(key)
 
 
+@pytest.mark.both_databases
 def test_nothing_is_told_or_changed_across_subjects(make_world: Callable[[], World]) -> None:
     class Machine(RuleBasedStateMachine):
         @initialize()
@@ -207,7 +209,6 @@ def test_nothing_is_told_or_changed_across_subjects(make_world: Callable[[], Wor
     run_state_machine_as_test(Machine, settings=machine_settings)
 
 
-@pytest.mark.any_database
 def test_no_id_slot_takes_what_is_foreign_or_deleted(make_world: Callable[[], World]) -> None:
     world = make_world()
     rows = worlds.snapshot()

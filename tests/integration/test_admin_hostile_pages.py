@@ -6,6 +6,7 @@ page, with a few fields of it made odd.
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from html.parser import HTMLParser
 from itertools import cycle
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.http import HttpResponse
@@ -61,6 +63,7 @@ ODD_FILES = [
     ("a.zip", b"PK\x05\x06" + b"\x00" * 18),
     ("../../a.yaml" * 50, b"format: 1"),
 ]
+PARTS = 4  # into which the longest tests are cut, so that workers share them
 LATER_ROW = re.compile(r"-(?:[1-9]\d*|__prefix__)-")  # of a form with several rows, which are all alike
 # What a person would write to do what a page is for.
 MEANT = {"note": "x", "reason": "x", "because": "x", "reviewed": "on", "post": "yes", "action": "delete_selected"}
@@ -156,99 +159,114 @@ def with_odd_rows(url: str) -> Iterator[str]:
             yield url.replace(f"/{value}/", f"/{odd}/")
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_odd_rows_in_an_address_are_answered(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
-    for url in with_odd_rows(address(name, rows).partition("?")[0]):
-        refused_or_done(sent(admin_client, "GET", url))
-        refused_or_done(sent(admin_client, "POST", url))
+@contextmanager
+def each_undone(http: HttpClient, name: str) -> Iterator[None]:
+    """Undo what was done to a page, also to the session; a failure names the page."""
+    try:
+        with transaction.atomic():
+            http.cookies.clear()  # messages among them
+            http.force_login(User.objects.get(username="admin"))
+            yield
+            transaction.set_rollback(True)
+    except Exception as error:
+        error.add_note(f"page: {name}")
+        raise
 
 
-@pytest.mark.parametrize("name", OWN)
+def test_odd_rows_in_an_address_are_answered(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    for name in OWN:
+        with each_undone(admin_client, name):
+            for url in with_odd_rows(address(name, rows).partition("?")[0]):
+                refused_or_done(sent(admin_client, "GET", url))
+                refused_or_done(sent(admin_client, "POST", url))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
 def test_odd_parameters_are_answered_and_change_nothing(
-    rows: dict[str, Any], admin_client: HttpClient, name: str
+    rows: dict[str, Any], admin_client: HttpClient, part: int
 ) -> None:
-    url, before = address(name, rows).partition("?")[0], stored()
-
-    for value in ODD:
-        refused_or_done(admin_client.get(url, dict.fromkeys(parameters(), value)))
-    odd = cycle(
-        ODD[OWN.index(name) % len(ODD) :] + ODD[: OWN.index(name) % len(ODD)]
-    )  # each gets another one with every page
-    for some in few(parameters()):
-        refused_or_done(admin_client.get(url, {parameter: next(odd) for parameter in some}))
-    refused_or_done(admin_client.get(url, dict.fromkeys(parameters(), "1")))
-    refused_or_done(admin_client.get(f"{url}?{'&'.join(f'{parameter}=%ED%A0%80' for parameter in parameters())}"))
-
-    assert stored() == before
-
-
-@pytest.mark.any_database
-@pytest.mark.parametrize("name", [*OWN, *FORMS])
-def test_only_post_changes_anything(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
-    url, meant = address(name, rows).partition("?")[0], MEANT
-    if "A" in (matrix.may(name)[0] or ""):
-        meant = form_of(admin_client, name, rows) | MEANT
     before = stored()
 
-    refused_or_done(admin_client.get(url, {key: value for key, value in meant.items() if len(str(value)) < 1_000}))
-    for method in ODD_METHODS:
-        body = "&".join(f"{key}={value}" for key, value in MEANT.items())
-        answer = admin_client.generic(method, url, body, content_type="application/x-www-form-urlencoded")
-        answered(answer, 200, 302, 400, 403, 404, 405)
-
-    if name != "logout":
-        assert stored() == before
-
-
-@pytest.mark.parametrize("name", SENT)
-def test_odd_values_of_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
-    url, fields, odd = address(name, rows), form_of(admin_client, name, rows), cycle(ODD)
-
-    for some in few([field for field in fields if not LATER_ROW.search(field)]):
-        refused_or_done(sent(admin_client, "POST", url, fields | {field: next(odd) for field in some}))
-    for value in ODD:
-        refused_or_done(sent(admin_client, "POST", url, dict.fromkeys(fields, value)))
-    refused_or_done(sent(admin_client, "POST", url, {field: [value, value] for field, value in fields.items()}))
+    for number, name in list(enumerate(OWN))[part::PARTS]:
+        with each_undone(admin_client, name):
+            url = address(name, rows).partition("?")[0]
+            for value in ODD:
+                refused_or_done(admin_client.get(url, dict.fromkeys(parameters(), value)))
+            first = number % len(ODD)
+            odd = cycle(ODD[first:] + ODD[:first])  # each parameter gets another one with every page
+            for some in few(parameters()):
+                refused_or_done(admin_client.get(url, {parameter: next(odd) for parameter in some}))
+            refused_or_done(admin_client.get(url, dict.fromkeys(parameters(), "1")))
+            surrogates = "&".join(f"{parameter}=%ED%A0%80" for parameter in parameters())
+            refused_or_done(admin_client.get(f"{url}?{surrogates}"))
+            assert stored() == before, name
 
 
-@pytest.mark.any_database
-@pytest.mark.parametrize("name", SENT)
-def test_odd_bodies_are_answered(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
-    url = address(name, rows)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_only_post_changes_anything(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
+    before = stored()
 
-    for body, media_type in ODD_BODIES:
-        refused_or_done(sent(admin_client, "POST", url, body=body, media_type=media_type))
+    for name in [*OWN, *FORMS][part::PARTS]:
+        with each_undone(admin_client, name):
+            url, meant = address(name, rows).partition("?")[0], MEANT
+            if "A" in (matrix.may(name)[0] or ""):
+                meant = form_of(admin_client, name, rows) | MEANT
+            refused_or_done(
+                admin_client.get(url, {key: value for key, value in meant.items() if len(str(value)) < 1_000})
+            )
+            for method in ODD_METHODS:
+                body = "&".join(f"{key}={value}" for key, value in MEANT.items())
+                answer = admin_client.generic(method, url, body, content_type="application/x-www-form-urlencoded")
+                answered(answer, 200, 302, 400, 403, 404, 405)
+            if name != "logout":
+                assert stored() == before, name
 
 
-@pytest.mark.any_database
-@pytest.mark.parametrize("name", [name for name in SENT if name.endswith(("_add", "_change", "_preview"))])
-def test_odd_numbers_of_rows_in_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient, name: str) -> None:
-    url, fields = address(name, rows), form_of(admin_client, name, rows)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_odd_values_of_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
+    for name in SENT[part::PARTS]:
+        with each_undone(admin_client, name):
+            url, fields, odd = address(name, rows), form_of(admin_client, name, rows), cycle(ODD)
+            for some in few([field for field in fields if not LATER_ROW.search(field)]):
+                refused_or_done(sent(admin_client, "POST", url, fields | {field: next(odd) for field in some}))
+            for value in ODD:
+                refused_or_done(sent(admin_client, "POST", url, dict.fromkeys(fields, value)))
+            twice = {field: [value, value] for field, value in fields.items()}
+            refused_or_done(sent(admin_client, "POST", url, twice))
 
-    for prefix in {field.removesuffix("-TOTAL_FORMS") for field in fields if field.endswith("-TOTAL_FORMS")}:
-        total, initial = f"{prefix}-TOTAL_FORMS", f"{prefix}-INITIAL_FORMS"
-        for said in ({total: "abc"}, {total: "30"}, {initial: "30"}, {initial: "-1", f"{prefix}-0-id": BIG}):
-            refused_or_done(sent(admin_client, "POST", url, fields | said))
-        refused_or_done(sent(admin_client, "POST", url, {key: value for key, value in fields.items() if key != total}))
+
+def test_odd_bodies_are_answered(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    for name in SENT:
+        with each_undone(admin_client, name):
+            for body, media_type in ODD_BODIES:
+                refused_or_done(sent(admin_client, "POST", address(name, rows), body=body, media_type=media_type))
 
 
-@pytest.mark.any_database
-@pytest.mark.parametrize(("file", "content"), ODD_FILES)
-def test_odd_files_are_refused_with_a_sentence(
-    rows: dict[str, Any], admin_client: HttpClient, file: str, content: bytes
-) -> None:
+def test_odd_numbers_of_rows_in_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    for name in (name for name in SENT if name.endswith(("_add", "_change", "_preview"))):
+        with each_undone(admin_client, name):
+            url, fields = address(name, rows), form_of(admin_client, name, rows)
+            for prefix in {field.removesuffix("-TOTAL_FORMS") for field in fields if field.endswith("-TOTAL_FORMS")}:
+                total, initial = f"{prefix}-TOTAL_FORMS", f"{prefix}-INITIAL_FORMS"
+                for said in ({total: "abc"}, {total: "30"}, {initial: "30"}, {initial: "-1", f"{prefix}-0-id": BIG}):
+                    refused_or_done(sent(admin_client, "POST", url, fields | said))
+                without = {key: value for key, value in fields.items() if key != total}
+                refused_or_done(sent(admin_client, "POST", url, without))
+
+
+def test_odd_files_are_refused_with_a_sentence(rows: dict[str, Any], admin_client: HttpClient) -> None:
     url, before = reverse("admin:registry_op_files"), stored()
 
-    for _ in range(2):
-        answer = admin_client.post(url, {"chosen": SimpleUploadedFile(file, content, MULTIPART_CONTENT)})
-        assert answer.status_code == 200
-        assert answer.context["form"].errors
-    admin_client.post(url, {"content": content.decode("latin-1"), "seen": file})
+    for file, content in ODD_FILES:
+        for _ in range(2):
+            answer = admin_client.post(url, {"chosen": SimpleUploadedFile(file, content, MULTIPART_CONTENT)})
+            assert answer.status_code == 200, (file, content[:30])
+            assert answer.context["form"].errors, (file, content[:30])
+        admin_client.post(url, {"content": content.decode("latin-1"), "seen": file})
 
-    assert stored() == before
+        assert stored() == before, (file, content[:30])
 
 
-@pytest.mark.any_database
 def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_client: HttpClient) -> None:
     http = HttpClient(enforce_csrf_checks=True)
     http.cookies = admin_client.cookies
@@ -261,7 +279,6 @@ def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_clien
     assert stored() == before
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("letter", PEOPLE)
 def test_who_may_not_send_a_form_changes_nothing_by_sending_it(
     rows: dict[str, Any], admin_client: HttpClient, client: HttpClient, person: Any, letter: str

@@ -16,6 +16,8 @@ from analytics import events
 from analytics.models import CohortRule
 from tests.conftest import Api
 
+pytestmark = pytest.mark.both_databases
+
 OURS = [
     model
     for app in ("registry", "gateway", "analytics", "workspace")

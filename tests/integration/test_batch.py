@@ -28,7 +28,7 @@ from workspace.demo import DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])

@@ -13,7 +13,11 @@ from tests.integration.test_concurrency import at_once
 from workspace.demo import DEMO_TASK_ID
 from workspace.models import Task
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet", "live_catalog")]
+pytestmark = [
+    pytest.mark.both_databases,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("quiet", "live_catalog"),
+]
 
 DELETE = {"type": "exec", "op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}
 

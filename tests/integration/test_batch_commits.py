@@ -11,6 +11,7 @@ from tests.conftest import Api
 from tests.integration.batches import LIST, create, in_the_background
 
 pytestmark = [
+    pytest.mark.both_databases,
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(connection.vendor != "postgresql", reason="by design: SQLite has no such setting"),
 ]

@@ -14,7 +14,7 @@ from gateway.models import Batch, BatchEntry
 from tests.conftest import Api
 from tests.integration.batches import LIST, batch, in_the_background, slow, until_done
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 
 
 def test_one_message_wakes_a_thread_for_many_entries(

@@ -11,6 +11,8 @@ from tests.integration.conftest import refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 from workspace.models import Profile
 
+pytestmark = pytest.mark.both_databases
+
 EVENT = "b07cd3e6-8b9d-4fc6-8af7-c6d47fdbac01"
 
 

@@ -21,6 +21,8 @@ from core import follower
 from gateway import cleanup, jobs
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 
+pytestmark = pytest.mark.both_databases
+
 NOW = timezone.now()
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 JOB = f"{__name__}.count"

@@ -21,7 +21,7 @@ from workspace.demo.rows import id_of
 from workspace.handlers import HANDLERS
 from workspace.models import CalendarEvent, ProjectCalendar, Task
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.chance]
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.chance]
 
 CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
 

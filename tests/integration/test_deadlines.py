@@ -15,6 +15,8 @@ from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task
 
+pytestmark = pytest.mark.both_databases
+
 ENDLESS = 20.0  # seconds; far beyond any deadline of these tests
 
 

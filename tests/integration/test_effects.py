@@ -17,7 +17,7 @@ from registry import catalogs, releases
 from registry.models import Op
 from tests.conftest import Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 USERS = [f"user-{number}" for number in range(100)]
 FORM: dict[str, Any] = {

@@ -15,6 +15,8 @@ from tests.integration.conftest import refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 
+pytestmark = pytest.mark.both_databases
+
 Told = Callable[[], list[OperationEvent]]
 UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 

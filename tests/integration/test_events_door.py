@@ -14,7 +14,7 @@ from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 TOLD = {
     *("id", "time", "type", "op", "tool_name", "group", "entity", "action", "entity_id", "kind", "ok", "code"),

@@ -16,6 +16,8 @@ from tests.effort import within
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
+pytestmark = pytest.mark.both_databases
+
 TESTS = Path(__file__).resolve().parent.parent
 LARGEST = 1_000_000  # bytes of a body
 PATIENCE = 10  # how much slower than promised a busy machine may be

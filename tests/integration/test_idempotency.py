@@ -23,6 +23,8 @@ from workspace.errors import Conflict
 from workspace.handlers import HANDLERS
 from workspace.models import Task
 
+pytestmark = pytest.mark.both_databases
+
 CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
 KEY = "turn-7:call-1"
 

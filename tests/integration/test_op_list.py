@@ -18,6 +18,8 @@ from registry.changes import Kind
 from registry.models import Op
 from tests.integration.test_admin import page
 
+pytestmark = pytest.mark.both_databases
+
 LIST, UPDATE, GET = "onto.task.list", "onto.task.update", "onto.task.get"
 CELL = re.compile(r'<t[dh][^>]*class="[^"]*field-(\w+)[^"]*"[^>]*>(.*?)</t[dh]>', re.DOTALL)
 

@@ -25,6 +25,7 @@ from schemathesis.specs.openapi import checks
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from tests.conftest import Api
+from tests.effort import examples
 from tests.integration.conftest import refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
@@ -293,7 +294,7 @@ def test_every_operation_keeps_its_word(described: OpenApiSchema, api: Api, mode
     for operation in operations:
 
         @hypothesis.settings(
-            max_examples=40,
+            max_examples=examples(20),
             deadline=None,
             database=None,
             derandomize=True,

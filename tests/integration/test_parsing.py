@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Api
+from tests.effort import examples
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
@@ -197,7 +198,9 @@ calls = st.fixed_dictionaries(
     optional={"dry_run": st.just(True)},
 )
 fuzzed = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -12,6 +12,8 @@ from registry.models import Op, Release
 from tests.conftest import Api
 from tests.integration.conftest import refused
 
+pytestmark = pytest.mark.both_databases
+
 AT = datetime(2027, 3, 1, 9, 0, tzinfo=UTC)
 PATH = "onto.task.update"
 

@@ -11,6 +11,8 @@ from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import id_of
 from workspace.models import Edge, Plan
 
+pytestmark = pytest.mark.both_databases
+
 TASK = id_of("task", 3)
 PLANS = [id_of("plan", number) for number in (1, 3, 4)]
 

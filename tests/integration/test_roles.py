@@ -31,8 +31,6 @@ from tests.integration.test_admin_hostile import stored
 
 __all__ = ["everything"]  # a fixture
 
-pytestmark = pytest.mark.any_database  # permissions are asked of Django
-
 # Letters for roles: A dmin, E ditor, P roduct manager, aU ditor; S is staff without a role, N somebody who is no staff.
 PEOPLE = {"A": Role.ADMIN, "E": Role.EDITOR, "P": Role.PRODUCT_MANAGER, "U": Role.AUDITOR, "S": None, "N": None}
 STAFF = "AEPUS"

@@ -15,7 +15,7 @@ from gateway import subjects
 from gateway.models import ApiKey, BatchEntry
 from tests.conftest import Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempotency_records", "batches"}
 KINDS |= {"batch_entries", "cohort"}

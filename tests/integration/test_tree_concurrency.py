@@ -15,7 +15,7 @@ from workspace.demo.rows import id_of
 from workspace.handlers import HANDLERS
 from workspace.models import Document, Project
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.chance]
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.chance]
 
 ROOT = [id_of("document", number) for number in (1, 3, 9)]
 

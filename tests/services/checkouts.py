@@ -81,6 +81,12 @@ def copied(to: Path, **variables: str) -> Checkout:
     return Checkout(to, variables)
 
 
+def copy_of(checkout: Checkout, to: Path) -> Checkout:
+    """Copy a checkout with all that is in its var/, such as one that was started before."""
+    shutil.copytree(checkout.folder, to)
+    return Checkout(to, dict(checkout.variables))
+
+
 def may_log_in(server: Server, name: str, password: str) -> bool:
     """Whether the admin lets a person in."""
     with httpx2.Client(base_url=server.url, trust_env=False) as http:

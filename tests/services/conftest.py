@@ -1,4 +1,4 @@
-"""A server of its own for each test, over a database of its own that the test reaches, too."""
+"""Servers over databases that the tests reach, too: one of its own for a test that needs it, else one for all."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from gateway import keys
@@ -55,6 +56,36 @@ def serve(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
                 return server
 
         yield started
+
+
+@pytest.fixture(scope="session")
+def server_for_all(
+    set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Store]]:
+    """One server for the tests of this worker that neither stop it nor need it untouched."""
+    folder = tmp_path_factory.mktemp("server-for-all")
+    with ExitStack() as stack:
+        with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
+            copy = stores.make(folder, set_up_store)
+            with copy.reached():
+                key = make_key()
+        server = stack.enter_context(serving(environment=environment_of(copy, folder), key=key))
+        with server.workers():
+            pass
+        yield server, copy
+    with django_db_blocker.unblock():
+        stores.drop(copy)
+
+
+@pytest.fixture
+def shared_server(
+    server_for_all: tuple[Server, Store], django_db_blocker: DjangoDbBlocker, settings: Any
+) -> Iterator[Server]:
+    """The server that tests share, and its database for this process. Other tests leave rows behind."""
+    server, copy = server_for_all
+    settings.GATEWAY_KEY_PEPPER = PEPPER
+    with django_db_blocker.unblock(), copy.reached():
+        yield server
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from tests.services.test_writes import standing_still
 from workspace.models import Task
 
 pytestmark = [
+    pytest.mark.both_databases,
     pytest.mark.server,
     pytest.mark.skipif(
         settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
@@ -107,7 +108,7 @@ def _finishes_what_it_runs_when_told_to_stop(server: Server, worker: Process, fo
     taken = server.batch(call("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
     assert standing_still(folder) == worker.inner.pid
     worker.inner.send_signal(signal.SIGTERM)
-    time.sleep(0.5)  # in which it is told
+    eventually(lambda: "Warm shutdown" in worker.output, within=10, what="the worker's hearing of it")
     (folder / "go").touch()
 
     asked = time.monotonic()

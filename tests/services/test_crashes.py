@@ -19,7 +19,7 @@ from tests.services.processes import eventually
 from tests.services.stores import Store
 from workspace.models import Task
 
-pytestmark = [pytest.mark.server, pytest.mark.chance]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server, pytest.mark.chance]
 
 HASTE = not os.environ.get("CRASH_POINTS")  # `make chaos` waits as long as production does
 POINTS = int(os.environ.get("CRASH_POINTS") or 12)

@@ -27,12 +27,12 @@ def ask(http: httpx2.Client) -> str:
     return answer.headers["Gateway-Trace"]
 
 
-def test_event_of_an_answer_is_in_the_table_within_a_second(server: Server) -> None:
+def test_event_of_an_answer_is_in_the_table_within_a_second(shared_server: Server) -> None:
     answers = [
-        server.help(),
-        server.help("no.such.path"),
-        server.exec("onto.task.list"),
-        server.exec("onto.task.get", {"task_id": ": "}),
+        shared_server.help(),
+        shared_server.help("no.such.path"),
+        shared_server.exec("onto.task.list"),
+        shared_server.exec("onto.task.get", {"task_id": ": "}),
     ]
     assert [answer.status_code for answer in answers] == [200, 404, 200, 400]
 

@@ -36,9 +36,9 @@ def test_whoever_is_shown_something_is_written_down_though_the_server_stops_at_o
     assert Subject.objects.filter(subject__in=subjects).count() == len(subjects)
 
 
-def test_an_openfeature_client_follows_a_cohort(server: Server) -> None:
+def test_an_openfeature_client_follows_a_cohort(shared_server: Server) -> None:
     headers = {"Authorization": f"Bearer {make_key()}"}
-    api.set_provider(OFREPProvider(base_url=server.url, headers_factory=lambda: headers))
+    api.set_provider(OFREPProvider(base_url=shared_server.url, headers_factory=lambda: headers))
     client = api.get_client()
     ana = EvaluationContext("ana", {"environment": "dev"})
     try:
@@ -52,6 +52,7 @@ def test_an_openfeature_client_follows_a_cohort(server: Server) -> None:
         unknown = client.get_string_details("nothing", "fallback", ana)
     finally:
         api.shutdown()
+        Cohort.objects.all().delete()  # the server is other tests' too
 
     assert (before.value, before.reason) == ("legacy", Reason.DEFAULT)
     assert (after.value, after.variant, after.reason) == ("gateway", "gateway", Reason.TARGETING_MATCH)

@@ -21,11 +21,12 @@ import httpx2
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import OperationEvent
 from tests.services import checkouts, stores
-from tests.services.conftest import SECRETS, make_key
+from tests.services.conftest import PEPPER, SECRETS, make_key
 from tests.services.processes import Process, Server, eventually, free_port, wait_until_ready
 from tests.services.stores import Store
 from tests.unit.core.test_metrics import value
@@ -101,6 +102,32 @@ def started(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
         yield start
 
 
+@pytest.fixture(scope="module")
+def production_for_all(
+    set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Store]]:
+    folder = tmp_path_factory.mktemp("production")
+    with ExitStack() as stack:
+        with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
+            copy = stores.make(folder, set_up_store)
+            with copy.reached():
+                key = make_key()
+        server = stack.enter_context(production(environment_of(copy, folder), key=key))
+        with server.workers():
+            pass
+        yield server, copy
+    with django_db_blocker.unblock():
+        stores.drop(copy)
+
+
+@pytest.fixture
+def running(production_for_all: tuple[Server, Store], django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+    """A production server that the tests of this module share."""
+    server, copy = production_for_all
+    with django_db_blocker.unblock(), copy.reached():
+        yield server
+
+
 @pytest.mark.parametrize("command", ["check", "migrate --plan", "create_api_key --help"])
 def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
     variables = {**set_by(said("ENV ")), **SECRETS, "ALLOWED_HOSTS": HOST, "DATABASE_URL": store.url}
@@ -149,15 +176,14 @@ def test_stop_of_an_idle_server_takes_no_time(store: Store, tmp_path: Path, aske
     assert time.monotonic() - told < IDLE_STOPS_WITHIN
 
 
-def test_metrics_are_of_all_workers_and_for_the_token_alone(started: Callable[..., Server]) -> None:
-    server = started()
+def test_metrics_are_of_all_workers_and_for_the_token_alone(running: Server) -> None:
     labels = {"type": "exec", "kind": "read", "code": "OK", "reason": ""}
 
     def numbers() -> str:
-        return httpx2.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False).text
+        return httpx2.get(f"{running.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False).text
 
     before = value("gateway_calls_total", numbers(), **labels)
-    with server.workers() as found:  # each answers at least one, over a connection that stays with it
+    with running.workers() as found:  # each answers at least one, over a connection that stays with it
         asked = sum(
             1
             for http in found.values()
@@ -170,16 +196,15 @@ def test_metrics_are_of_all_workers_and_for_the_token_alone(started: Callable[..
     assert counted - before >= 10 + len(found)
     assert value("gateway_release_live", numbers()) == 1
     assert time.time() - value("gateway_followed_timestamp_seconds", numbers()) < 5
-    assert httpx2.get(f"{server.url}/metrics", trust_env=False).status_code == 404
+    assert httpx2.get(f"{running.url}/metrics", trust_env=False).status_code == 404
 
 
-def test_metrics_go_on_when_a_worker_was_killed(started: Callable[..., Server]) -> None:
-    server = started()
-    url, headers = f"{server.url}/metrics", {"Authorization": f"Bearer {TOKEN}"}
-    with server.workers() as found:
+def test_metrics_go_on_when_a_worker_was_killed(running: Server) -> None:
+    url, headers = f"{running.url}/metrics", {"Authorization": f"Bearer {TOKEN}"}
+    with running.workers() as found:
         os.kill(next(iter(found)), signal.SIGKILL)
         gone = next(iter(found))
-    with server.workers() as found:
+    with running.workers() as found:
         assert gone not in found
 
     def live() -> list[str]:
@@ -189,17 +214,15 @@ def test_metrics_go_on_when_a_worker_was_killed(started: Callable[..., Server]) 
     assert live() == ["gateway_release_live 1.0"]
 
 
-def test_log_lines_are_json_with_the_trace_of_their_request(started: Callable[..., Server]) -> None:
-    server = started()
-
-    answer = server.exec("no.such.op")
+def test_log_lines_are_json_with_the_trace_of_their_request(running: Server) -> None:
+    answer = running.exec("no.such.op")
 
     trace = answer.headers["Gateway-Trace"]
-    lines = eventually(lambda: [line for line in server.process.lines if trace in line], within=5)
+    lines = eventually(lambda: [line for line in running.process.lines if trace in line], within=5)
     told = json.loads(lines[0])
     assert (told["logger"], told["trace"]) == ("gateway.execution", trace)
     assert told["release"] == answer.headers["Gateway-Release"]
-    assert server.key not in server.process.output
+    assert running.key not in running.process.output
 
 
 def test_image_builds_its_static_files_serves_them_and_is_healthy(

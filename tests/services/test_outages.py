@@ -23,6 +23,7 @@ from tests.services.test_writes import standing_still
 from workspace.models import Task
 
 pytestmark = [
+    pytest.mark.both_databases,
     pytest.mark.server,
     pytest.mark.skipif(
         settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",

@@ -14,6 +14,7 @@ from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
 pytestmark = [
+    pytest.mark.both_databases,
     pytest.mark.server,
     pytest.mark.skipif(
         settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",

@@ -64,9 +64,9 @@ def answers(server: Server, requests: dict[str, bytes]) -> dict[str, tuple[int, 
     return told
 
 
-def test_raw_body_is_read_by_its_content_length_or_refused(server: Server) -> None:
+def test_raw_body_is_read_by_its_content_length_or_refused(shared_server: Server) -> None:
     told = answers(
-        server,
+        shared_server,
         {
             "as it should be": post(f"Content-Length: {len(BODY)}"),
             "HTTP/1.0": post(f"Content-Length: {len(BODY)}", target="POST /api/v1/help HTTP/1.0"),
@@ -106,9 +106,9 @@ def test_raw_body_is_read_by_its_content_length_or_refused(server: Server) -> No
     }
 
 
-def test_raw_target_and_headers_never_cause_a_fault(server: Server) -> None:
+def test_raw_target_and_headers_never_cause_a_fault(shared_server: Server) -> None:
     told = answers(
-        server,
+        shared_server,
         {
             "garbage": b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n",
             "a word": b"HELLO\r\n\r\n",
@@ -152,10 +152,10 @@ def test_raw_target_and_headers_never_cause_a_fault(server: Server) -> None:
     }
 
 
-def test_raw_header_beyond_ascii_is_refused_where_it_would_change_the_call(server: Server) -> None:
+def test_raw_header_beyond_ascii_is_refused_where_it_would_change_the_call(shared_server: Server) -> None:
     # Granian hands such values on as empty ones.
     told = answers(
-        server,
+        shared_server,
         {
             "subject": lines("GET /api/v1/help HTTP/1.1", "Gateway-Subject: caf\xe9"),
             "agent": lines("GET /api/v1/help HTTP/1.1", "Gateway-Agent: caf\xe9"),
@@ -175,17 +175,17 @@ def test_raw_header_beyond_ascii_is_refused_where_it_would_change_the_call(serve
     }
 
 
-def test_raw_body_that_ends_early_is_refused(server: Server) -> None:
-    with connected(server, post("Content-Length: 100")) as connection:
+def test_raw_body_that_ends_early_is_refused(shared_server: Server) -> None:
+    with connected(shared_server, post("Content-Length: 100")) as connection:
         connection.shutdown(socket.SHUT_WR)
         assert answer(connection)[::2] in {(400, "body_cut_off"), (400, "")}
 
-    assert server.help().status_code == 200
+    assert shared_server.help().status_code == 200
 
 
-def test_raw_body_may_come_slowly_and_holds_up_nobody(server: Server) -> None:
-    slow = [connected(server, post(f"Content-Length: {len(BODY)}", body=BODY[:5])) for _ in range(3)]
-    assert [server.help().status_code for _ in range(10)] == [200] * 10
+def test_raw_body_may_come_slowly_and_holds_up_nobody(shared_server: Server) -> None:
+    slow = [connected(shared_server, post(f"Content-Length: {len(BODY)}", body=BODY[:5])) for _ in range(3)]
+    assert [shared_server.help().status_code for _ in range(10)] == [200] * 10
 
     with slow[0] as connection:
         connection.sendall(BODY[5:])
@@ -193,15 +193,16 @@ def test_raw_body_may_come_slowly_and_holds_up_nobody(server: Server) -> None:
     for connection in slow[1:]:
         connection.close()  # gone without a word
 
-    assert [server.help().status_code for _ in range(10)] == [200] * 10
-    assert "Traceback" not in server.process.output
+    assert [shared_server.help().status_code for _ in range(10)] == [200] * 10
+    assert "Traceback" not in shared_server.process.output
 
 
-def test_raw_requests_on_one_connection_are_answered_in_order(server: Server) -> None:
+def test_raw_requests_on_one_connection_are_answered_in_order(shared_server: Server) -> None:
     wanted = ["onto", "util", "onto.task"]
+    before = OperationEvent.objects.filter(op__in=wanted).count()
     raw = b"".join(lines(f"GET /api/v1/help?path={path} HTTP/1.1") for path in wanted)
 
-    with connected(server, raw) as connection, connection.makefile("rb") as stream:
+    with connected(shared_server, raw) as connection, connection.makefile("rb") as stream:
         told = []
         for _ in wanted:
             length = 0
@@ -211,4 +212,4 @@ def test_raw_requests_on_one_connection_are_answered_in_order(server: Server) ->
             told.append(json.loads(stream.read(length))["path"])
 
     assert told == wanted
-    eventually(lambda: OperationEvent.objects.filter(op__in=wanted).count() == 3, within=1)
+    eventually(lambda: OperationEvent.objects.filter(op__in=wanted).count() == before + 3, within=1)

@@ -14,13 +14,15 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from gateway.models import Scope
+from tests.effort import is_thorough
 from tests.services import checkouts, stores
 from tests.services.checkouts import Checkout, may_log_in
-from tests.services.processes import STARTS_WITHIN, Process, eventually, free_port
+from tests.services.processes import STARTS_WITHIN, Process, Server, eventually, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.server
@@ -53,32 +55,34 @@ def checkout(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> Iterator[Che
         stores.drop(store)
 
 
+@pytest.fixture(scope="module")
+def brought_up(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout on SQLite that was started once, for copies."""
+    checkout = checkouts.copied(tmp_path_factory.mktemp("start") / "checkout")
+    with checkout.started():
+        pass
+    return checkout
+
+
+@pytest.fixture
+def old_checkout(brought_up: Checkout, tmp_path: Path) -> Checkout:
+    """A checkout that was started before, and is stopped."""
+    return checkouts.copy_of(brought_up, tmp_path / "checkout")
+
+
 def files_of(checkout: Checkout) -> dict[str, Any]:
     """Return what the secret files say, and their modes."""
     paths = [checkout.folder / "var" / name for name in ("dev.env", "secrets.json")]
     return {path.name: (path.read_bytes(), oct(path.stat().st_mode & 0o777)) for path in paths}
 
 
+@pytest.mark.both_databases
 def test_start_brings_up_everything_and_then_changes_nothing(checkout: Checkout) -> None:
     with checkout.started() as server:
         known = checkout.dev_env
-        assert sorted(known) == [
-            *("ADMIN_PASSWORD", "ADMIN_USERNAME", "GATEWAY_API_KEY", "GATEWAY_SUBJECT", "GATEWAY_URL")
-        ]
-        assert known["GATEWAY_URL"] == server.url
-        assert known["GATEWAY_SUBJECT"] == DEMO_SUBJECT
-        assert f"{server.url}/admin/" in server.process.output
-        assert known["ADMIN_PASSWORD"] in server.process.output
-        assert known["GATEWAY_API_KEY"] not in server.process.output
-
-        rate = server.help().headers["RateLimit"]  # what is left of this second
-        assert int(rate.split("r=")[1].split(";")[0]) >= 199
-        with server.client(headers={**server.headers, "Gateway-Subject": "somebody-else"}) as http:
-            assert http.get("/api/v1/help").status_code == 403
-        tasks = server.exec("onto.task.list", {"limit": 50}).json()["result"]["tasks"]
-        assert DEMO_TASK_ID in [task["id"] for task in tasks]
-        assert may_log_in(server, known["ADMIN_USERNAME"], known["ADMIN_PASSWORD"])
-        assert not may_log_in(server, known["ADMIN_USERNAME"], "another password")
+        _holds_what_it_says(server, known)
+        _commands_reach_what_it_serves(checkout, server)
+        _refuses_to_run_twice(checkout, server)
 
     scopes = checkout.ask("ApiKey.objects.get().scopes", first="from gateway.models import ApiKey")
     assert sorted(scopes) == sorted(Scope.values)
@@ -87,7 +91,7 @@ def test_start_brings_up_everything_and_then_changes_nothing(checkout: Checkout)
     assert (checkout.folder / "var").stat().st_mode & 0o777 == 0o700
 
     began = time.monotonic()
-    with checkout.started(server.port):
+    with checkout.started(server.port):  # the lock went with the server
         assert time.monotonic() - began < 20
         assert files_of(checkout) == files
     assert [each for each in checkout.ask(STATE, first=IMPORTS) if each not in state] == []
@@ -98,50 +102,85 @@ def test_start_brings_up_everything_and_then_changes_nothing(checkout: Checkout)
         assert moved.help().status_code == 200
 
 
+def _holds_what_it_says(server: Server, known: dict[str, str]) -> None:
+    assert sorted(known) == [*("ADMIN_PASSWORD", "ADMIN_USERNAME", "GATEWAY_API_KEY", "GATEWAY_SUBJECT", "GATEWAY_URL")]
+    assert known["GATEWAY_URL"] == server.url
+    assert known["GATEWAY_SUBJECT"] == DEMO_SUBJECT
+    assert f"{server.url}/admin/" in server.process.output
+    assert known["ADMIN_PASSWORD"] in server.process.output
+    assert known["GATEWAY_API_KEY"] not in server.process.output
+
+    rate = server.help().headers["RateLimit"]  # what is left of this second
+    assert int(rate.split("r=")[1].split(";")[0]) >= 199
+    with server.client(headers={**server.headers, "Gateway-Subject": "somebody-else"}) as http:
+        assert http.get("/api/v1/help").status_code == 403
+    tasks = server.exec("onto.task.list", {"limit": 50}).json()["result"]["tasks"]
+    assert DEMO_TASK_ID in [task["id"] for task in tasks]
+    assert may_log_in(server, known["ADMIN_USERNAME"], known["ADMIN_PASSWORD"])
+    assert not may_log_in(server, known["ADMIN_USERNAME"], "another password")
+
+
+def _commands_reach_what_it_serves(checkout: Checkout, server: Server) -> None:
+    """Commands with the same environment work on the server's own database."""
+    task = server.exec("onto.task.get", {"task_id": DEMO_TASK_ID}).json()["result"]["task"]
+    rows = f"Task.objects.filter(pk={DEMO_TASK_ID!r})"
+    changed = f"[{rows}.get().title, {rows}.update(title='From the shell')]"
+    assert checkout.ask(changed, first="from workspace.models import Task") == [task["title"], 1]
+    again = server.exec("onto.task.get", {"task_id": DEMO_TASK_ID}).json()["result"]["task"]
+    assert again["title"] == "From the shell"
+
+
+def _refuses_to_run_twice(checkout: Checkout, server: Server) -> None:
+    known = files_of(checkout)
+    metrics = set((checkout.folder / "var" / "metrics").iterdir())
+
+    refused = checkout.command("start", PORT=str(free_port()))
+
+    assert refused.returncode == 1
+    assert refused.stderr.strip() == (
+        f"CommandError: This checkout's gateway already runs on port {server.port}."
+        " Use it, or stop it with Ctrl-C in its terminal."
+    )
+    assert files_of(checkout) == known
+    assert metrics
+    assert metrics <= set((checkout.folder / "var" / "metrics").iterdir())
+    assert server.help().status_code == 200
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_start_prints_a_curl_that_works_as_it_stands(checkout: Checkout) -> None:
-    with checkout.started() as server:
+def test_start_prints_a_curl_that_works_as_it_stands(old_checkout: Checkout) -> None:
+    with old_checkout.started() as server:
         printed = [line.strip() for line in server.process.output.splitlines()]
         commands = [line for line in printed if line.startswith((". ", "curl "))]
         told = subprocess.run(
-            ["sh", "-euc", "\n".join(commands)], cwd=checkout.folder, capture_output=True, text=True, check=False
+            ["sh", "-euc", "\n".join(commands)], cwd=old_checkout.folder, capture_output=True, text=True, check=False
         )
 
     assert len(commands) == 2
     assert json.loads(told.stdout)["path"] == "root"
 
 
-def test_start_makes_a_new_key_and_password_when_dev_env_is_lost(checkout: Checkout) -> None:
-    with checkout.started():
-        before = checkout.dev_env
-    (checkout.folder / "var" / "dev.env").unlink()
+def test_start_makes_a_new_key_and_password_when_dev_env_is_lost(old_checkout: Checkout) -> None:
+    before = old_checkout.dev_env
+    (old_checkout.folder / "var" / "dev.env").unlink()
 
-    with checkout.started() as server:
-        after = checkout.dev_env
+    with old_checkout.started() as server:
+        after = old_checkout.dev_env
 
         assert after["GATEWAY_API_KEY"] != before["GATEWAY_API_KEY"]
         assert server.help().status_code == 200
         assert may_log_in(server, after["ADMIN_USERNAME"], after["ADMIN_PASSWORD"])
         assert not may_log_in(server, before["ADMIN_USERNAME"], before["ADMIN_PASSWORD"])
-    assert files_of(checkout)["dev.env"][1] == "0o600"
+    assert files_of(old_checkout)["dev.env"][1] == "0o600"
 
 
-def test_start_makes_a_key_and_an_admin_in_a_database_that_lacks_them(
-    checkout: Checkout, django_db_blocker: DjangoDbBlocker, tmp_path: Path
-) -> None:
-    with checkout.started():
-        pass
-    with django_db_blocker.unblock():
-        other = stores.make(tmp_path)
-    checkout.variables["DATABASE_URL"] = other.url
+def test_start_makes_a_key_and_an_admin_in_a_database_that_lacks_them(old_checkout: Checkout, tmp_path: Path) -> None:
+    old_checkout.variables["DATABASE_URL"] = f"sqlite:///{tmp_path / 'other.sqlite3'}"
 
-    with checkout.started() as server:
-        known = checkout.dev_env
+    with old_checkout.started() as server:
+        known = old_checkout.dev_env
         assert server.help().status_code == 200
         assert may_log_in(server, known["ADMIN_USERNAME"], known["ADMIN_PASSWORD"])
-
-    with django_db_blocker.unblock():
-        stores.drop(other)
 
 
 def test_start_refuses_a_port_that_is_taken(checkout: Checkout) -> None:
@@ -158,45 +197,32 @@ def test_start_refuses_a_port_that_is_taken(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("port", ["http", "0", "65536", "-1", "²", ""])
-def test_start_refuses_a_port_that_is_none(checkout: Checkout, port: str) -> None:
-    refused = checkout.command("start", PORT=port)
+def test_start_refuses_a_port_that_is_none(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+    monkeypatch.setenv("PORT", port)
 
-    assert refused.returncode == 1
-    assert refused.stderr.strip() == f"CommandError: PORT is {port!r}; set it to a number from 1 to 65535."
+    with pytest.raises(CommandError) as refused:
+        call_command("start")  # which looks at the port before it does anything
 
-
-def test_start_refuses_to_run_twice_in_a_checkout(checkout: Checkout) -> None:
-    with checkout.started() as server:
-        known = files_of(checkout)
-        metrics = set((checkout.folder / "var" / "metrics").iterdir())
-
-        refused = checkout.command("start", PORT=str(free_port()))
-
-        assert refused.returncode == 1
-        assert refused.stderr.strip() == (
-            f"CommandError: This checkout's gateway already runs on port {server.port}."
-            " Use it, or stop it with Ctrl-C in its terminal."
-        )
-        assert files_of(checkout) == known
-        assert metrics
-        assert metrics <= set((checkout.folder / "var" / "metrics").iterdir())
-        assert server.help().status_code == 200
-    with checkout.started() as again:  # the lock went with the server
-        assert again.help().status_code == 200
+    assert str(refused.value) == f"PORT is {port!r}; set it to a number from 1 to 65535."
 
 
-@pytest.mark.parametrize("later", [0.1, 0.5, 1.0])  # seconds: at the migrations, what is loaded, or the server
-def test_start_ends_quietly_when_it_is_broken_off(checkout: Checkout, later: float) -> None:
-    _break_off(checkout, lambda _: (checkout.folder / "var" / "start.lock").exists(), later)
+def test_start_ends_quietly_when_it_is_broken_off_in_a_new_checkout(checkout: Checkout) -> None:
+    _break_off(checkout, lambda _: (checkout.folder / "var" / "start.lock").exists())  # at the migrations
 
 
-@pytest.mark.parametrize("later", [0.0, 0.1, 0.3])
-def test_server_of_start_ends_quietly_while_it_loads(checkout: Checkout, later: float) -> None:
-    _break_off(checkout, lambda process: "Ctrl-C stops it." in process.output, later)
+# What it has printed by then: of the catalog, of itself as it becomes the server, of a worker.
+@pytest.mark.parametrize("printed", ["The live release is up to date.", "Ctrl-C stops it.", " is live"])
+def test_start_ends_quietly_when_it_is_broken_off(old_checkout: Checkout, printed: str) -> None:
+    _break_off(old_checkout, lambda process: printed in process.output)
 
 
-def _break_off(checkout: Checkout, is_under_way: Callable[[Process], bool], later: float) -> None:
-    """Start, send Ctrl-C some seconds after something is under way, and see that all ends without a word."""
+@pytest.mark.parametrize("later", [0.1, 0.3, 0.5, 1.0] if is_thorough() else [0.2])  # seconds: the workers load then
+def test_server_of_start_ends_quietly_while_it_loads(old_checkout: Checkout, later: float) -> None:
+    _break_off(old_checkout, lambda process: "Ctrl-C stops it." in process.output, later)
+
+
+def _break_off(checkout: Checkout, is_under_way: Callable[[Process], bool], later: float = 0) -> None:
+    """Start, send Ctrl-C once something is under way (or some seconds later), and see that all ends without a word."""
     environment = {**checkout.environment, "PORT": str(free_port())}
     process = Process([sys.executable, "manage.py", "start"], environment=environment, folder=checkout.folder)
     try:
@@ -218,46 +244,33 @@ def _of(answer: httpx2.Response, *, release: str) -> httpx2.Response | None:
     return answer if answer.headers["Gateway-Release"] == release else None
 
 
-def test_start_keeps_a_release_that_was_published_meanwhile(checkout: Checkout) -> None:
-    with checkout.started() as server:
-        version = checkout.ask("releases.live().version", first=f"{EDIT}\n{PUBLISH}")
+def test_start_keeps_a_release_that_was_published_meanwhile(old_checkout: Checkout) -> None:
+    with old_checkout.started() as server:
+        version = old_checkout.ask("releases.live().version", first=f"{EDIT}\n{PUBLISH}")
         # Each worker follows in its own half second, so that text and release are read from one answer.
         followed = eventually(lambda: _of(server.help(OP), release=version), within=2, what="the publish")
         assert followed.json()["summary"] == "Edited by an admin"
 
-    with checkout.started() as again:
+    with old_checkout.started() as again:
         assert again.help(OP).headers["Gateway-Release"] == version
         assert again.help(OP).json()["summary"] == "Edited by an admin"
 
 
-def test_start_neither_overwrites_nor_publishes_an_edit_but_publishes_what_is_shipped(checkout: Checkout) -> None:
-    shipped = checkout.folder / "registry" / "catalog" / "groups.yaml"
-    with checkout.started() as server:
-        first = server.help(OP)
+def test_start_neither_overwrites_nor_publishes_an_edit_but_publishes_what_is_shipped(old_checkout: Checkout) -> None:
+    shipped = old_checkout.folder / "registry" / "catalog" / "groups.yaml"
+    first = old_checkout.ask("releases.live().version", first="from registry import releases")
     shipped.write_text(shipped.read_text().replace("Lookups that change nothing", "Newly shipped"))
-    with checkout.started() as server:  # nobody has edited anything: what is shipped goes live
+    with old_checkout.started() as server:  # nobody has edited anything: what is shipped goes live
         second = server.help(OP)
         assert server.help("util").json()["summary"] == "Newly shipped"
-        assert second.headers["Gateway-Release"] != first.headers["Gateway-Release"]
+        assert second.headers["Gateway-Release"] != first
 
-    checkout.ask("True", first=EDIT)
+    old_checkout.ask("True", first=EDIT)
     shipped.write_text(shipped.read_text().replace("Newly shipped", "Shipped later"))
-    with checkout.started() as server:
+    with old_checkout.started() as server:
         assert server.help(OP).headers["Gateway-Release"] == second.headers["Gateway-Release"]
-        assert server.help(OP).json() == first.json()
+        assert server.help(OP).json() == second.json()
         assert "Not published" in server.process.output
 
-    summary = checkout.ask(f"Op.objects.get(op={OP!r}).summary", first="from registry.models import Op")
+    summary = old_checkout.ask(f"Op.objects.get(op={OP!r}).summary", first="from registry.models import Op")
     assert summary == "Edited by an admin"
-
-
-def test_commands_with_the_same_environment_reach_what_start_serves(checkout: Checkout) -> None:
-    with checkout.started() as server:
-        task = server.exec("onto.task.get", {"task_id": DEMO_TASK_ID}).json()["result"]["task"]
-        read = "from workspace.models import Task"
-        assert checkout.ask(f"Task.objects.get(pk={DEMO_TASK_ID!r}).title", first=read) == task["title"]
-
-        checkout.ask("True", first=f"{read}\nTask.objects.filter(pk={DEMO_TASK_ID!r}).update(title='From the shell')")
-        again = server.exec("onto.task.get", {"task_id": DEMO_TASK_ID}).json()["result"]["task"]
-
-    assert again["title"] == "From the shell"

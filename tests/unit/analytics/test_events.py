@@ -10,6 +10,8 @@ from django.db import DatabaseError, IntegrityError, InterfaceError, connection,
 from analytics import events
 from analytics.models import OperationEvent
 
+pytestmark = pytest.mark.both_databases
+
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 

@@ -17,7 +17,10 @@ from analytics.models import OpDaily, OperationEvent, Rollup
 from gateway.errors import Code
 from gateway.management.commands.docs import _errors
 from tests.databases import ROOT
+from tests.effort import examples
 from tests.unit.analytics.conftest import Happen
+
+pytestmark = pytest.mark.both_databases
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 TODAY = NOON.date()
@@ -314,7 +317,7 @@ def test_run_looks_only_at_what_is_not_settled(happen: Happen, django_assert_max
     assert total() == 6
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     minutes=st.lists(st.integers(0, 3 * 24 * 60), min_size=1, max_size=30),
     runs=st.lists(st.integers(0, 3 * 24 * 60), max_size=8),

@@ -8,6 +8,8 @@ from django.db import OperationalError, connection, transaction
 from core import deadlines
 from core.deadlines import Deadline, DeadlineExceeded
 
+pytestmark = pytest.mark.both_databases
+
 on_postgres = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="by design: PostgreSQL cancels statements")
 on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="by design: SQLite has one write lock")
 

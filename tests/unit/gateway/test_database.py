@@ -5,6 +5,8 @@ from django.db import InterfaceError, OperationalError
 from core.deadlines import DeadlineExceeded
 from gateway.database import meaning
 
+pytestmark = pytest.mark.both_databases
+
 
 def caused(error: Exception, cause: Exception | None) -> Exception:
     error.__cause__ = cause

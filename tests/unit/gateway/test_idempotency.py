@@ -10,6 +10,8 @@ from gateway.errors import Conflict
 from gateway.idempotency import KeyedCall, Stored
 from gateway.models import Client, IdempotencyRecord
 
+pytestmark = pytest.mark.both_databases
+
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gateway.callers import Context
 from gateway.normalise import changes_nothing, normalise, whole_numbers
+from tests.effort import examples
 from tests.unit.gateway.ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
 
 UPDATE = op("task_id")
@@ -143,7 +144,7 @@ values = st.recursive(
 )
 sent_args = st.dictionaries(names, values, max_size=6)
 contexts = st.sampled_from([NOWHERE, IN_PROJECT])
-quickly = settings(max_examples=150, deadline=None)
+quickly = settings(max_examples=examples(150), deadline=None)
 
 
 @quickly

@@ -11,6 +11,7 @@ from gateway import normalise
 from gateway.callers import Context
 from registry import catalogs, checks, loader
 from registry.catalogs import CatalogOp
+from tests.effort import examples
 
 PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 DOCUMENT_ID = "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a01"
@@ -170,7 +171,7 @@ VALUES = st.recursive(
 
 
 @given(sent=st.dictionaries(NAMES, VALUES, max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_stands_in_its_own_place_counts_whatever_else_is_sent(sent: dict[str, Any]) -> None:
     before = copy.deepcopy(sent)
 

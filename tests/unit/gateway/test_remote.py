@@ -34,7 +34,7 @@ from tests.services.stores import Store
 from tests.unit.core.http.servers import Server, answer
 from workspace.demo import DEMO_SUBJECT
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 
 OP = "remote.send"
 KEYED = {"op": OP, "args": {}, "idempotency_key": "one"}

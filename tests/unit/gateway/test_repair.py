@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from gateway.callers import Context
 from gateway.repair import MAX_CHARACTERS, corrected, fitting
 from gateway.validation import field_errors
+from tests.effort import examples
 from tests.unit.gateway.ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
 
 UPDATE = op("task_id")
@@ -106,7 +107,7 @@ words = st.sampled_from(
 anything = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | words | st.lists(words, max_size=2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.dictionaries(st.sampled_from([*ARGUMENTS, "titel", "prioriti", "sttate_key", "tag", "", "x"]), anything),
     st.sampled_from([NOWHERE, IN_PROJECT]),

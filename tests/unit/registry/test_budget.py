@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from registry import budget, help
 from registry.catalogs import Catalog
 from registry.help import HelpQuery
+from tests.effort import examples
 from tests.unit.registry.entries import catalog, op, schema
 
 WIDE = op(
@@ -61,7 +62,7 @@ def argument_names(body: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("path", ["onto.task.add", "onto.task.ping"])
 @given(max_tokens=st.integers(1, 700))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_an_op_fits_keeps_what_is_required_and_names_what_is_missing(
     found: Catalog, path: str, form: dict[str, Any], max_tokens: int
 ) -> None:
@@ -123,7 +124,7 @@ def test_a_required_choice_keeps_its_values_in_the_smallest_form(found: Catalog)
 
 
 @given(max_tokens=st.integers(1, 4_000))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_group_fits_and_leads_on(found: Catalog, max_tokens: int) -> None:
     body, size = ask(found, path="many", max_tokens=max_tokens)
 
@@ -134,7 +135,7 @@ def test_a_group_fits_and_leads_on(found: Catalog, max_tokens: int) -> None:
 
 
 @given(max_tokens=st.integers(1, 400))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_search_fits(found: Catalog, max_tokens: int) -> None:
     body, size = ask(found, query="operation number group", limit=30, max_tokens=max_tokens)
 

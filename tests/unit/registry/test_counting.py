@@ -12,7 +12,7 @@ from registry.changes import Kind
 from registry.models import Connection, Op, PolicyRule
 from tests.unit.registry.rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADD, GET = "onto.task.add", "onto.task.get"

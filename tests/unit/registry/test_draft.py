@@ -13,7 +13,7 @@ from registry.changes import Action, Kind
 from registry.models import Group, Op, OpAlias, PromptSection
 from tests.unit.registry.rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"by": "ann", "at": AT, "note": "Test"}

@@ -12,7 +12,7 @@ from registry.models import Activation, Example, Group, Op, OpAlias, PolicyRule,
 from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 VIOLATIONS: dict[str, Any] = {
     "group_summary_not_empty": lambda: Group.objects.create(path="a", summary=""),

@@ -11,7 +11,7 @@ from registry.changes import Kind
 from registry.models import Group, Op, PolicyRule, PromptSection
 from tests.unit.registry.rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 NOTHING = {Kind.GROUP: frozenset(), Kind.OP: frozenset(), Kind.SECTION: frozenset()}
 

@@ -17,6 +17,8 @@ from registry.models import Activation, Op, OpAlias, Release
 from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
+pytestmark = pytest.mark.both_databases
+
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 

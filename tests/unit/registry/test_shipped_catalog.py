@@ -16,6 +16,7 @@ from registry import checks, help, loader, schemas, search, snapshot
 from registry.catalogs import EVERYTHING, Catalog, build
 from registry.help import HelpQuery
 from tests.conftest import EXAMPLE, Api
+from tests.loops import for_each
 from workspace.kinds import CALENDAR, EVENT, KINDS
 from workspace.models.tags import LONGEST, MOST, TagsField
 from workspace.relations import Rel
@@ -24,11 +25,7 @@ SHIPPED = loader.read()
 ROWS = KINDS | {kind.name: kind for kind in (EVENT, CALENDAR)}
 OPS = {op["op"]: op for op in SHIPPED["ops"]}
 GROUPS = {group["path"]: group for group in SHIPPED["groups"]}
-EXAMPLES = [
-    pytest.param(path, example["args"], id=f"{path}-{number}")
-    for path, op in OPS.items()
-    for number, example in enumerate(op["examples"])
-]
+EXAMPLES = [(path, example["args"]) for path, op in OPS.items() for example in op["examples"]]
 # Words with an underscore that results hold beside the columns of rows, and one for a part of a type key.
 RESULT_FIELDS = {
     "address_refused",
@@ -131,7 +128,7 @@ def test_every_group_holds_an_op() -> None:
         assert any(op.startswith(f"{path}.") for op in OPS), path
 
 
-@pytest.mark.parametrize("path", [*GROUPS, *OPS])
+@for_each("path", [*GROUPS, *OPS])
 def test_a_summary_is_one_line_of_at_most_12_words(path: str) -> None:
     summary = (GROUPS | OPS)[path]["summary"]
 
@@ -140,7 +137,7 @@ def test_a_summary_is_one_line_of_at_most_12_words(path: str) -> None:
     assert not summary.endswith(".")
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_an_op_says_all_that_a_model_needs(path: str) -> None:
     op = OPS[path]
     policy = op.get("policy", {})
@@ -156,14 +153,14 @@ def test_an_op_says_all_that_a_model_needs(path: str) -> None:
     assert all(len(sentence) <= 300 for texts in policy.values() for sentence in texts)
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_the_first_example_is_the_minimal_one(path: str) -> None:
     sizes = [len(str(example["args"])) for example in OPS[path]["examples"]]
 
     assert sizes[0] == min(sizes)
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_names_in_the_copy_exist(path: str) -> None:
     said = " ".join(sentences(OPS[path]))
     names = argument_names(OPS[path]["parameters_schema"]) | set(OPS[path].get("display_only", []))
@@ -174,13 +171,13 @@ def test_names_in_the_copy_exist(path: str) -> None:
     assert set(re.findall(r"(?<![.<\w])[a-z]+_[a-z_]+\b", said)) <= names | everywhere
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_a_default_fits_its_argument(path: str) -> None:
     for argument, default in defaults(OPS[path]["parameters_schema"]):
         assert schemas.instance_problems({"type": "object", "properties": {"v": argument}}, {"v": default}) == []
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_a_default_in_the_copy_is_one_of_a_schema(path: str) -> None:
     said = re.findall(r"(\w+) \(default\)|(\w+) the default\b", " ".join(sentences(OPS[path])))
     known = {str(default) for op in OPS.values() for _, default in defaults(op["parameters_schema"])}
@@ -188,7 +185,7 @@ def test_a_default_in_the_copy_is_one_of_a_schema(path: str) -> None:
     assert {word for words in said for word in words if word} <= known | {str(each).split(".")[-1] for each in known}
 
 
-@pytest.mark.parametrize("path", CREATES)
+@for_each("path", CREATES)
 def test_a_create_agrees_with_the_rows_that_it_makes(path: str) -> None:
     kind = ROWS[OPS[path]["entity"]]
     named = OPS[path]["parameters_schema"]["properties"]
@@ -208,7 +205,7 @@ def test_a_create_agrees_with_the_rows_that_it_makes(path: str) -> None:
             assert argument["maxLength"] == field.max_length, name
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_every_argument_is_described_and_alternative_names_lead_somewhere(path: str) -> None:
     schema = OPS[path]["parameters_schema"]
 
@@ -228,7 +225,7 @@ def test_help_is_small(found: Catalog) -> None:
     assert max(count(found, path=path) for path in GROUPS) <= 300
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_an_op_is_found_by_its_summary_and_first_keyword(found: Catalog, path: str) -> None:
     view = found.view(EVERYTHING)
 
@@ -245,7 +242,7 @@ def test_it_loads_and_comes_back_whole(live_catalog: Catalog) -> None:
 
 
 @pytest.mark.usefixtures("whole_world")
-@pytest.mark.parametrize(("path", "args"), EXAMPLES)
+@for_each("path, args", EXAMPLES, undone=True)
 def test_an_example_runs_as_it_stands(
     api: Api, path: str, args: dict[str, Any], record_property: Callable[[str, object], None]
 ) -> None:
@@ -271,12 +268,12 @@ def test_an_example_runs_as_it_stands(
 
 
 @pytest.mark.usefixtures("whole_world")
-@pytest.mark.parametrize(("path", "args"), EXAMPLES)
+@for_each("path, args", EXAMPLES, undone=True)
 def test_an_example_runs_without_a_warning_but_for_what_is_unchanged(api: Api, path: str, args: Any) -> None:
     assert set(api.exec(path, args)["meta"]["warnings"]) <= {"unchanged"}
 
 
-@pytest.mark.parametrize("path", OPS)
+@for_each("path", OPS)
 def test_usage_can_be_sent_once_its_placeholders_are_filled(found: Catalog, path: str) -> None:
     usage = help.orjson.loads(help.answer(found, HelpQuery(path=path, format="full")).body)["usage"]
     example = OPS[path]["examples"][0]["args"]

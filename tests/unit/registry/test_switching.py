@@ -12,6 +12,8 @@ from registry.models import Op, Switch
 from tests.unit.registry.rows import make_op
 from tests.unit.registry.switching import AT, switch
 
+pytestmark = pytest.mark.both_databases
+
 OFF = {"kind": "op", "name": "onto.task.add", "reason": "Broken upstream", "by": "ann", "at": AT}
 
 

@@ -3,11 +3,14 @@
 from importlib import import_module
 from typing import Any
 
+import pytest
 from django.apps import apps
 
 from tests.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.unit.workspace.forest import dense
 from workspace.models import Document
+
+pytestmark = pytest.mark.both_databases
 
 positions = import_module("workspace.migrations.0005_document_positions")
 

@@ -8,6 +8,8 @@ from analytics.reports.scope import Scope
 from analytics.reports.totals import Totals
 from tests.unit.analytics.reports.conftest import NOON, Write
 
+pytestmark = pytest.mark.both_databases
+
 
 def of(name: str, first: Totals, second: Totals, days: int = 7) -> comparing.Compared:
     (found,) = (each for each in comparing.compared(first, second, days=days) if each.metric.name == name)

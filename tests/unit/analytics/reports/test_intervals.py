@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from analytics.reports.intervals import newcombe, wilson
 
+pytestmark = pytest.mark.both_databases
+
 NUMBERS = st.integers(1, 100_000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
 
 

@@ -12,6 +12,8 @@ from analytics.models import OpDaily
 from analytics.reports import Figures, Reads
 from registry.models import Switch
 
+pytestmark = pytest.mark.both_databases
+
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
 

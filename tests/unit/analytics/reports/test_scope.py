@@ -8,6 +8,8 @@ from analytics.reports import scope
 from analytics.reports.scope import NONE, Scope
 from tests.unit.analytics.reports.conftest import NOON, Write
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_days_are_today_and_those_before() -> None:
     of = Scope(NOON, 7)

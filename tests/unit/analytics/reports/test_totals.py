@@ -9,6 +9,8 @@ from analytics.reports.scope import NONE, Scope
 from analytics.reports.totals import Totals
 from tests.unit.analytics.reports.conftest import NOON, Write
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_rates_are_of_what_they_say() -> None:
     of = Totals(

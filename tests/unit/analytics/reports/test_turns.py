@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from analytics.models import ToolSelection
 from analytics.reports import funnel, lost
 from analytics.reports import selection as selections
@@ -11,6 +13,8 @@ from analytics.reports.scope import Scope
 from analytics.reports.selection import Name as Missed
 from tests.unit.analytics.conftest import Happen
 from tests.unit.analytics.reports.conftest import NOON, Write
+
+pytestmark = pytest.mark.both_databases
 
 
 def test_funnel_tells_who_took_a_step_and_who_took_all_before(turn: Write) -> None:

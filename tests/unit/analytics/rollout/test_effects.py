@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -6,6 +7,8 @@ from analytics.rollout.effects import Move
 from analytics.rollout.evaluation import Attribute, Cohort, Operator, Rollout, Rule
 from analytics.rollout.facts import Facts
 from analytics.rollout.flags import FlagKey
+
+pytestmark = pytest.mark.both_databases
 
 SURFACE = FlagKey.SURFACE
 PEOPLE = [Facts(f"user-{n}", environment="dev" if n % 4 == 0 else "production", context="project") for n in range(400)]

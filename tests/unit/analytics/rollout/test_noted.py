@@ -6,6 +6,8 @@ from django.db import OperationalError
 from analytics.rollout import noted
 from analytics.rollout.noted import Noted
 
+pytestmark = pytest.mark.both_databases
+
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 

@@ -6,7 +6,7 @@ from analytics.models import Subject
 from analytics.rollout import people
 from analytics.rollout.facts import Facts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 

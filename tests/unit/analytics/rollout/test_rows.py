@@ -12,7 +12,7 @@ from analytics.rollout.facts import Facts
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import Cohort, CohortRule, Flag
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

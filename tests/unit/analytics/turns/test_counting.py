@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from analytics import rollup
 from analytics.models import OpDaily, OperationEvent, Rollup, Turn
 from analytics.turns import counting, facts
+from tests.effort import examples
 from tests.unit.analytics.conftest import Happen
+
+pytestmark = pytest.mark.both_databases
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -135,7 +138,7 @@ HAPPENINGS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(happenings=HAPPENINGS, runs=st.lists(st.integers(0, 40 * 60), max_size=6), step=st.sampled_from([1, 24]))
 def test_figures_agree_however_often_they_are_counted(
     happen: Happen, happenings: list[Any], runs: list[int], step: int

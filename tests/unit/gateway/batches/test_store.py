@@ -8,7 +8,7 @@ from django.db import connection
 
 from gateway.batches import holds, store
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="by design: PostgreSQL plans by what tables hold")

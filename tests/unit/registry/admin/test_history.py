@@ -14,7 +14,7 @@ from registry.models import Group, Op, PolicyRule
 from tests.unit.registry.admin.pages import form_of, save, url
 from tests.unit.registry.rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 
 def told() -> list[tuple[str, str, str, list[str]]]:

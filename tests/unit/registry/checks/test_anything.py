@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry import checks, schemas
-from tests.effort import within
+from tests.effort import examples, within
 from tests.unit.registry.checks.readings import context
 from tests.unit.registry.entries import op, schema
 from tests.unit.registry.test_schemas import SCHEMAS
@@ -17,7 +17,7 @@ TEXTS = st.text(max_size=60) | st.from_regex(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(75))
 @given(SCHEMAS, TEXTS, st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=2))
 def test_any_op_that_can_be_published_can_be_checked(
     given_schema: dict[str, Any], text: str, dos: list[str], donts: list[str]

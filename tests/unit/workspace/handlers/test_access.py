@@ -1,6 +1,7 @@
 """Every op by every role: who may, who is refused, and for whom nothing is there."""
 
 import uuid
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,12 +20,15 @@ from tests.factories import (
     RiskFactory,
     TaskFactory,
 )
+from tests.loops import for_each
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import call
 from workspace.errors import Forbidden, NotFound, Refusal
 from workspace.handlers import HANDLERS
 from workspace.kinds import KINDS, PROJECT
 from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, Role, Task
+
+pytestmark = pytest.mark.both_databases
 
 # What an op is called with, and what each role gets. `{task}` and its like stand for the ids of ROWS.
 ROWS = tuple(KINDS.values())
@@ -174,9 +178,7 @@ def ids_in(project: Project) -> dict[str, str]:
 
 
 CASES = [
-    pytest.param(tool, args, subject, refusal, id=f"{tool}-{subject}")
-    for tool, (args, outcomes) in TABLE.items()
-    for subject, refusal in outcomes.items()
+    (tool, args, subject, refusal) for tool, (args, outcomes) in TABLE.items() for subject, refusal in outcomes.items()
 ]
 
 
@@ -185,7 +187,7 @@ def rows() -> list[Any]:
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
-@pytest.mark.parametrize(("tool", "args", "subject", "refusal"), CASES)
+@for_each("tool, args, subject, refusal", CASES, undone=True)
 def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[Refusal] | None) -> None:
     args = sent(args, ids_in(task.project))
     before = rows()
@@ -198,8 +200,7 @@ def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refus
     assert rows() == before
 
 
-@pytest.mark.parametrize("subject", ["left", "stranger", ""])
-@pytest.mark.parametrize("tool", TABLE)
+@for_each("tool, subject", list(product(TABLE, ["left", "stranger", ""])), undone=True)
 def test_foreign_ids_are_refused_exactly_as_ids_that_never_were(task: Task, tool: str, subject: str) -> None:
     args, _ = TABLE[tool]
     foreign = ids_in(task.project)
@@ -214,8 +215,7 @@ def test_foreign_ids_are_refused_exactly_as_ids_that_never_were(task: Task, tool
     assert "canary" not in str(told)
 
 
-@pytest.mark.parametrize("subject", ["left", "stranger", ""])
-@pytest.mark.parametrize("tool", [*LISTS, "search_ontology", "list_calendar_events"])
+@for_each("tool, subject", list(product([*LISTS, "search_ontology", "list_calendar_events"], ["left", "stranger", ""])))
 def test_lists_tell_nothing_of_foreign_rows(task: Task, tool: str, subject: str) -> None:
     for query in ("canary", "canarry", "canary or what you call it"):  # all words, closeness, any word
         assert "canary" not in str(call(tool, subject=subject, query=query))
@@ -243,6 +243,6 @@ def test_every_op_is_in_the_table() -> None:
     assert set(TABLE) | set(OPEN) == set(HANDLERS)
 
 
-@pytest.mark.parametrize("tool", OPEN)
+@for_each("tool", OPEN, undone=True)
 def test_ops_that_name_no_row_are_open_to_every_subject(task: Task, tool: str) -> None:
     assert call(tool, subject="nobody yet", **OPEN[tool]).result

@@ -12,6 +12,8 @@ from workspace.errors import Invalid, NotFound
 from workspace.models import Role
 from workspace.services import agenda, task_events
 
+pytestmark = pytest.mark.both_databases
+
 DAY = timedelta(days=1)
 WEEK = {"time_min": "2026-03-02", "time_max": "2026-03-08"}
 

@@ -22,6 +22,8 @@ from workspace.errors import Invalid, NotFound
 from workspace.models import Document, Project
 from workspace.services import ranking
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def project(db: None) -> Project:

@@ -23,6 +23,8 @@ from workspace.handlers import reads
 from workspace.kinds import REQUIREMENT
 from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
 
+pytestmark = pytest.mark.both_databases
+
 WHEN = "2026-03-01T09:00:00Z"
 PLURALS = ("projects", "tasks", "documents", "goals", "plans", "milestones")
 

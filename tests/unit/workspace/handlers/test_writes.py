@@ -11,6 +11,8 @@ from tests.unit.workspace.calls import AT, call
 from workspace.errors import Invalid, NotFound
 from workspace.models import Project, Task
 
+pytestmark = pytest.mark.both_databases
+
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 
 

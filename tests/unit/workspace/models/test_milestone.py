@@ -4,6 +4,8 @@ import pytest
 
 from workspace.models import MilestoneState, is_missed
 
+pytestmark = pytest.mark.both_databases
+
 AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)
 PAST, FUTURE = AT - timedelta(seconds=1), AT + timedelta(seconds=1)
 

@@ -26,6 +26,8 @@ from tests.factories import (
 )
 from workspace.models import CalendarEvent, Edge, Membership, Project, Role, Task
 
+pytestmark = pytest.mark.both_databases
+
 LATER = MADE_AT + timedelta(days=1)
 ONE_ID = uuid.UUID(int=1)
 

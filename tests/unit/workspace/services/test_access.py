@@ -11,6 +11,8 @@ from workspace.kinds import PROJECT, TASK
 from workspace.models import Project, Role, Task
 from workspace.services import access
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def task(db: None) -> Task:

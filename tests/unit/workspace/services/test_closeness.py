@@ -6,6 +6,8 @@ from workspace.kinds import KINDS, TASK
 from workspace.models import Task
 from workspace.services import closeness
 
+pytestmark = pytest.mark.both_databases
+
 
 def shares(query: str, title: str) -> dict[str, float]:
     return closeness.shares([(word, closeness.trigrams(word)) for word in query.split()], title)

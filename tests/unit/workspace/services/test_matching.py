@@ -7,6 +7,8 @@ from workspace.models import Document
 from workspace.services import matching
 from workspace.services.matching import WordsIn
 
+pytestmark = pytest.mark.both_databases
+
 CASES = [
     ("The canary sang", ["canary", "dog", "SANG"], 0b101),
     ("", ["a"], 0),

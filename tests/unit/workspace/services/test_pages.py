@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from tests.effort import examples
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.errors import Invalid
 from workspace.kinds import KINDS, MILESTONE, PLAN, TASK, Kind
 from workspace.models import Milestone, Project, Task
 from workspace.services import pages
+
+pytestmark = pytest.mark.both_databases
 
 LISTING = pages.Listing.of(TASK)
 POSITION = pages.Position((MADE_AT,), UUID(int=7))
@@ -153,7 +156,7 @@ def _ordinal(value: Any) -> float:
 class PagesProperty(TestCase):
     """Whatever the rows, their ties and their gaps: pages of any size tell them all once, in order."""
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(
         rows=st.lists(
             st.tuples(
@@ -179,7 +182,7 @@ class PagesProperty(TestCase):
             )
         walk(pages.Listing.of(TASK, {"sort_by": order}), limit=limit)
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     @given(due=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
     def test_milestones_undated_first(self, due: list[int | None], limit: int) -> None:
         project = ProjectFactory()
@@ -188,7 +191,7 @@ class PagesProperty(TestCase):
             Milestone.objects.create(project=project, title=str(number), due_at=due_at, created_by="owner")
         walk(pages.Listing.of(MILESTONE), limit=limit)
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     @given(start=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
     def test_plans_by_date(self, start: list[int | None], limit: int) -> None:
         project = ProjectFactory()

@@ -4,6 +4,8 @@ from tests.factories import ProjectFactory, TaskFactory
 from workspace.models import Project, Task
 from workspace.services import search
 
+pytestmark = pytest.mark.both_databases
+
 
 def titles(query: str) -> set[str]:
     condition = search.all_of(search.words(query), columns=("title",))

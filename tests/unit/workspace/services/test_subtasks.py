@@ -9,6 +9,8 @@ from tests.unit.workspace.calls import call
 from workspace.errors import Invalid
 from workspace.models import Project, Task
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def project(db: None) -> Project:

@@ -10,6 +10,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tests.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
 from workspace.models import CalendarEvent, Task
@@ -229,7 +230,7 @@ def kept(task: Task) -> list[Any]:
     return sorted(task.events.filter(deleted_at=None).values_list(*columns))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(states=st.lists(STATES, min_size=1, max_size=6))
 def test_events_depend_on_the_task_alone_and_not_on_what_it_was(
     undone: Callable[[], AbstractContextManager[None]], states: list[Any]

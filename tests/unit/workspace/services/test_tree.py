@@ -7,12 +7,15 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tests.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.unit.workspace.calls import AT
 from tests.unit.workspace.forest import Titles, dense, plant
 from workspace.models import Document, Project
 from workspace.services import tree
 from workspace.services.forest import Forest
+
+pytestmark = pytest.mark.both_databases
 
 TREE: Titles = {"A": {"B": {"C": {}}, "D": {}, "E": {}}, "F": {}}
 
@@ -184,7 +187,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 def test_any_sequence_leaves_a_forest_in_dense_order_with_all_its_documents(
     project: Project, steps: list[tuple[str, int, int, int]]
 ) -> None:
