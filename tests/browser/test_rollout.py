@@ -86,8 +86,10 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     assert not Cohort.objects.exists()
     picture(manager, "cohort")
     save(page)
-    eventually(lambda: ask(inside)["surface"] == "gateway", within=2, what="following in every worker")
-    assert on_gateway(ask, [inside, later, outside] * 3) == {inside}
+    eventually(lambda: ask(inside)["surface"] == "gateway", within=2, what="following in some worker")
+    eventually(
+        lambda: on_gateway(ask, [inside, later, outside] * 3) == {inside}, within=2, what="following in every worker"
+    )
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
     slider = page.get_by_label("Percentage slider")
@@ -97,8 +99,12 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     expect(page.locator("#id_percentage")).to_have_value("25")
     expect(effect).to_contain_text(moves(len(WITHIN_25) - len(WITHIN_5), "legacy", "gateway"))
     save(page)
-    eventually(lambda: ask(later)["surface"] == "gateway", within=2, what="following in every worker")
-    assert on_gateway(ask, [inside, later, outside] * 3) == {inside, later}
+    eventually(lambda: ask(later)["surface"] == "gateway", within=2, what="following in some worker")
+    eventually(
+        lambda: on_gateway(ask, [inside, later, outside] * 3) == {inside, later},
+        within=2,
+        what="following in every worker",
+    )
     picture(manager, "cohorts")
 
     page.goto(f"/admin/rollout/who/?subject={outside}")
@@ -116,8 +122,10 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     page.locator("#id_is_on").uncheck(force=True)
     expect(effect).to_contain_text(moves(len(WITHIN_25), "gateway", "legacy"))
     save(page)
-    eventually(lambda: ask(inside)["surface"] == "legacy", within=2, what="following in every worker")
-    assert on_gateway(ask, [inside, later, outside] * 3) == set()
+    eventually(lambda: ask(inside)["surface"] == "legacy", within=2, what="following in some worker")
+    eventually(
+        lambda: on_gateway(ask, [inside, later, outside] * 3) == set(), within=2, what="following in every worker"
+    )
 
     assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
     assert list(AuditEntry.objects.filter(kind="cohort").values_list("action", "by")) == [
