@@ -19,7 +19,7 @@ from core import desk
 from core.deskfilters import indented
 
 
-class LogAdmin(desk.ReadOnly, desk.ModelAdmin[Any]):
+class LogAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Any]):
     """Read-only list of log rows."""
 
     date_hierarchy = "time"
@@ -43,47 +43,47 @@ class OperationEventAdmin(LogAdmin):
                     ("op", "tool_name"),
                     ("group", "kind", "format"),
                     ("entity", "action", "entity_id"),
-                    ("tried", "digest"),
+                    ("show_dry_run", "digest"),
                     "args",
                 ]
             },
         ),
         (
             "Response",
-            {"fields": [("ok", "status"), ("code", "reason"), "wrong", ("again", "mends"), "result"]},
+            {"fields": [("ok", "status"), ("code", "reason"), "show_field_errors", ("show_replayed", "mends"), "result"]},
         ),
         ("Caller", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
         ("Rollout", {"fields": ["release", ("surface", "cohort", "model")]}),
         ("Figures", {"fields": [("latency_ms", "result_count")]}),
     ]
-    readonly_fields = ["tried", "args", "wrong", "again", "result"]
+    readonly_fields = ["show_dry_run", "args", "show_field_errors", "show_replayed", "result"]
     compressed_fields = False  # labels above the fields, since several share a line
 
     # Words instead of Django's green and red icons, since neither value is good or bad.
     @admin.display(description="dry run")
-    def tried(self, event: OperationEvent) -> str:
+    def show_dry_run(self, event: OperationEvent) -> str:
         return "yes" if event.dry_run else "no"
 
     @admin.display(description="replayed")
-    def again(self, event: OperationEvent) -> str:
+    def show_replayed(self, event: OperationEvent) -> str:
         return "yes" if event.replayed else "no"
 
     @admin.display(description="args")
     def args(self, event: OperationEvent) -> str:
-        return _kept(event, "args")
+        return _render_content(event, "args")
 
     @admin.display(description="field errors")
-    def wrong(self, event: OperationEvent) -> str:
+    def show_field_errors(self, event: OperationEvent) -> str:
         """Show the pointer and the code of each field error. Values are never stored."""
-        said = ((pointer or "the args", code) for pointer, code in event.field_errors)
-        return format_html_join("", "<div><code>{}</code> {}</div>", said)
+        errors = ((pointer or "the args", code) for pointer, code in event.field_errors)
+        return format_html_join("", "<div><code>{}</code> {}</div>", errors)
 
     @admin.display(description="result")
     def result(self, event: OperationEvent) -> str:
-        return _kept(event, "result")
+        return _render_content(event, "result")
 
 
-def _kept(event: OperationEvent, part: str) -> str:
+def _render_content(event: OperationEvent, part: str) -> str:
     """Return an event's stored args or result as HTML, or why they are not stored."""
     if event.content is None:
         return "Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."
@@ -134,27 +134,27 @@ class NotEmptyFilter(admin.SimpleListFilter):
         return queryset.exclude(**{self.column: []}) if self.value() == "yes" else queryset
 
 
-class MissingFilter(NotEmptyFilter):
+class ToolMissFilter(NotEmptyFilter):
     title, parameter_name, column = "a tool miss", "missing", "missed"
 
 
-class EscalatingFilter(NotEmptyFilter):
+class EscalationFilter(NotEmptyFilter):
     title, parameter_name, column = "an escalation", "escalating", "escalated"
 
 
 class ToolSelectionAdmin(LogAdmin):
     empty = "Chat services report a turn with POST telemetry when it ends."
-    list_display = ["time", "turn", "handed", "called", "missed", "escalated", "tokens", "outcome", "model"]
+    list_display = ["time", "turn", "count_loaded", "count_used", "missed", "escalated", "tokens", "outcome", "model"]
     list_display_links = ["turn"]
-    list_filter = [MissingFilter, EscalatingFilter, "outcome", "surface", "cohort", "model", "release"]
+    list_filter = [ToolMissFilter, EscalationFilter, "outcome", "surface", "cohort", "model", "release"]
     search_fields = ["turn", "session", "subject", "missed"]
 
     @admin.display(description="Tools loaded")
-    def handed(self, row: ToolSelection) -> int:
+    def count_loaded(self, row: ToolSelection) -> int:
         return len(row.loaded)
 
     @admin.display(description="Used")
-    def called(self, row: ToolSelection) -> int:
+    def count_used(self, row: ToolSelection) -> int:
         return len(row.used)
 
 
@@ -180,10 +180,10 @@ class AuditEntryAdmin(LogAdmin):
         return ", ".join(sorted(entry.changes)) if entry.action == AuditEntry.Action.CHANGED else ""
 
 
-class Historied(desk.ModelAdmin[Any]):
+class AuditHistoryAdmin(desk.ModelAdmin[Any]):
     """Admin page whose history is the audit log, which has old and new values; Django's log has none."""
 
-    def told_as(self, row: Any) -> tuple[str, str]:
+    def get_audit_key(self, row: Any) -> tuple[str, str]:
         """Return the kind and name of a row in the audit log."""
         raise NotImplementedError
 
@@ -196,41 +196,41 @@ class Historied(desk.ModelAdmin[Any]):
             raise Http404("This row does not exist.")
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
-        kind, name = self.told_as(row)
-        listed = reverse("admin:analytics_auditentry_changelist")
-        return redirect(f"{listed}?{urlencode({'kind': kind, 'name': name})}")
+        kind, name = self.get_audit_key(row)
+        changelist = reverse("admin:analytics_auditentry_changelist")
+        return redirect(f"{changelist}?{urlencode({'kind': kind, 'name': name})}")
 
 
-class Audited(Historied):
+class AuditedAdmin(AuditHistoryAdmin):
     """Admin page that records changes in the audit log. For rows other than copy, which records its own."""
 
     audit_kind: AuditEntry.Kind
 
-    def told_as(self, row: Any) -> tuple[str, str]:
+    def get_audit_key(self, row: Any) -> tuple[str, str]:
         return self.audit_kind, str(row)
 
-    def audited(self, row: Any) -> dict[str, Any]:
+    def get_audit_values(self, row: Any) -> dict[str, Any]:
         """Return the audited fields of a row as JSON values."""
         raise NotImplementedError
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        saved = type(obj)._default_manager.filter(pk=obj.pk).first() if change else None
-        vars(request)["audited_before"] = self.audited(saved) if saved else None
+        saved_row = type(obj)._default_manager.filter(pk=obj.pk).first() if change else None
+        vars(request)["audited_before"] = self.get_audit_values(saved_row) if saved_row else None
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         row = type(form.instance)._default_manager.get(pk=form.instance.pk)
-        self._record(request, row, vars(request).pop("audited_before"), self.audited(row))
+        self._record_change(request, row, vars(request).pop("audited_before"), self.get_audit_values(row))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        self._record(request, obj, self.audited(obj), None)
+        self._record_change(request, obj, self.get_audit_values(obj), None)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         for row in queryset:
-            self._record(request, row, self.audited(row), None)
+            self._record_change(request, row, self.get_audit_values(row), None)
         super().delete_queryset(request, queryset)
 
-    def _record(self, request: HttpRequest, row: Any, before: audit.Said | None, after: audit.Said | None) -> None:
-        audit.record(self.audit_kind, str(row), before, after, by=str(request.user), at=timezone.now())
+    def _record_change(self, request: HttpRequest, row: Any, before: audit.AuditValues | None, after: audit.AuditValues | None) -> None:
+        audit.record_change(self.audit_kind, str(row), before, after, by=str(request.user), at=timezone.now())

@@ -10,10 +10,10 @@ class AnalyticsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        post_migrate.connect(_declare_flags, sender=self)
+        post_migrate.connect(_create_flag_rows, sender=self)
 
 
-def _declare_flags(using: str, **_: Any) -> None:
+def _create_flag_rows(using: str, **_: Any) -> None:
     """Create the rows of flags that were added to the code."""
     from analytics.models import Flag
     from analytics.rollout.flags import FlagKey

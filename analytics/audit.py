@@ -6,11 +6,11 @@ from typing import Any
 
 from analytics.models import AuditEntry
 
-Said = Mapping[str, Any]  # a row's fields as JSON values
+AuditValues = Mapping[str, Any]  # a row's fields as JSON values
 
 
-def record(
-    kind: AuditEntry.Kind, name: str, before: Said | None, after: Said | None, *, by: str, at: datetime, note: str = ""
+def record_change(
+    kind: AuditEntry.Kind, name: str, before: AuditValues | None, after: AuditValues | None, *, by: str, at: datetime, note: str = ""
 ) -> AuditEntry | None:
     """Record a change of a row. `before` is None for an added row, `after` for a removed one.
 

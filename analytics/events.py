@@ -22,38 +22,38 @@ from core import faults
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.1  # seconds between two writes of the buffer
-BUFFER = 20_000  # events; ten seconds without a database at 2,000 calls a second
-BATCH = 500  # events per write
-LONGEST = 200  # characters of op, subject, session and turn; longer ones are cut
+BUFFER_SIZE = 20_000  # events; ten seconds without a database at 2,000 calls a second
+BATCH_SIZE = 500  # events per write
+MAX_NAME_LENGTH = 200  # characters of op, subject, session and turn; longer ones are cut
 
 _FIELDS = [field for field in OperationEvent._meta.concrete_fields if not field.primary_key]
-_UNSAID: dict[str, Any] = {
+_DEFAULTS: dict[str, Any] = {
     field.attname: field.get_default() if field.has_default() or not field.null else None for field in _FIELDS
 }
-_in_order = itemgetter(*(field.attname for field in _FIELDS))
+_column_values = itemgetter(*(field.attname for field in _FIELDS))
 
-_NAMES = ", ".join(f'"{field.column}"' for field in _FIELDS)
-_TABLE = f'"{OperationEvent._meta.db_table}" ({_NAMES})'
+_COLUMNS = ", ".join(f'"{field.column}"' for field in _FIELDS)
+_TABLE = f'"{OperationEvent._meta.db_table}" ({_COLUMNS})'
 _INSERT = f"INSERT INTO {_TABLE} VALUES ({', '.join(['%s'] * len(_FIELDS))})"  # noqa: S608 - the names are ours
 _COPY = f"COPY {_TABLE} FROM STDIN"
 
 
-def record(event: dict[str, Any]) -> None:
+def record_event(event: dict[str, Any]) -> None:
     """Insert one event ({field of OperationEvent: value}) in the open transaction."""
     # Raw SQL, since a write's response waits for this: the ORM takes three times as long.
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, *_rows([event]))
+        cursor.execute(_INSERT, *_to_rows([event]))
 
 
-def write(events: list[dict[str, Any]]) -> None:
+def write_events(events: list[dict[str, Any]]) -> None:
     """Write many events in the calling thread, all or none, with the database's fastest bulk insert."""
     with connection.cursor() as cursor:
-        _insert(cursor, events)
+        _bulk_insert(cursor, events)
 
 
-def later(event: dict[str, Any]) -> None:
+def enqueue_event(event: dict[str, Any]) -> None:
     """Queue one event, to be written within 100 ms. Never blocks or raises, so that no call depends on its event."""
-    _buffer.put(event)
+    _buffer.enqueue(event)
 
 
 def flush() -> None:
@@ -61,22 +61,22 @@ def flush() -> None:
     _buffer.flush()
 
 
-def discard() -> None:
+def discard_queued() -> None:
     """Drop all queued events. For tests, whose database is gone when the buffer would be written."""
     _buffer.discard()
 
 
-def lost() -> int:
+def count_lost() -> int:
     """Return how many buffered events this process could not write."""
     return _buffer.lost
 
 
-def buffered() -> int:
+def count_queued() -> int:
     """Return how many events are queued in this process."""
     return len(_buffer)
 
 
-class _Buffer:
+class _EventBuffer:
     """Queue of events, and the thread that writes them."""
 
     def __init__(self) -> None:
@@ -89,38 +89,38 @@ class _Buffer:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def put(self, event: dict[str, Any]) -> None:
-        if len(self._rows) >= BUFFER:
+    def enqueue(self, event: dict[str, Any]) -> None:
+        if len(self._rows) >= BUFFER_SIZE:
             self.lost += 1
             return
         self._rows.append(event)
         if self._thread is None or not self._thread.is_alive():  # or after a fork, which does not copy threads
-            self._start()
+            self._start_thread()
 
     def flush(self) -> None:
         with self._writing:
             while self._rows:
-                batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
+                batch = [self._rows.popleft() for _ in range(min(BATCH_SIZE, len(self._rows)))]
                 try:
-                    write(batch)
+                    write_events(batch)
                 except (DatabaseError, InterfaceError) as error:
                     self.lost += len(batch)
-                    log.error("events.lost count=%d total=%d\n%s", len(batch), self.lost, faults.told(error))
+                    log.error("events.lost count=%d total=%d\n%s", len(batch), self.lost, faults.format(error))
 
     def discard(self) -> None:
         with self._writing:
             self._rows.clear()
 
-    def _start(self) -> None:
+    def _start_thread(self) -> None:
         with self._starting:
             if self._thread is not None and self._thread.is_alive():
                 return
-            self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+            self._thread = threading.Thread(target=self._run_loop, name="events", daemon=True)
             self._thread.start()
             # Server workers are multiprocessing children, which run finalizers on SIGTERM, but not atexit.
             Finalize(self, self.flush, exitpriority=10)
 
-    def _run(self) -> None:
+    def _run_loop(self) -> None:
         pause = threading.Event()
         while not pause.wait(INTERVAL):
             if self._rows:
@@ -128,10 +128,10 @@ class _Buffer:
                 close_old_connections()  # give the pooled connection back until the next flush
 
 
-_buffer = _Buffer()
+_buffer = _EventBuffer()
 
 
-def _insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:
+def _bulk_insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:
     """Insert a batch, all or none, in the cheapest way for the database, since every call causes an event.
 
     A single INSERT of many rows costs twice as much on SQLite and five times as much on PostgreSQL, for parsing it.
@@ -139,21 +139,21 @@ def _insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:
     if connection.vendor == "postgresql":
         # Django wraps the errors of execute, but not those of copy.
         with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
-            for row in _rows(events):
+            for row in _to_rows(events):
                 copy.write_row(row)
     else:
         with transaction.atomic():
-            cursor.executemany(_INSERT, _rows(events))
+            cursor.executemany(_INSERT, _to_rows(events))
 
 
-def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    adapted = connection.ops.adapt_datetimefield_value
+def _to_rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    adapt_time = connection.ops.adapt_datetimefield_value
     return [
-        _in_order(
+        _column_values(
             {
-                **_UNSAID,
+                **_DEFAULTS,
                 **event,
-                "time": adapted(event["time"]),
+                "time": adapt_time(event["time"]),
                 "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take text
                 "content": orjson.dumps(content).decode() if (content := event.get("content")) is not None else None,
             }
@@ -162,10 +162,10 @@ def _rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def new(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:
+def build_event(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:
     """Return an event's fields, with names cut to the length of their columns."""
     fields["time"], fields["type"] = time, str(type)
     for name in ("op", "subject", "session", "turn"):
-        if len(fields.get(name) or "") > LONGEST:
-            fields[name] = fields[name][:LONGEST]
+        if len(fields.get(name) or "") > MAX_NAME_LENGTH:
+            fields[name] = fields[name][:MAX_NAME_LENGTH]
     return fields

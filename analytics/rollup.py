@@ -21,7 +21,7 @@ from analytics.turns import counting
 NAME = "op_daily"
 # An event has the time of its call's arrival, and is written when the call ends, after two minutes at most. An event
 # that arrives later than this, because of a wrong clock, is in the log but not in the figures.
-LATE = timedelta(minutes=15)
+SETTLE_AFTER = timedelta(minutes=15)
 STEP = timedelta(minutes=15)  # settled per run; takes some tenths of a second at a million events a day
 DAY = timedelta(days=1)
 
@@ -32,21 +32,21 @@ def run(at: datetime, *, step: timedelta = STEP) -> bool:
     If several processes count at the same time, only one of them writes. Each run settles at most one `step`, which
     must divide a day evenly.
     """
-    mark = _mark(at)
-    since, until = _to_settle(mark.settled_until, at, step)
-    more = until < at - LATE
-    settled = daily.counted(since.date(), since, until, is_settled=True)
-    unsettled = [] if more else list(_unsettled(until, at))
-    turns = counting.of(mark.settled_until, until if more else _midnight(at.date()) + DAY)
+    mark = _get_or_create_mark(at)
+    since, until = _find_next_period(mark.settled_until, at, step)
+    more = until < at - SETTLE_AFTER
+    settled = daily.count_day(since.date(), since, until, is_settled=True)
+    unsettled = [] if more else list(_count_unsettled(until, at))
+    turns = counting.aggregate_turns(mark.settled_until, until if more else _get_midnight(at.date()) + DAY)
     with transaction.atomic():
-        unmoved = Rollup.objects.filter(pk=mark.pk, settled_until=mark.settled_until, counted_at=mark.counted_at)
-        if not unmoved.update(settled_until=until, counted_at=at):
+        unchanged_mark = Rollup.objects.filter(pk=mark.pk, settled_until=mark.settled_until, counted_at=mark.counted_at)
+        if not unchanged_mark.update(settled_until=until, counted_at=at):
             return False
-        counting.write(turns)
-        early = [each for each in turns.mended if each.by.time < until]
-        daily.add(daily.with_mended(settled, early, is_settled=True))
-        late = [each for each in turns.mended if each.by.time >= until]
-        daily.replace(daily.with_mended(unsettled, late, is_settled=False))
+        counting.write_turns(turns)
+        settled_repairs = [each for each in turns.repairs if each.repaired_by.time < until]
+        daily.add_settled(daily.add_repairs(settled, settled_repairs, is_settled=True))
+        unsettled_repairs = [each for each in turns.repairs if each.repaired_by.time >= until]
+        daily.replace_unsettled(daily.add_repairs(unsettled, unsettled_repairs, is_settled=False))
     return more
 
 
@@ -56,47 +56,47 @@ def catch_up(at: datetime) -> None:
         pass
 
 
-def recount(first: date, at: datetime) -> None:
+def recount_from(first: date, at: datetime) -> None:
     """Recount all days from `first` on. All of their events must still exist.
 
     A run in progress finds that the mark has moved, and writes nothing.
     """
-    settled_until = min(_mark(at).settled_until, _midnight(first))
+    settled_until = min(_get_or_create_mark(at).settled_until, _get_midnight(first))
     with transaction.atomic():
         OpDaily.objects.filter(day__gte=first).delete()
         Rollup.objects.filter(name=NAME).update(settled_until=settled_until, counted_at=at)
     catch_up(at)
 
 
-def _mark(at: datetime) -> Rollup:
+def _get_or_create_mark(at: datetime) -> Rollup:
     """Return the mark, created at the time of the first event if there is none."""
     if mark := Rollup.objects.filter(name=NAME).first():
         return mark
-    since = _first_event(Q()) or at - LATE
+    since = _find_first_event_time(Q()) or at - SETTLE_AFTER
     Rollup.objects.bulk_create([Rollup(name=NAME, settled_until=since, counted_at=at)], ignore_conflicts=True)
     return Rollup.objects.get(name=NAME)
 
 
-def _to_settle(since: datetime, at: datetime, step: timedelta) -> tuple[datetime, datetime]:
+def _find_next_period(since: datetime, at: datetime, step: timedelta) -> tuple[datetime, datetime]:
     """Return the start and end of the next events to settle, both on the same UTC day."""
-    limit = max(since, at - LATE)
-    first = _first_event(Q(time__gte=since, time__lt=limit))
+    limit = max(since, at - SETTLE_AFTER)
+    first = _find_first_event_time(Q(time__gte=since, time__lt=limit))
     if first is None:
         return limit, limit
-    midnight = _midnight(first.date())
+    midnight = _get_midnight(first.date())
     return first, min(midnight + step * ((first - midnight) // step + 1), limit)
 
 
-def _first_event(which: Q) -> datetime | None:
-    return OperationEvent.objects.filter(which).order_by("time", "id").values_list("time", flat=True).first()
+def _find_first_event_time(condition: Q) -> datetime | None:
+    return OperationEvent.objects.filter(condition).order_by("time", "id").values_list("time", flat=True).first()
 
 
-def _unsettled(since: datetime, at: datetime) -> Iterator[OpDaily]:
+def _count_unsettled(since: datetime, at: datetime) -> Iterator[OpDaily]:
     day = since.date()
     while day <= at.date():
-        yield from daily.counted(day, max(since, _midnight(day)), _midnight(day) + DAY, is_settled=False)
+        yield from daily.count_day(day, max(since, _get_midnight(day)), _get_midnight(day) + DAY, is_settled=False)
         day += DAY
 
 
-def _midnight(day: date) -> datetime:
+def _get_midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)

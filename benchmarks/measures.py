@@ -16,22 +16,22 @@ from statistics import median as middle
 from typing import Any
 
 from benchmarks import figures, load, memory, servers, synthetic, upstream
-from benchmarks.figures import GOALS, Figure, percentile
-from benchmarks.lab import Lab, Prepared
-from benchmarks.load import Address, once
+from benchmarks.figures import GOALS, BenchmarkFigure, compute_percentile
+from benchmarks.lab import Lab, PreparedDatabase
+from benchmarks.load import Address, send_once
 
 CONNECTIONS = 16
 ROUNDS = 9
 RATE_SECONDS = 0.6  # many short rounds, so that other load affects both sides equally
 RATE_ROUNDS = 21
-SMALL, USUAL, LARGE = 100, 1_000, 10_000  # ops in a catalog
-NAMES = {SMALL: "100", USUAL: "1k", LARGE: "10k"}  # names of the sizes in figure names
-MANY, EDITED = 6_000, 50  # ops in the catalog for the admin pages, and how many of them have unpublished edits
+SMALL, MEDIUM, LARGE = 100, 1_000, 10_000  # ops in a catalog
+SIZE_NAMES = {SMALL: "100", MEDIUM: "1k", LARGE: "10k"}  # names of the sizes in figure names
+ADMIN_OPS, EDITED_OPS = 6_000, 50  # ops in the catalog for the admin pages, and how many of them have unpublished edits
 SAMPLE = 100  # ops, spread over a catalog, that a round calls
-READS_THAT_WAIT = 32  # slow reads in a parallel batch
+SLOW_READS = 32  # slow reads in a parallel batch
 BATCH_THREADS = 8  # per worker; the default of GATEWAY_BATCH_THREADS
-PAIRS = 300  # writes with and without an idempotency key per round
-OF_SIZE = (
+WRITE_PAIRS = 300  # writes with and without an idempotency key per round
+SIZE_FIGURES = (
     *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
     "memory.{}.mb",
 )
@@ -42,309 +42,309 @@ BARE_POST = "bare DRF POST, only CommonMiddleware, concurrency 16"
 _TIMING = re.compile(rb"server-timing: total;dur=([\d.]+), handler;dur=([\d.]+)", re.IGNORECASE)
 
 
-def cached_help(lab: Lab) -> list[Figure]:
+def measure_cached_help(lab: Lab) -> list[BenchmarkFigure]:
     """Measure cached help of one op, with API key, all middleware and call event, against a bare DRF GET."""
-    prepared = lab.sqlite(USUAL)
-    sent = prepared.help(path=synthetic.ops(4)[3]["op"])
-    with lab.gateway(prepared) as gateway:
-        answer = once(gateway.address, sent)
-        with lab.bare(answer) as bare:
-            if once(bare.address, sent) != answer:
-                raise load.BadAnswer("The bare server and the gateway return different bytes.")
-            rates = _rates(gateway.address, bare.address, [sent], RATE_ROUNDS)
-    return _of_rates("help.cached.ratio", "help.requests_per_s", rates, BARE_GET)
+    prepared = lab.get_sqlite(MEDIUM)
+    help_request = prepared.build_help_request(path=synthetic.build_ops(4)[3]["op"])
+    with lab.serve_gateway(prepared) as gateway:
+        answer = send_once(gateway.address, help_request)
+        with lab.serve_bare(answer) as bare:
+            if send_once(bare.address, help_request) != answer:
+                raise load.UnexpectedResponse("The bare server and the gateway return different bytes.")
+            rates = _measure_rates(gateway.address, bare.address, [help_request], RATE_ROUNDS)
+    return _build_rate_figures("help.cached.ratio", "help.requests_per_s", rates, BARE_GET)
 
 
-def exec_read(lab: Lab) -> list[Figure]:
+def measure_exec_read(lab: Lab) -> list[BenchmarkFigure]:
     """Measure a read of one row on SQLite, with API key, validation and call event, against a bare DRF POST."""
-    prepared = lab.sqlite(USUAL)
-    return _exec_read(lab, prepared, _reads(prepared), "exec.read.ratio", "exec.requests_per_s", "")
+    prepared = lab.get_sqlite(MEDIUM)
+    return _compare_exec_read(lab, prepared, _build_reads(prepared), "exec.read.ratio", "exec.requests_per_s", "")
 
 
-def exec_read_by_orm(lab: Lab) -> list[Figure]:
+def measure_exec_read_by_orm(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same read through the ORM, as in most handlers."""
-    prepared = lab.sqlite(USUAL)
-    sent = _reads(prepared, synthetic.READ_BY_ORM["op"])
-    return _exec_read(lab, prepared, sent, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler uses the ORM)")
+    prepared = lab.get_sqlite(MEDIUM)
+    requests = _build_reads(prepared, synthetic.READ_BY_ORM["op"])
+    return _compare_exec_read(lab, prepared, requests, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler uses the ORM)")
 
 
-def exec_read_on_postgres(lab: Lab) -> list[Figure]:
+def measure_exec_read_on_postgres(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same read on PostgreSQL."""
-    prepared = lab.postgres(USUAL)
+    prepared = lab.get_postgres(MEDIUM)
     if prepared is None:
         return []
     names = ("exec.postgres.ratio", "exec.postgres.requests_per_s")
-    return _exec_read(lab, prepared, _reads(prepared), *names, " (gateway on PostgreSQL)")
+    return _compare_exec_read(lab, prepared, _build_reads(prepared), *names, " (gateway on PostgreSQL)")
 
 
-def overhead(lab: Lab) -> list[Figure]:
+def measure_overhead(lab: Lab) -> list[BenchmarkFigure]:
     """Measure what the gateway adds to a handler's time, from the Server-Timing header."""
-    prepared = lab.sqlite(USUAL)
-    sent = _reads(prepared)
-    with lab.gateway(prepared) as gateway:
-        _warm(gateway.address, sent)
-        rounds = [_overhead(gateway.address, sent) for _ in range(ROUNDS)]
+    prepared = lab.get_sqlite(MEDIUM)
+    requests = _build_reads(prepared)
+    with lab.serve_gateway(prepared) as gateway:
+        _warm_up(gateway.address, requests)
+        rounds = [_measure_overhead_round(gateway.address, requests) for _ in range(ROUNDS)]
     against = "Server-Timing total minus handler, p50, concurrency 1"
-    return [figures.median("exec.overhead.ms", rounds, "ms", against)]
+    return [figures.build_median_figure("exec.overhead.ms", rounds, "ms", against)]
 
 
-def scale(lab: Lab) -> list[Figure]:
+def measure_scale(lab: Lab) -> list[BenchmarkFigure]:
     """Compare p50 with 10,000 ops and with 100 ops: HTTP, concurrency 1, ops spread over the whole catalog."""
-    large, small = lab.sqlite(LARGE), lab.sqlite(SMALL)
-    with lab.gateway(large) as many, lab.gateway(small) as few:
-        found = []
-        for name, asked in (("scale.help.ratio", _helps), ("scale.exec.ratio", _execs)):
-            sides = [(many.address, asked(large, LARGE)), (few.address, asked(small, SMALL))]
+    large, small = lab.get_sqlite(LARGE), lab.get_sqlite(SMALL)
+    with lab.serve_gateway(large) as many, lab.serve_gateway(small) as few:
+        results = []
+        for name, build_requests in (("scale.help.ratio", _build_help_requests), ("scale.exec.ratio", _build_exec_requests)):
+            sides = [(many.address, build_requests(large, LARGE)), (few.address, build_requests(small, SMALL))]
             for address, sent in sides:
-                _warm(address, sent)
-            pairs = [[_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
+                _warm_up(address, sent)
+            pairs = [[_measure_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
             against = f"p50 over HTTP with {LARGE:,} ops divided by p50 with {SMALL}, concurrency 1"
-            found.append(figures.median(name, [much / little for much, little in pairs], "ratio", against))
-    return found
+            results.append(figures.build_median_figure(name, [much / little for much, little in pairs], "ratio", against))
+    return results
 
 
-def sizes(lab: Lab) -> list[Figure]:
+def measure_sizes(lab: Lab) -> list[BenchmarkFigure]:
     """Measure catalogs of each size: publishing, loading, calls, searches and the memory of a worker."""
-    return [figure for number in NAMES for figure in _of_size(lab, lab.sqlite(number), number)]
+    return [figure for number in SIZE_NAMES for figure in _measure_size(lab, lab.get_sqlite(number), number)]
 
 
-def worker_memory(lab: Lab) -> list[Figure]:
+def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the largest worker after it served help (short and full) of every op and ran every read."""
-    if not memory.is_told():
+    if not memory.is_available():
         print("Skipping memory.worker.mb: this system has no /proc.", file=sys.stderr)
         return []
-    prepared = lab.sqlite(USUAL)
-    names = [op["op"] for op in synthetic.ops(USUAL)]
-    sent = [
-        *(prepared.help(path=name, format=form) for name in names for form in ("short", "full")),
-        *_execs(prepared, USUAL, sample=USUAL),
-        *_reads(prepared),
+    prepared = lab.get_sqlite(MEDIUM)
+    names = [op["op"] for op in synthetic.build_ops(MEDIUM)]
+    requests = [
+        *(prepared.build_help_request(path=name, format=form) for name in names for form in ("short", "full")),
+        *_build_exec_requests(prepared, MEDIUM, sample=MEDIUM),
+        *_build_reads(prepared),
     ]
-    with lab.gateway(prepared) as gateway:
+    with lab.serve_gateway(prepared) as gateway:
         for _ in range(3):  # a connection stays with one worker, so that worker has then served everything
-            load.drive(gateway.address, sent)
-        load.drive(gateway.address, islice(cycle(_reads(prepared)), 5_000), connections=CONNECTIONS)
-        value = memory.largest_child_mb(gateway.pid)
-    against = f"RSS of the largest of 2 workers, {USUAL:,} ops, after {len(sent):,} calls, among them help of every op"
-    return [Figure("memory.worker.mb", round(value, 1), "MB", against)]
+            load.run_load(gateway.address, requests)
+        load.run_load(gateway.address, islice(cycle(_build_reads(prepared)), 5_000), connections=CONNECTIONS)
+        value = memory.get_largest_child_mb(gateway.pid)
+    against = f"RSS of the largest of 2 workers, {MEDIUM:,} ops, after {len(requests):,} calls, among them help of every op"
+    return [BenchmarkFigure("memory.worker.mb", round(value, 1), "MB", against)]
 
 
-def idempotency(lab: Lab) -> list[Figure]:
+def measure_idempotency(lab: Lab) -> list[BenchmarkFigure]:
     """Measure what an idempotency key adds to a small write on PostgreSQL, alternating with and without."""
-    prepared = lab.postgres(USUAL)
+    prepared = lab.get_postgres(MEDIUM)
     if prepared is None:
         return []
-    with lab.gateway(prepared) as gateway:
-        load.drive(gateway.address, chain.from_iterable(_pairs(prepared, "warm")), connections=CONNECTIONS)
-        rounds = [_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
-    against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {PAIRS} pairs per round"
-    return [figures.median("idempotency.ms", rounds, "ms", against)]
+    with lab.serve_gateway(prepared) as gateway:
+        load.run_load(gateway.address, chain.from_iterable(_build_write_pairs(prepared, "warm")), connections=CONNECTIONS)
+        rounds = [_measure_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
+    against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {WRITE_PAIRS} pairs per round"
+    return [figures.build_median_figure("idempotency.ms", rounds, "ms", against)]
 
 
-def batch_in_parallel(lab: Lab) -> list[Figure]:
+def measure_parallel_batch(lab: Lab) -> list[BenchmarkFigure]:
     """Measure a parallel batch of slow reads in a web process, relative to the ideal time."""
-    prepared = lab.sqlite(SMALL)
-    with upstream.serving() as port, lab.gateway(prepared, **{upstream.PORT: str(port)}) as gateway:
-        return [_parallel("batch.parallel.ratio", gateway.address, prepared, "SQLite, in the web process")]
+    prepared = lab.get_sqlite(SMALL)
+    with upstream.run_upstream() as port, lab.serve_gateway(prepared, **{upstream.PORT_VARIABLE: str(port)}) as gateway:
+        return [_measure_parallel_batch("batch.parallel.ratio", gateway.address, prepared, "SQLite, in the web process")]
 
 
-def batch_in_parallel_over_redis(lab: Lab) -> list[Figure]:
+def measure_parallel_batch_over_redis(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same batch in a Celery worker over Redis, on PostgreSQL."""
-    prepared = lab.postgres(USUAL)
-    with servers.redis() as url, upstream.serving() as port:
+    prepared = lab.get_postgres(MEDIUM)
+    with servers.run_redis() as url, upstream.run_upstream() as port:
         if prepared is None or url is None:
             print("Skipping batch.parallel.redis.ratio: it needs PostgreSQL and redis-server.", file=sys.stderr)
             return []
-        variables = {upstream.PORT: str(port), "CELERY_BROKER_URL": url}
-        with lab.gateway(prepared, **variables) as gateway, lab.worker(prepared, **variables):
-            told = "PostgreSQL, one worker process over Redis"
-            return [_parallel("batch.parallel.redis.ratio", gateway.address, prepared, told)]
+        variables = {upstream.PORT_VARIABLE: str(port), "CELERY_BROKER_URL": url}
+        with lab.serve_gateway(prepared, **variables) as gateway, lab.run_worker(prepared, **variables):
+            setup = "PostgreSQL, one worker process over Redis"
+            return [_measure_parallel_batch("batch.parallel.redis.ratio", gateway.address, prepared, setup)]
 
 
-def batch_of_one(lab: Lab) -> list[Figure]:
+def measure_batch_of_one(lab: Lab) -> list[BenchmarkFigure]:
     """Measure what a batch of one adds to a plain exec call."""
-    prepared = lab.sqlite(USUAL)
+    prepared = lab.get_sqlite(MEDIUM)
     op, args = str(synthetic.READ["op"]), {"task_id": prepared.tasks[0]}
-    alone, batched = prepared.exec(op, args), prepared.batch(op, args, 1, mode="sequential")
-    with lab.gateway(prepared) as gateway:
-        load.drive(gateway.address, [batched, alone] * 20, connections=CONNECTIONS)
+    alone, batched = prepared.build_exec_request(op, args), prepared.build_batch_request(op, args, 1, mode="sequential")
+    with lab.serve_gateway(prepared) as gateway:
+        load.run_load(gateway.address, [batched, alone] * 20, connections=CONNECTIONS)
         rounds = []
         for _ in range(ROUNDS):
-            found = load.drive(gateway.address, [batched, alone] * 30).latencies
-            rounds.append(middle(found[0::2]) - middle(found[1::2]))
+            latencies = load.run_load(gateway.address, [batched, alone] * 30).latencies
+            rounds.append(middle(latencies[0::2]) - middle(latencies[1::2]))
     return [
-        figures.median("batch.one.ms", rounds, "ms", "p50 of a batch of one minus p50 of exec, SQLite, concurrency 1")
+        figures.build_median_figure("batch.one.ms", rounds, "ms", "p50 of a batch of one minus p50 of exec, SQLite, concurrency 1")
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Benchmark:
     """One benchmark and the names of its figures."""
 
     names: tuple[str, ...]
-    run: Callable[[Lab], list[Figure]]
+    run: Callable[[Lab], list[BenchmarkFigure]]
 
 
-def changing_releases(lab: Lab) -> list[Figure]:
+def measure_changing_releases(lab: Lab) -> list[BenchmarkFigure]:
     """Check help and search responses while, each second, one release is published and one rolled back."""
     seconds = float(os.environ.get("BENCH_RELEASES_SECONDS", "60"))
-    prepared = lab.spare(SMALL)
-    with lab.gateway(prepared) as gateway:
-        seen = lab.changed(prepared, gateway, seconds)
-    for wrong in (*seen["mixed"], *seen["failed"]):
+    prepared = lab.get_spare_sqlite(SMALL)
+    with lab.serve_gateway(prepared) as gateway:
+        result = lab.change_releases(prepared, gateway, seconds)
+    for wrong in (*result["mixed"], *result["failed"]):
         print(wrong, file=sys.stderr)
-    told = f"of {seen['answers']:,} answers in {seconds:.0f} s with {seen['changes']} release changes"
-    return [Figure(f"releases.{name}", len(seen[name]), "answers", told) for name in ("mixed", "failed")]
+    against = f"of {result['answers']:,} answers in {seconds:.0f} s with {result['changes']} release changes"
+    return [BenchmarkFigure(f"releases.{name}", len(result[name]), "answers", against) for name in ("mixed", "failed")]
 
 
-def reports_of_a_million(lab: Lab) -> list[Figure]:
+def measure_reports(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the slowest admin report over a million events in 28 days."""
-    prepared = lab.postgres(USUAL)
+    prepared = lab.get_postgres(MEDIUM)
     if prepared is None:
         return []
-    found = lab.reported(prepared, 1_000_000)
-    seconds = f"written in {found['filled_s']:.0f} s, counted in {found['counted_s']:.0f} s"
-    print(f"Reports, p95 in ms: {found['pages']}; {seconds}", file=sys.stderr)
-    slowest = max(found["pages"], key=found["pages"].get)
-    against = f"{slowest}, the slowest of {len(found['pages'])}; {found['events']:,} events of 28 days, PostgreSQL"
-    return [Figure("reports.1m.p95_ms", round(found["pages"][slowest], 1), "ms", against)]
+    result = lab.measure_reports(prepared, 1_000_000)
+    seconds = f"written in {result['filled_s']:.0f} s, counted in {result['counted_s']:.0f} s"
+    print(f"Reports, p95 in ms: {result['pages']}; {seconds}", file=sys.stderr)
+    slowest = max(result["pages"], key=result["pages"].get)
+    against = f"{slowest}, the slowest of {len(result['pages'])}; {result['events']:,} events of 28 days, PostgreSQL"
+    return [BenchmarkFigure("reports.1m.p95_ms", round(result["pages"][slowest], 1), "ms", against)]
 
 
-def desk(lab: Lab) -> list[Figure]:
+def measure_admin_pages(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the largest admin pages, the op list and the review, with thousands of ops, some of them edited."""
-    prepared = lab.sqlite(MANY)
-    headers = lab.edited(prepared, EDITED)
-    against = f"over HTTP, concurrency 1; {MANY:,} ops, {EDITED} of them edited, SQLite"
-    found = []
-    with lab.gateway(prepared) as gateway:
+    prepared = lab.get_sqlite(ADMIN_OPS)
+    headers = lab.edit_draft(prepared, EDITED_OPS)
+    against = f"over HTTP, concurrency 1; {ADMIN_OPS:,} ops, {EDITED_OPS} of them edited, SQLite"
+    results = []
+    with lab.serve_gateway(prepared) as gateway:
         for name, path in (("ops", "op"), ("review", "release/review")):
-            sent = load.request("GET", f"/admin/registry/{path}/", headers)
-            load.drive(gateway.address, [sent] * 8, connections=8)  # warm the caches of every process
-            rounds = [load.drive(gateway.address, [sent]).latencies[0] / 1_000 for _ in range(ROUNDS)]
-            found.append(figures.median(f"desk.{name}.s", rounds, "s", against))
-    return found
+            page_request = load.build_request("GET", f"/admin/registry/{path}/", headers)
+            load.run_load(gateway.address, [page_request] * 8, connections=8)  # warm the caches of every process
+            rounds = [load.run_load(gateway.address, [page_request]).latencies[0] / 1_000 for _ in range(ROUNDS)]
+            results.append(figures.build_median_figure(f"desk.{name}.s", rounds, "s", against))
+    return results
 
 
-MEASURES = (
-    Measure(("help.cached.ratio", "help.requests_per_s"), cached_help),
-    Measure(("exec.read.ratio", "exec.requests_per_s"), exec_read),
-    Measure(("exec.orm.ratio", "exec.orm.requests_per_s"), exec_read_by_orm),
-    Measure(("exec.postgres.ratio", "exec.postgres.requests_per_s"), exec_read_on_postgres),
-    Measure(("exec.overhead.ms",), overhead),
-    Measure(("scale.help.ratio", "scale.exec.ratio"), scale),
-    Measure(("memory.worker.mb",), worker_memory),
-    Measure(("idempotency.ms",), idempotency),
-    Measure(("batch.parallel.ratio",), batch_in_parallel),
-    Measure(("batch.parallel.redis.ratio",), batch_in_parallel_over_redis),
-    Measure(("batch.one.ms",), batch_of_one),
-    Measure(("releases.mixed", "releases.failed"), changing_releases),
-    Measure(("reports.1m.p95_ms",), reports_of_a_million),
-    Measure(("desk.ops.s", "desk.review.s"), desk),
-    Measure(tuple(figure.format(name) for name in NAMES.values() for figure in OF_SIZE), sizes),
+BENCHMARKS = (
+    Benchmark(("help.cached.ratio", "help.requests_per_s"), measure_cached_help),
+    Benchmark(("exec.read.ratio", "exec.requests_per_s"), measure_exec_read),
+    Benchmark(("exec.orm.ratio", "exec.orm.requests_per_s"), measure_exec_read_by_orm),
+    Benchmark(("exec.postgres.ratio", "exec.postgres.requests_per_s"), measure_exec_read_on_postgres),
+    Benchmark(("exec.overhead.ms",), measure_overhead),
+    Benchmark(("scale.help.ratio", "scale.exec.ratio"), measure_scale),
+    Benchmark(("memory.worker.mb",), measure_worker_memory),
+    Benchmark(("idempotency.ms",), measure_idempotency),
+    Benchmark(("batch.parallel.ratio",), measure_parallel_batch),
+    Benchmark(("batch.parallel.redis.ratio",), measure_parallel_batch_over_redis),
+    Benchmark(("batch.one.ms",), measure_batch_of_one),
+    Benchmark(("releases.mixed", "releases.failed"), measure_changing_releases),
+    Benchmark(("reports.1m.p95_ms",), measure_reports),
+    Benchmark(("desk.ops.s", "desk.review.s"), measure_admin_pages),
+    Benchmark(tuple(figure.format(name) for name in SIZE_NAMES.values() for figure in SIZE_FIGURES), measure_sizes),
 )
 
 
-def _exec_read(lab: Lab, prepared: Prepared, sent: list[bytes], ratio: str, rate: str, told: str) -> list[Figure]:
-    with lab.gateway(prepared) as gateway, lab.bare(b"{}") as bare:
-        rates = _rates(gateway.address, bare.address, sent, RATE_ROUNDS if ratio in GOALS else ROUNDS)
-    return _of_rates(ratio, rate, rates, BARE_POST + told)
+def _compare_exec_read(lab: Lab, prepared: PreparedDatabase, requests: list[bytes], ratio: str, rate: str, suffix: str) -> list[BenchmarkFigure]:
+    with lab.serve_gateway(prepared) as gateway, lab.serve_bare(b"{}") as bare:
+        rates = _measure_rates(gateway.address, bare.address, requests, RATE_ROUNDS if ratio in GOALS else ROUNDS)
+    return _build_rate_figures(ratio, rate, rates, BARE_POST + suffix)
 
 
-def _rates(ours: Address, bare: Address, sent: Sequence[bytes], rounds: int) -> list[tuple[float, float]]:
+def _measure_rates(ours: Address, bare: Address, requests: Sequence[bytes], rounds: int) -> list[tuple[float, float]]:
     """Return the requests per second of both servers for each round."""
     for address in (ours, bare):
-        _warm(address, sent)
-    return [(_rate(ours, sent), _rate(bare, sent)) for _ in range(rounds)]
+        _warm_up(address, requests)
+    return [(_measure_rate(ours, requests), _measure_rate(bare, requests)) for _ in range(rounds)]
 
 
-def _of_rates(ratio: str, rate: str, rates: list[tuple[float, float]], against: str) -> list[Figure]:
+def _build_rate_figures(ratio: str, rate: str, rates: list[tuple[float, float]], against: str) -> list[BenchmarkFigure]:
     bare = f"{against} ({middle(bare for _, bare in rates):.0f}/s)"
     return [
-        figures.median(ratio, [ours / bare for ours, bare in rates], "ratio", bare),
-        figures.median(rate, [ours for ours, _ in rates], "1/s", "concurrency 16"),
+        figures.build_median_figure(ratio, [ours / bare for ours, bare in rates], "ratio", bare),
+        figures.build_median_figure(rate, [ours for ours, _ in rates], "1/s", "concurrency 16"),
     ]
 
 
-def _rate(address: Address, sent: Sequence[bytes]) -> float:
-    return load.drive(address, cycle(sent), connections=CONNECTIONS, seconds=RATE_SECONDS).per_second
+def _measure_rate(address: Address, requests: Sequence[bytes]) -> float:
+    return load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=RATE_SECONDS).per_second
 
 
-def _warm(address: Address, sent: Sequence[bytes]) -> None:
+def _warm_up(address: Address, requests: Sequence[bytes]) -> None:
     """Send everything to both workers, so that their caches are warm."""
-    load.drive(address, chain.from_iterable([sent] * 8), connections=CONNECTIONS)
-    load.drive(address, cycle(sent), connections=CONNECTIONS, seconds=1)
+    load.run_load(address, chain.from_iterable([requests] * 8), connections=CONNECTIONS)
+    load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=1)
 
 
-def _p50(address: Address, sent: Sequence[bytes], seconds: float) -> float:
-    return middle(load.drive(address, cycle(sent), seconds=seconds).latencies)
+def _measure_p50(address: Address, requests: Sequence[bytes], seconds: float) -> float:
+    return middle(load.run_load(address, cycle(requests), seconds=seconds).latencies)
 
 
-def _overhead(address: Address, sent: Sequence[bytes]) -> float:
-    found = load.drive(address, cycle(sent), seconds=0.5, with_heads=True)
-    timings = [match.groups() for head in found.heads if (match := _TIMING.search(head))]
+def _measure_overhead_round(address: Address, requests: Sequence[bytes]) -> float:
+    result = load.run_load(address, cycle(requests), seconds=0.5, with_heads=True)
+    timings = [match.groups() for head in result.heads if (match := _TIMING.search(head))]
     return middle(float(total) - float(handler) for total, handler in timings)
 
 
-def _of_size(lab: Lab, prepared: Prepared, number: int) -> Iterator[Figure]:
-    name, told = NAMES[number], f"{number:,} ops, SQLite"
-    yield Figure(f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks and token counts, one run; {told}")
-    yield Figure(f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {told}")
-    with lab.gateway(prepared) as gateway:
-        for call, asked in (("help", _helps), ("exec", _execs)):
-            sent = asked(prepared, number)
-            _warm(gateway.address, sent)
-            rounds = [_p50(gateway.address, sent, 0.3) for _ in range(3)]
-            yield figures.median(f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {told}")
-        sent = [
-            prepared.help(query=f"{op['action']} {op['entity'].replace('_', ' ')}") for op in _spread(number, SAMPLE)
+def _measure_size(lab: Lab, prepared: PreparedDatabase, number: int) -> Iterator[BenchmarkFigure]:
+    name, setup = SIZE_NAMES[number], f"{number:,} ops, SQLite"
+    yield BenchmarkFigure(f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks and token counts, one run; {setup}")
+    yield BenchmarkFigure(f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {setup}")
+    with lab.serve_gateway(prepared) as gateway:
+        for call, build_requests in (("help", _build_help_requests), ("exec", _build_exec_requests)):
+            requests = build_requests(prepared, number)
+            _warm_up(gateway.address, requests)
+            rounds = [_measure_p50(gateway.address, requests, 0.3) for _ in range(3)]
+            yield figures.build_median_figure(f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {setup}")
+        requests = [
+            prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}") for op in _sample_ops(number, SAMPLE)
         ]
-        load.drive(gateway.address, sent, connections=CONNECTIONS)
-        found = load.drive(gateway.address, chain.from_iterable([sent] * 5))
-        against = f"{5 * SAMPLE} searches of three words over HTTP, concurrency 1; {told}"
-        yield Figure(f"search.{name}.p95_ms", round(percentile(found.latencies, 95), 2), "ms", against)
-        if memory.is_told():
-            value = round(memory.largest_child_mb(gateway.pid), 1)
-            yield Figure(f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {told}")
+        load.run_load(gateway.address, requests, connections=CONNECTIONS)
+        result = load.run_load(gateway.address, chain.from_iterable([requests] * 5))
+        against = f"{5 * SAMPLE} searches of three words over HTTP, concurrency 1; {setup}"
+        yield BenchmarkFigure(f"search.{name}.p95_ms", round(compute_percentile(result.latencies, 95), 2), "ms", against)
+        if memory.is_available():
+            value = round(memory.get_largest_child_mb(gateway.pid), 1)
+            yield BenchmarkFigure(f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}")
 
 
-def _parallel(name: str, address: Address, prepared: Prepared, told: str) -> Figure:
-    sent = prepared.batch(str(synthetic.WAIT["op"]), {}, READS_THAT_WAIT, mode="parallel")
-    until = time.monotonic() + servers.START_SECONDS
-    while time.monotonic() < until and b"degraded" in once(address, sent):
+def _measure_parallel_batch(name: str, address: Address, prepared: PreparedDatabase, setup: str) -> BenchmarkFigure:
+    batch_request = prepared.build_batch_request(str(synthetic.WAIT["op"]), {}, SLOW_READS, mode="parallel")
+    deadline = time.monotonic() + servers.START_SECONDS
+    while time.monotonic() < deadline and b"degraded" in send_once(address, batch_request):
         pass  # the worker is still starting
-    ideal = math.ceil(READS_THAT_WAIT / BATCH_THREADS) * upstream.SECONDS * 1000
-    rounds = [load.drive(address, [sent]).latencies[0] / ideal for _ in range(ROUNDS)]
+    ideal = math.ceil(SLOW_READS / BATCH_THREADS) * upstream.DELAY_SECONDS * 1000
+    rounds = [load.run_load(address, [batch_request]).latencies[0] / ideal for _ in range(ROUNDS)]
     against = (
-        f"{READS_THAT_WAIT} reads of {upstream.SECONDS * 1000:.0f} ms over {ideal:.0f} ms, {BATCH_THREADS} at once"
+        f"{SLOW_READS} reads of {upstream.DELAY_SECONDS * 1000:.0f} ms over {ideal:.0f} ms, {BATCH_THREADS} at once"
     )
-    return figures.median(name, rounds, "ratio", f"{against}; {told}")
+    return figures.build_median_figure(name, rounds, "ratio", f"{against}; {setup}")
 
 
-def _key_cost(address: Address, prepared: Prepared, name: str) -> float:
-    found = load.drive(address, chain.from_iterable(_pairs(prepared, name))).latencies
-    return middle(found[0::2]) - middle(found[1::2])
+def _measure_key_cost(address: Address, prepared: PreparedDatabase, name: str) -> float:
+    latencies = load.run_load(address, chain.from_iterable(_build_write_pairs(prepared, name))).latencies
+    return middle(latencies[0::2]) - middle(latencies[1::2])
 
 
-def _pairs(prepared: Prepared, name: str) -> Iterator[tuple[bytes, bytes]]:
-    for number, task in enumerate(islice(cycle(prepared.tasks), PAIRS)):
+def _build_write_pairs(prepared: PreparedDatabase, name: str) -> Iterator[tuple[bytes, bytes]]:
+    for number, task in enumerate(islice(cycle(prepared.tasks), WRITE_PAIRS)):
         args = {"task_id": task, "priority": number % 5 + 1}
-        keyed = prepared.exec(synthetic.WRITE["op"], args, idempotency_key=f"{name}-{number}")
-        yield keyed, prepared.exec(synthetic.WRITE["op"], args)
+        keyed = prepared.build_exec_request(synthetic.WRITE["op"], args, idempotency_key=f"{name}-{number}")
+        yield keyed, prepared.build_exec_request(synthetic.WRITE["op"], args)
 
 
-def _reads(prepared: Prepared, op: str = synthetic.READ["op"]) -> list[bytes]:
-    return [prepared.exec(op, {"task_id": task}) for task in prepared.tasks]
+def _build_reads(prepared: PreparedDatabase, op: str = synthetic.READ["op"]) -> list[bytes]:
+    return [prepared.build_exec_request(op, {"task_id": task}) for task in prepared.tasks]
 
 
-def _helps(prepared: Prepared, number: int) -> list[bytes]:
-    return [prepared.help(path=op["op"]) for op in _spread(number, SAMPLE)]
+def _build_help_requests(prepared: PreparedDatabase, number: int) -> list[bytes]:
+    return [prepared.build_help_request(path=op["op"]) for op in _sample_ops(number, SAMPLE)]
 
 
-def _execs(prepared: Prepared, number: int, sample: int = SAMPLE) -> list[bytes]:
-    read = [op for op in _spread(number, sample) if op["kind"] == "read"]
-    return [prepared.exec(op["op"], op["examples"][0]["args"]) for op in read]
+def _build_exec_requests(prepared: PreparedDatabase, number: int, sample: int = SAMPLE) -> list[bytes]:
+    read = [op for op in _sample_ops(number, sample) if op["kind"] == "read"]
+    return [prepared.build_exec_request(op["op"], op["examples"][0]["args"]) for op in read]
 
 
-def _spread(number: int, sample: int) -> list[dict[str, Any]]:
+def _sample_ops(number: int, sample: int) -> list[dict[str, Any]]:
     """Return `sample` ops, evenly spread over a catalog of `number` ops."""
-    return synthetic.ops(number)[:: number // sample]
+    return synthetic.build_ops(number)[:: number // sample]

@@ -5,30 +5,30 @@ from pathlib import Path
 PROC = Path("/proc")
 
 
-def is_told() -> bool:
+def is_available() -> bool:
     """Whether this system has /proc."""
     return (PROC / "self" / "status").exists()
 
 
-def own_mb() -> float:
+def get_own_mb() -> float:
     """Return the resident set size of this process, in MB (10^6 bytes)."""
-    return _resident_bytes(PROC / "self") / 1e6
+    return _get_resident_bytes(PROC / "self") / 1e6
 
 
-def largest_child_mb(pid: int) -> float:
+def get_largest_child_mb(pid: int) -> float:
     """Return the resident set size of a process's largest child, in MB (10^6 bytes)."""
-    return max(_resident_bytes(child) for child in _children(pid)) / 1e6
+    return max(_get_resident_bytes(child) for child in _list_children(pid)) / 1e6
 
 
-def _children(pid: int) -> list[Path]:
-    return [status.parent for status in PROC.glob("[0-9]*/status") if _field(status, "PPid") == str(pid)]
+def _list_children(pid: int) -> list[Path]:
+    return [status.parent for status in PROC.glob("[0-9]*/status") if _read_field(status, "PPid") == str(pid)]
 
 
-def _resident_bytes(process: Path) -> int:
-    return int(_field(process / "status", "VmRSS").split()[0]) * 1024
+def _get_resident_bytes(process: Path) -> int:
+    return int(_read_field(process / "status", "VmRSS").split()[0]) * 1024
 
 
-def _field(status: Path, name: str) -> str:
+def _read_field(status: Path, name: str) -> str:
     """Return a field of a status file, or "0" if it is missing or the process has ended."""
     try:
         lines = status.read_text().splitlines()

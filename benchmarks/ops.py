@@ -3,48 +3,48 @@
 from django.db import connection
 
 from benchmarks import synthetic, upstream
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.models import Task
 
-MOST = 10_000  # synthetic ops in the largest catalog
+MAX_SYNTHETIC_OPS = 10_000  # synthetic ops in the largest catalog
 
 _KEY = Task._meta.get_field("id")
 _SELECT = f"SELECT title, state_key, priority FROM {Task._meta.db_table} WHERE id = %s"  # noqa: S608 - no input
 
 
-def read_task(request: Request) -> Outcome:
+def read_task(request: OpRequest) -> OpOutcome:
     """Return one task with a single handwritten SELECT, so that mostly the gateway itself is measured."""
     task_id = request.args["task_id"]
     with connection.cursor() as cursor:
         cursor.execute(_SELECT, [_KEY.get_db_prep_value(task_id, connection)])
         title, state_key, priority = cursor.fetchone()
     row = {"id": task_id, "title": title, "state_key": state_key, "priority": priority}
-    return Outcome({"task": row}, entity_id=task_id, entity_name=title)
+    return OpOutcome({"task": row}, entity_id=task_id, entity_name=title)
 
 
-def read_task_by_orm(request: Request) -> Outcome:
+def read_task_by_orm(request: OpRequest) -> OpOutcome:
     """Return one task through the ORM. Building the statement takes ten times as long as SQLite takes to run it."""
     task = Task.objects.get(pk=request.args["task_id"])
     row = {"id": str(task.pk), "title": task.title, "state_key": task.state_key, "priority": task.priority}
-    return Outcome({"task": row}, entity_id=str(task.pk), entity_name=task.title)
+    return OpOutcome({"task": row}, entity_id=str(task.pk), entity_name=task.title)
 
 
-def write_task(request: Request) -> Outcome:
+def write_task(request: OpRequest) -> OpOutcome:
     """Set one task's priority with one small UPDATE."""
     Task.objects.filter(pk=request.args["task_id"]).update(priority=request.args["priority"])
-    return Outcome({"task": {"id": request.args["task_id"]}}, entity_id=request.args["task_id"])
+    return OpOutcome({"task": {"id": request.args["task_id"]}}, entity_id=request.args["task_id"])
 
 
-def answer(_request: Request) -> Outcome:
+def return_done(_request: OpRequest) -> OpOutcome:
     """Return a fixed result, so that only the gateway is measured."""
-    return Outcome({"message": "Done."})
+    return OpOutcome({"message": "Done."})
 
 
-_ANSWER = Handler(apply=answer)
+_DONE_HANDLER = OpHandler(apply=return_done)
 
-HANDLERS = dict.fromkeys(synthetic.tool_names(MOST), _ANSWER) | {
-    synthetic.READ["tool_name"]: Handler(apply=read_task),
-    synthetic.READ_BY_ORM["tool_name"]: Handler(apply=read_task_by_orm),
-    synthetic.WRITE["tool_name"]: Handler(apply=write_task),
-    synthetic.WAIT["tool_name"]: Handler(apply=upstream.read),
+HANDLERS = dict.fromkeys(synthetic.build_tool_names(MAX_SYNTHETIC_OPS), _DONE_HANDLER) | {
+    synthetic.READ["tool_name"]: OpHandler(apply=read_task),
+    synthetic.READ_BY_ORM["tool_name"]: OpHandler(apply=read_task_by_orm),
+    synthetic.WRITE["tool_name"]: OpHandler(apply=write_task),
+    synthetic.WAIT["tool_name"]: OpHandler(apply=upstream.call_upstream),
 }

@@ -10,86 +10,86 @@ from django.utils import timezone
 
 from analytics import reports, rollup
 from analytics.reports import comparing, funnel, lost, scope, selection, totals
-from analytics.reports.scope import Scope
+from analytics.reports.scope import ReportFilter
 from benchmarks import synthetic
-from benchmarks.figures import percentile
+from benchmarks.figures import compute_percentile
 from gateway.demo import activity
 from gateway.demo.turns import DemoOp
 
-OPS = 200  # distinct ops that are called
-EVENTS = 3.17  # events per day for each turn of a working day
+OP_COUNT = 200  # distinct ops that are called
+EVENTS_PER_TURN = 3.17  # events per day for each turn of a working day
 ROUNDS = 5
 
 
-def measure(events: int) -> dict[str, Any]:
+def measure_reports(events: int) -> dict[str, Any]:
     """Fill an empty database with about this many events and time the reports.
 
     Returns {events, filled_s, counted_s, pages: {name: p95 in ms}}.
     """
     at = timezone.now()
     started = time.perf_counter()
-    turns_a_day = round(events / activity.DAYS / EVENTS)
-    written = activity.write(at=at, days=activity.DAYS, turns_a_day=turns_a_day, ops=_ops())
-    _analyze()
-    filled = time.perf_counter()
+    turns_a_day = round(events / activity.DAYS / EVENTS_PER_TURN)
+    event_count = activity.write(at=at, days=activity.DAYS, turns_a_day=turns_a_day, ops=_build_demo_ops())
+    _update_statistics()
+    filled_at = time.perf_counter()
     rollup.catch_up(at)
-    _analyze()
-    counted = time.perf_counter()
-    pages = {name: round(_p95(page, at), 1) for name, page in PAGES.items()}
-    return {"events": written, "filled_s": filled - started, "counted_s": counted - filled, "pages": pages}
+    _update_statistics()
+    counted_at = time.perf_counter()
+    pages = {name: round(_measure_p95(page, at), 1) for name, page in PAGES.items()}
+    return {"events": event_count, "filled_s": filled_at - started, "counted_s": counted_at - filled_at, "pages": pages}
 
 
-def _analyze() -> None:
+def _update_statistics() -> None:
     """Update the planner statistics, as the database does by itself within minutes."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
-def _ops() -> list[DemoOp]:
+def _build_demo_ops() -> list[DemoOp]:
     errors = (("/name", "required"), ("/state", "enum"), ("/limit", "maximum"))
     return [
         DemoOp(entry["op"], entry["tool_name"], 1 + 50 // (number + 1), 8.0, errors[: number % 4])
-        for number, entry in enumerate(synthetic.ops(OPS))
+        for number, entry in enumerate(synthetic.build_ops(OP_COUNT))
     ]
 
 
-def _by_op(of: Scope) -> None:
-    reports.of_each(of.daily())
-    reports.commonest_errors(of.daily())
+def _query_by_op(active_filter: ReportFilter) -> None:
+    reports.sum_figures_by_op(active_filter.select_daily_figures())
+    reports.find_most_common_errors(active_filter.select_daily_figures())
 
 
-def _side_by_side(of: Scope, by: str, first: str, second: str) -> None:
-    found = totals.each(of, by)
-    comparing.compared(found[first], found[second], days=of.days)
-    comparing.moved(of, by, first, second)
+def _query_side_by_side(active_filter: ReportFilter, by: str, first: str, second: str) -> None:
+    totals_by_value = totals.sum_by_value(active_filter, by)
+    comparing.compare_metrics(totals_by_value[first], totals_by_value[second], days=active_filter.days)
+    comparing.find_changed_ops(active_filter, by, first, second)
 
 
-def _side_by_side_of_releases(of: Scope) -> None:
-    first, second = scope.seen(of.at)["release"]
-    _side_by_side(of, "release", first, second)
+def _query_releases_side_by_side(active_filter: ReportFilter) -> None:
+    first, second = scope.list_filter_values(active_filter.at)["release"]
+    _query_side_by_side(active_filter, "release", first, second)
 
 
-def _selection(of: Scope) -> None:
-    selection.of(of)
-    selection.most_missed(of)
+def _query_selection(active_filter: ReportFilter) -> None:
+    selection.sum_selections(active_filter)
+    selection.list_most_missed(active_filter)
 
 
-def _lost(of: Scope) -> None:
-    totals.total(of)
-    lost.names(of)
-    lost.worst_loops(of)
+def _query_dead_ends(active_filter: ReportFilter) -> None:
+    totals.sum_period(active_filter)
+    lost.count_unknown_names(active_filter)
+    lost.list_worst_loops(active_filter)
 
 
 # The report pages and the queries of each, apart from those for its filter choices.
-PAGES: dict[str, Callable[[Scope], object]] = {
-    "overview": totals.a_day,
-    "funnel": funnel.steps,
-    "by op": _by_op,
-    "by model": lambda of: totals.each(of, "model"),
-    "side by side": lambda of: _side_by_side(of, "cohort", "copy-a", "copy-b"),
-    "side by side, releases": _side_by_side_of_releases,
-    "tool selection": _selection,
-    "unknown names and loops": _lost,
+PAGES: dict[str, Callable[[ReportFilter], object]] = {
+    "overview": totals.sum_by_day,
+    "funnel": funnel.count_steps,
+    "by op": _query_by_op,
+    "by model": lambda of: totals.sum_by_value(of, "model"),
+    "side by side": lambda of: _query_side_by_side(of, "cohort", "copy-a", "copy-b"),
+    "side by side, releases": _query_releases_side_by_side,
+    "tool selection": _query_selection,
+    "unknown names and loops": _query_dead_ends,
 }
 FILTERS: tuple[dict[str, Any], ...] = (
     *({"days": 7}, {"days": 28}, {"days": 90}),
@@ -97,13 +97,13 @@ FILTERS: tuple[dict[str, Any], ...] = (
 )
 
 
-def _p95(page: Callable[[Scope], object], at: datetime) -> float:
+def _measure_p95(page: Callable[[ReportFilter], object], at: datetime) -> float:
     """Return the 95th percentile of a page's time in milliseconds, over all FILTERS."""
-    return percentile([_ms(page, Scope(at, **filters)) for filters in FILTERS for _ in range(ROUNDS)], 95)
+    return compute_percentile([_measure_ms(page, ReportFilter(at, **filters)) for filters in FILTERS for _ in range(ROUNDS)], 95)
 
 
-def _ms(page: Callable[[Scope], object], of: Scope) -> float:
+def _measure_ms(page: Callable[[ReportFilter], object], active_filter: ReportFilter) -> float:
     started = time.perf_counter()
-    scope.seen(of.at)
-    page(of)
+    scope.list_filter_values(active_filter.at)
+    page(active_filter)
     return (time.perf_counter() - started) * 1000

@@ -17,65 +17,65 @@ from registry import releases, snapshot
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from workspace.models import Project, Task
 
-TASKS = 500
-RATE = 1_000_000  # requests per second: the limiter runs but never refuses
-BY = "benchmarks"
+TASK_COUNT = 500
+RATE_LIMIT = 1_000_000  # requests per second: the limiter runs but never refuses
+ACTOR = "benchmarks"
 
 
-def make_ops(number: int) -> None:
+def create_ops(number: int) -> None:
     """Write the four real ops and this many synthetic ops into the draft of an empty database."""
-    entries = [synthetic.READ, synthetic.READ_BY_ORM, synthetic.WRITE, synthetic.WAIT, *synthetic.ops(number)]
-    Group.objects.bulk_create(Group(path=path, summary=summary) for path, summary in synthetic.groups(entries).items())
+    entries = [synthetic.READ, synthetic.READ_BY_ORM, synthetic.WRITE, synthetic.WAIT, *synthetic.build_ops(number)]
+    Group.objects.bulk_create(Group(path=path, summary=summary) for path, summary in synthetic.build_groups(entries).items())
     connection = Connection.objects.create(name=synthetic.CONNECTION)
-    made = Op.objects.bulk_create([_op(entry, connection) for entry in entries], batch_size=500)
-    children: dict[type, list[Any]] = defaultdict(list)
-    for op, entry in zip(made, entries, strict=True):
-        for child in _children(op, entry):
-            children[type(child)].append(child)
-    for model, listed in children.items():
-        model._default_manager.bulk_create(listed, batch_size=500)  # type: ignore[attr-defined]
+    ops = Op.objects.bulk_create([_build_op(entry, connection) for entry in entries], batch_size=500)
+    rows_by_model: dict[type, list[Any]] = defaultdict(list)
+    for op, entry in zip(ops, entries, strict=True):
+        for child in _build_children(op, entry):
+            rows_by_model[type(child)].append(child)
+    for model, model_rows in rows_by_model.items():
+        model._default_manager.bulk_create(model_rows, batch_size=500)  # type: ignore[attr-defined]
 
 
-def publish() -> str:
+def publish_draft() -> str:
     """Publish the draft and return the release's version."""
     accepted = "Benchmark data, never shown to a model"
-    return releases.publish(note="Benchmark", by=BY, at=timezone.now(), accepted=accepted).version
+    return releases.publish_draft(note="Benchmark", by=ACTOR, at=timezone.now(), accepted=accepted).version
 
 
-def make_key() -> str:
+def create_api_key() -> str:
     """Create an API key with all scopes and return its plaintext."""
-    _, plaintext = keys.create(client=Client.objects.create(name=BY), by=BY, rate=RATE)
+    _, plaintext = keys.issue(client=Client.objects.create(name=ACTOR), by=ACTOR, rate=RATE_LIMIT)
     return plaintext
 
 
-def make_tasks() -> list[str]:
+def create_tasks() -> list[str]:
     """Create a project with tasks and return the task ids."""
-    project = Project.objects.create(name="Benchmark", type_key="project.technical.benchmark", created_by=BY)
-    tasks = [Task(project=project, title=f"Task {number}", created_by=BY) for number in range(TASKS)]
+    project = Project.objects.create(name="Benchmark", type_key="project.technical.benchmark", created_by=ACTOR)
+    tasks = [Task(project=project, title=f"Task {number}", created_by=ACTOR) for number in range(TASK_COUNT)]
     return [str(task.pk) for task in Task.objects.bulk_create(tasks)]
 
 
-def edit(number: int) -> None:
+def edit_ops(number: int) -> None:
     """Change the summaries of some ops of the draft, evenly spread over all ops."""
     names = list(Op.objects.order_by("op").values_list("op", flat=True))
     chosen = names[:: max(1, len(names) // number)][:number]
-    said = Concat("summary", Value(", as agreed"))
-    Op.objects.filter(op__in=chosen).update(summary=said, updated_at=timezone.now())
+    summary = Concat("summary", Value(", as agreed"))
+    Op.objects.filter(op__in=chosen).update(summary=summary, updated_at=timezone.now())
 
 
-def make_session() -> str:
+def create_admin_session() -> str:
     """Return the session cookie of a logged-in admin."""
-    person = User.objects.create_superuser(BY)
+    user = User.objects.create_superuser(ACTOR)
     client = HttpClient()
-    client.force_login(person)
+    client.force_login(user)
     return client.cookies[settings.SESSION_COOKIE_NAME].OutputString(attrs=[])
 
 
-def _op(entry: dict[str, Any], connection: Connection) -> Op:
+def _build_op(entry: dict[str, Any], connection: Connection) -> Op:
     return Op(connection=connection, **{name: entry[name] for name in snapshot.OP_FIELDS if name in entry})
 
 
-def _children(op: Op, entry: dict[str, Any]) -> list[Any]:
+def _build_children(op: Op, entry: dict[str, Any]) -> list[Any]:
     kinds = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
     rules = [
         PolicyRule(op=op, kind=kinds[key], text=text, position=position)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.load import Address, BadAnswer, once, request
+from benchmarks.load import Address, UnexpectedResponse, send_once, build_request
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,19 +23,19 @@ START_SECONDS = 30
 STOP_SECONDS = 10
 
 
-class NotServing(Exception):
+class ServerNotStarted(Exception):
     """A server exited, or did not answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class BenchmarkServer:
     """A running server: its address, and the pid of the parent process of its workers."""
 
     address: Address
     pid: int
 
 
-def arguments(port: int, application: str) -> list[str]:
+def build_granian_arguments(port: int, application: str) -> list[str]:
     """Return the arguments of "python -m granian". A test compares them with those of `manage.py start`."""
     return [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
@@ -46,26 +46,26 @@ def arguments(port: int, application: str) -> list[str]:
 
 
 @contextmanager
-def serving(application: str, environment: Mapping[str, str], *, probe: str) -> Iterator[Server]:
-    """Run a server until the block ends. Waits until GET `probe` returns 200. Raises NotServing."""
-    port = _free_port()
+def run_server(application: str, environment: Mapping[str, str], *, probe: str) -> Iterator[BenchmarkServer]:
+    """Run a server until the block ends. Waits until GET `probe` returns 200. Raises ServerNotStarted."""
+    port = _find_free_port()
     # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
-        [sys.executable, "-m", "granian", *arguments(port, application)],
+        [sys.executable, "-m", "granian", *build_granian_arguments(port, application)],
         cwd=ROOT,
         env={**os.environ, **environment},
         start_new_session=True,
     )
     try:
         address = ("127.0.0.1", port)
-        _wait(process, address, request("GET", probe, {}))
-        yield Server(address, process.pid)
+        _wait_until_ready(process, address, build_request("GET", probe, {}))
+        yield BenchmarkServer(address, process.pid)
     finally:
-        _stop(process)
+        _stop_process(process)
 
 
 @contextmanager
-def working(environment: Mapping[str, str]) -> Iterator[None]:
+def run_worker(environment: Mapping[str, str]) -> Iterator[None]:
     """Run a Celery worker until the block ends. It may not accept messages at once."""
     command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker"]
     process = subprocess.Popen(
@@ -79,44 +79,44 @@ def working(environment: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        _stop(process)
+        _stop_process(process)
 
 
 @contextmanager
-def redis() -> Iterator[str | None]:
+def run_redis() -> Iterator[str | None]:
     """Run Redis without persistence and yield its URL, or None if it is not installed."""
     if shutil.which("redis-server") is None:
         yield None
         return
-    port = _free_port()
+    port = _find_free_port()
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield f"redis://127.0.0.1:{port}/0"
     finally:
-        _stop(process)
+        _stop_process(process)
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _wait(process: "subprocess.Popen[bytes]", address: Address, sent: bytes) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
+def _wait_until_ready(process: "subprocess.Popen[bytes]", address: Address, probe_request: bytes) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise NotServing(f"The server exited with code {process.returncode}.")
-        with suppress(OSError, BadAnswer):
-            once(address, sent)
+            raise ServerNotStarted(f"The server exited with code {process.returncode}.")
+        with suppress(OSError, UnexpectedResponse):
+            send_once(address, probe_request)
             return
         time.sleep(0.05)
-    raise NotServing(f"The server did not answer within {START_SECONDS} seconds.")
+    raise ServerNotStarted(f"The server did not answer within {START_SECONDS} seconds.")
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
+def _stop_process(process: "subprocess.Popen[bytes]") -> None:
     """Terminate the server, then kill what is left of its session."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):

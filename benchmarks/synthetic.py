@@ -29,7 +29,7 @@ NOUNS = (
     *("template", "backlog"),
 )
 STATES = ["open", "waiting", "approved", "rejected", "closed"]
-AN_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
+EXAMPLE_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 
 READ_ACTIONS = ("list", "search", "get")
 ACTIONS = (*READ_ACTIONS, "create", "update", "delete")
@@ -38,7 +38,7 @@ ACTIONS = (*READ_ACTIONS, "create", "update", "delete")
 _TASK_ID = {"type": "string", "format": "uuid", "description": "The full id of the task"}
 
 
-def _entry(op: str, tool_name: str, kind: str, action: str, properties: dict[str, Any]) -> dict[str, Any]:
+def _build_task_op(op: str, tool_name: str, kind: str, action: str, properties: dict[str, Any]) -> dict[str, Any]:
     arguments = {"task_id": _TASK_ID, **properties}
     schema = {"type": "object", "additionalProperties": False, "properties": arguments, "required": ["task_id"]}
     return {
@@ -54,9 +54,9 @@ def _entry(op: str, tool_name: str, kind: str, action: str, properties: dict[str
     }
 
 
-READ = _entry("bench.task.get", "bench_get_task", "read", "get", {})
-READ_BY_ORM = _entry("bench.task.find", "bench_find_task", "read", "get", {})
-WRITE = _entry(
+READ = _build_task_op("bench.task.get", "bench_get_task", "read", "get", {})
+READ_BY_ORM = _build_task_op("bench.task.find", "bench_find_task", "read", "get", {})
+WRITE = _build_task_op(
     *("bench.task.update", "bench_update_task", "write", "update"),
     {"priority": {"type": "integer", "minimum": 1, "maximum": 5}},
 )
@@ -72,28 +72,28 @@ WAIT = {
 }
 
 
-def ops(number: int) -> list[dict[str, Any]]:
+def build_ops(number: int) -> list[dict[str, Any]]:
     """Return this many ops in the form that a release has (see registry.snapshot)."""
-    return [_op(*named) for named in islice(_named(), number)]
+    return [_build_op(*named) for named in islice(_iterate_names(), number)]
 
 
-def tool_names(number: int) -> list[str]:
+def build_tool_names(number: int) -> list[str]:
     """Return the tool names of this many ops without building the ops, which would add to the measured memory."""
-    return [_tool_name(department, entity, action) for department, entity, action, _ in islice(_named(), number)]
+    return [_format_tool_name(department, entity, action) for department, entity, action, _ in islice(_iterate_names(), number)]
 
 
-def groups(listed: list[dict[str, Any]]) -> dict[str, str]:
+def build_groups(listed: list[dict[str, Any]]) -> dict[str, str]:
     """Return the parent groups of these ops as {path: summary}."""
-    found = {}
+    summaries = {}
     for op in listed:
         entity = op["op"].rpartition(".")[0]
         department, _, name = entity.partition(".")
-        found[department] = f"Records of {department}"
-        found[entity] = f"The {name.replace('_', ' ')}s of {department}"
-    return found
+        summaries[department] = f"Records of {department}"
+        summaries[entity] = f"The {name.replace('_', ' ')}s of {department}"
+    return summaries
 
 
-def _named() -> Iterator[tuple[str, str, str, int]]:
+def _iterate_names() -> Iterator[tuple[str, str, str, int]]:
     """Yield (department, entity, action, entity number)."""
     for index in count():
         entity = f"{QUALIFIERS[index % len(QUALIFIERS)]}_{NOUNS[index // len(QUALIFIERS)]}"
@@ -101,23 +101,23 @@ def _named() -> Iterator[tuple[str, str, str, int]]:
             yield DEPARTMENTS[index % len(DEPARTMENTS)], entity, action, index
 
 
-def _tool_name(department: str, entity: str, action: str) -> str:
+def _format_tool_name(department: str, entity: str, action: str) -> str:
     return f"{action}_{department}_{entity}"
 
 
-def _op(department: str, entity: str, action: str, index: int) -> dict[str, Any]:
+def _build_op(department: str, entity: str, action: str, index: int) -> dict[str, Any]:
     words = entity.replace("_", " ")
-    properties, required, examples = SHAPES[action](words, _extras(index))
+    properties, required, examples = SHAPE_BUILDERS[action](words, _build_extra_arguments(index))
     return {
         "op": f"{department}.{entity}.{action}",
-        "tool_name": _tool_name(department, entity, action),
+        "tool_name": _format_tool_name(department, entity, action),
         "kind": "read" if action in READ_ACTIONS else "write",
         "entity": entity,
         "action": action,
         "category": "search" if action in READ_ACTIONS else "write",
         "contexts": ["global", "project"],
         "summary": f"{action.capitalize()} {words}s of {department}",
-        "description": f"Works on the {words}s that the user can see in {department}. {_told(action, words)}",
+        "description": f"Works on the {words}s that the user can see in {department}. {_describe_action(action, words)}",
         "notes": f"Take a {words}'s id from {department}.{entity}.list.",
         "keywords": [*words.split(), department, "record", "entry"],
         "parameters_schema": {
@@ -137,13 +137,13 @@ def _op(department: str, entity: str, action: str, index: int) -> dict[str, Any]
     }
 
 
-def _told(action: str, words: str) -> str:
+def _describe_action(action: str, words: str) -> str:
     if action in READ_ACTIONS:
         return "Changes nothing. Returns the newest update first, one page at a time, without deleted ones."
     return f"Changes one {words} and returns the whole {words}, so there is no need to read it again."
 
 
-def _extras(index: int) -> dict[str, Any]:
+def _build_extra_arguments(index: int) -> dict[str, Any]:
     """Return extra arguments that vary between entities."""
     varied: list[dict[str, Any]] = [
         {"amount": {"type": "number", "minimum": 0, "description": "In the given currency"}},
@@ -162,14 +162,14 @@ def _extras(index: int) -> dict[str, Any]:
     return varied[index % 5] | varied[(index + 2) % 5]
 
 
-Shape = tuple[dict[str, Any], list[str], list[dict[str, Any]]]
+OpShape = tuple[dict[str, Any], list[str], list[dict[str, Any]]]
 
 
-def _id_of(words: str) -> dict[str, Any]:
+def _build_id_schema(words: str) -> dict[str, Any]:
     return {"type": "string", "format": "uuid", "description": f"The full id of the {words}"}
 
 
-def _listing(words: str, _extras: dict[str, Any]) -> Shape:
+def _build_list_shape(words: str, _extras: dict[str, Any]) -> OpShape:
     properties = {
         "state_key": {"type": "string", "enum": STATES, "description": f"Only {words}s in this state"},
         "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20, "description": "Rows per page"},
@@ -178,17 +178,17 @@ def _listing(words: str, _extras: dict[str, Any]) -> Shape:
     return properties, [], [{"title": "Latest", "args": {}}, {"title": "Open ones", "args": {"state_key": "open"}}]
 
 
-def _searching(words: str, _extras: dict[str, Any]) -> Shape:
-    properties, _, _ = _listing(words, _extras)
+def _build_search_shape(words: str, _extras: dict[str, Any]) -> OpShape:
+    properties, _, _ = _build_list_shape(words, _extras)
     query = {"type": "string", "minLength": 1, "maxLength": 200, "description": f"Words in the {words}"}
     return {"query": query, **properties}, ["query"], [{"title": "By words", "args": {"query": words}}]
 
 
-def _naming(words: str, _extras: dict[str, Any]) -> Shape:
-    return {"record_id": _id_of(words)}, ["record_id"], [{"title": "One", "args": {"record_id": AN_ID}}]
+def _build_id_shape(words: str, _extras: dict[str, Any]) -> OpShape:
+    return {"record_id": _build_id_schema(words)}, ["record_id"], [{"title": "One", "args": {"record_id": EXAMPLE_ID}}]
 
 
-def _creating(words: str, extras: dict[str, Any]) -> Shape:
+def _build_create_shape(words: str, extras: dict[str, Any]) -> OpShape:
     properties = {
         "title": {"type": "string", "minLength": 1, "maxLength": 300, "description": f"Name of the {words}"},
         "description": {"type": "string", "maxLength": 20_000},
@@ -200,18 +200,18 @@ def _creating(words: str, extras: dict[str, Any]) -> Shape:
     return properties, ["title"], [{"title": "Least", "args": {"title": f"A {words}"}}]
 
 
-def _updating(words: str, extras: dict[str, Any]) -> Shape:
-    fields, _, _ = _creating(words, extras)
+def _build_update_shape(words: str, extras: dict[str, Any]) -> OpShape:
+    fields, _, _ = _build_create_shape(words, extras)
     changed = {name: {key: said for key, said in field.items() if key != "default"} for name, field in fields.items()}
-    example = {"record_id": AN_ID, "state_key": "approved"}
-    return {"record_id": _id_of(words), **changed}, ["record_id"], [{"title": "Approve", "args": example}]
+    example = {"record_id": EXAMPLE_ID, "state_key": "approved"}
+    return {"record_id": _build_id_schema(words), **changed}, ["record_id"], [{"title": "Approve", "args": example}]
 
 
-SHAPES: dict[str, Callable[[str, dict[str, Any]], Shape]] = {
-    "list": _listing,
-    "search": _searching,
-    "get": _naming,
-    "create": _creating,
-    "update": _updating,
-    "delete": _naming,
+SHAPE_BUILDERS: dict[str, Callable[[str, dict[str, Any]], OpShape]] = {
+    "list": _build_list_shape,
+    "search": _build_search_shape,
+    "get": _build_id_shape,
+    "create": _build_create_shape,
+    "update": _build_update_shape,
+    "delete": _build_id_shape,
 }

@@ -7,28 +7,28 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workspace.contract import Outcome, Request
+from workspace.contract import OpOutcome, OpRequest
 
-SECONDS = 0.1  # delay of each call
-PORT = "BENCHMARKS_UPSTREAM_PORT"  # the environment variable with its port
+DELAY_SECONDS = 0.1  # delay of each call
+PORT_VARIABLE = "BENCHMARKS_UPSTREAM_PORT"  # the environment variable with its port
 
-_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+_RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 
-def read(_request: Request) -> Outcome:
+def call_upstream(_request: OpRequest) -> OpOutcome:
     """Call the upstream over a new connection and return a fixed result."""
-    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ[PORT]), timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ[PORT_VARIABLE]), timeout=10)
     connection.request("GET", "/")
     connection.getresponse().read()
     connection.close()
-    return Outcome({"message": "Done."})
+    return OpOutcome({"message": "Done."})
 
 
 @contextmanager
-def serving() -> Iterator[int]:
+def run_upstream() -> Iterator[int]:
     """Run the server in a thread and yield its port."""
     loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(_answer, "127.0.0.1", 0, backlog=128))
+    server = loop.run_until_complete(asyncio.start_server(_serve_request, "127.0.0.1", 0, backlog=128))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
@@ -40,9 +40,9 @@ def serving() -> Iterator[int]:
         loop.close()
 
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _serve_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.readuntil(b"\r\n\r\n")
-    await asyncio.sleep(SECONDS)
-    writer.write(_ANSWER)
+    await asyncio.sleep(DELAY_SECONDS)
+    writer.write(_RESPONSE)
     await writer.drain()
     writer.close()

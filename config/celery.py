@@ -17,13 +17,13 @@ app = Celery("gateway")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
-def start_embedded() -> None:
+def start_embedded_worker() -> None:
     """Run a worker in threads of this process if the broker is in memory, where other processes cannot reach it."""
     if settings.EMBEDDED_BROKER:
-        threading.Thread(target=_run_embedded, name="batches", daemon=True).start()
+        threading.Thread(target=_run_embedded_worker, name="batches", daemon=True).start()
 
 
-def _run_embedded() -> None:
+def _run_embedded_worker() -> None:
     from celery.worker import WorkController
 
     logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there are no connections
@@ -36,12 +36,12 @@ def _run_embedded() -> None:
 
 
 @signals.setup_logging.connect
-def _leave_logging(**_: Any) -> None:
+def _keep_django_logging(**_: Any) -> None:
     """Keep Django's logging. A receiver of this signal keeps Celery from configuring its own."""
 
 
 @signals.worker_init.connect
-def _follow(**_: Any) -> None:
+def _start_poller(**_: Any) -> None:
     """Start the poller of releases and keys, and have this process sweep for batches that no message announces."""
     from gateway.batches import sweep
 
@@ -51,7 +51,7 @@ def _follow(**_: Any) -> None:
 
 
 @signals.worker_init.connect
-def _outlive_redis(**_: Any) -> None:
+def _reconnect_after_redis_loss(**_: Any) -> None:
     """Make a worker reconnect after it loses Redis while it works.
 
     Kombu (5.7) returns unacknowledged messages, and acknowledges those that finish later, over the lost connection,

@@ -6,14 +6,14 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 HEADER = "Content-Security-Policy"
-NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-THIS_HOST = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+DENY_ALL = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+SAME_HOST = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 # By path prefix. The admin uses Alpine, which evaluates code in attributes (unsafe-eval). The admin and the API's
 # documentation page set inline styles.
 POLICIES = {
-    "/admin/": f"{THIS_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
-    "/api/docs": f"{THIS_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
+    "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
+    "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
 }
 
 
@@ -26,7 +26,7 @@ def content_security(
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         path = request.path_info
-        response.headers[HEADER] = next((policy for start, policy in pages if path.startswith(start)), NOTHING)
+        response.headers[HEADER] = next((policy for start, policy in pages if path.startswith(start)), DENY_ALL)
         return response
 
     return middleware

@@ -10,10 +10,10 @@ from django.urls import resolve
 
 from gateway import views
 
-API = ("/api/v1/", "/ofrep/v1/")
+API_PREFIXES = ("/api/v1/", "/ofrep/v1/")
 
 
-_resolved = lru_cache(maxsize=100)(resolve)  # resolving takes a twentieth of a call's time, and there are few endpoints
+_resolve_cached = lru_cache(maxsize=100)(resolve)  # resolving takes a twentieth of a call's time, and there are few endpoints
 
 
 def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
@@ -23,13 +23,13 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(API):
+        if not request.path_info.startswith(API_PREFIXES):
             return get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            return views.insecure(request)
+            return views.https_required(request)
         request.get_host()  # refuses unknown hosts, as CommonMiddleware does for pages
-        request.resolver_match = found = _resolved(request.path_info)  # raises Http404 for unknown paths
-        response: HttpResponse = found.func(request, *found.args, **found.kwargs)
+        request.resolver_match = match = _resolve_cached(request.path_info)  # raises Http404 for unknown paths
+        response: HttpResponse = match.func(request, *match.args, **match.kwargs)
         response.headers["Content-Length"] = str(len(response.content))
         return response
 

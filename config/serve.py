@@ -9,13 +9,13 @@ def main() -> None:
     # Until granian sets its handler, Python's would print a traceback. manage.py start blocks the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    os.register_at_fork(after_in_child=_be_told_once)
+    os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian.cli import entrypoint
 
     entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
 
 
-def _be_told_once() -> None:
+def _stop_on_sigterm_only() -> None:
     """Make a worker stop on the server's SIGTERM only.
 
     A worker inherits the server's handler, which only records the signal for the server's loop. A worker that gets

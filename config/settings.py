@@ -12,7 +12,7 @@ import django_stubs_ext
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config.local import local_secrets
+from config.local import load_local_secrets
 
 django_stubs_ext.monkeypatch()
 
@@ -31,11 +31,11 @@ if GATEWAY_ENV not in ("local", "production"):
 PRODUCTION = GATEWAY_ENV == "production"
 
 
-def secret(name: str) -> str:
+def read_secret(name: str) -> str:
     """Return a secret from the environment. Local mode generates a default; production has none."""
     value: str = env.str(name, default="")
     if not PRODUCTION:
-        return value or local_secrets(VAR_DIR)[name]
+        return value or load_local_secrets(VAR_DIR)[name]
     if len(value) >= 32:
         return value
     raise ImproperlyConfigured(
@@ -45,22 +45,22 @@ def secret(name: str) -> str:
     )
 
 
-def names(name: str, default: str = "") -> list[str]:
+def read_list(name: str, default: str = "") -> list[str]:
     """Return the comma-separated items of a variable, without spaces."""
     return [each.strip() for each in env.str(name, default=default).split(",") if each.strip()]
 
 
-def networks(name: str) -> list[IPv4Network | IPv6Network]:
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
     """Return the comma-separated networks of a variable."""
     try:
-        return [ip_network(cidr) for cidr in names(name)]
+        return [ip_network(cidr) for cidr in read_list(name)]
     except ValueError as error:
         raise ImproperlyConfigured(
             f"{name}: {error}. Set it to networks separated by commas: 10.1.0.0/16,fd00:1::/64."
         ) from error
 
 
-def number(name: str, *, default: int, least: int = 0) -> int:
+def read_number(name: str, *, default: int, least: int = 0) -> int:
     """Return a whole number of at least `least`. Raises ImproperlyConfigured for anything else."""
     value: str = env.str(name, default="") or str(default)
     if value.isascii() and value.isdigit() and int(value) >= least:
@@ -68,7 +68,7 @@ def number(name: str, *, default: int, least: int = 0) -> int:
     raise ImproperlyConfigured(f"{name} is {value!r}; set it to a whole number of {least} or more.")
 
 
-def amount(name: str, *, default: str) -> Decimal:
+def read_amount(name: str, *, default: str) -> Decimal:
     """Return an amount of money, with up to six decimals."""
     value: str = env.str(name, default="") or default
     if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value, re.ASCII):
@@ -78,12 +78,12 @@ def amount(name: str, *, default: str) -> Decimal:
 
 # --- Django -----------------------------------------------------------------------------------------------------------
 
-SECRET_KEY = secret("SECRET_KEY")
+SECRET_KEY = read_secret("SECRET_KEY")
 DEBUG = False
-ALLOWED_HOSTS = names("ALLOWED_HOSTS") or ([] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = read_list("ALLOWED_HOSTS") or ([] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
 if not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is not set. Set it to the host names of this server: gateway.acme.com.")
-CSRF_TRUSTED_ORIGINS = names("CSRF_TRUSTED_ORIGINS")
+CSRF_TRUSTED_ORIGINS = read_list("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "gateway",
@@ -135,7 +135,7 @@ TEMPLATES = [
     }
 ]
 
-DEFAULT_STATEMENT_TIMEOUT_MS = number("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000, least=100)
+DEFAULT_STATEMENT_TIMEOUT_MS = read_number("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000, least=100)
 
 if PRODUCTION and not env.str("DATABASE_URL", default=""):
     raise ImproperlyConfigured(
@@ -161,7 +161,7 @@ else:
             # in the background, with growing pauses; after that the next call makes it try at once.
             "pool": {
                 "min_size": 1,
-                "max_size": number("GATEWAY_DB_POOL_SIZE", default=16, least=1),
+                "max_size": read_number("GATEWAY_DB_POOL_SIZE", default=16, least=1),
                 "timeout": 2,
                 "reconnect_timeout": 4,
             },
@@ -191,7 +191,7 @@ STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # local mode serves th
 if PRODUCTION:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = number("SECURE_HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_SECONDS = read_number("SECURE_HSTS_SECONDS", default=31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     # Probes use plain HTTP inside the cluster. The API refuses plain HTTP with its own error (config/middleware.py).
@@ -210,7 +210,7 @@ LOGGING = {
             "as_json": PRODUCTION,
             "secrets": [
                 SECRET_KEY,
-                secret("GATEWAY_KEY_PEPPER"),
+                read_secret("GATEWAY_KEY_PEPPER"),
                 DATABASES["default"].get("PASSWORD", ""),
                 env.str("WEB_SEARCH_KEY", default=""),
                 urlsplit(env.str("CELERY_BROKER_URL", default="")).password or "",
@@ -264,7 +264,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "gateway"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
-CELERY_WORKER_CONCURRENCY = number("GATEWAY_BATCH_THREADS", default=8, least=1)
+CELERY_WORKER_CONCURRENCY = read_number("GATEWAY_BATCH_THREADS", default=8, least=1)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_IMPORTS = ["gateway.tasks"]
 
@@ -305,27 +305,27 @@ STORAGES = {
 
 # --- ours -------------------------------------------------------------------------------------------------------------
 
-GATEWAY_KEY_PEPPER = secret("GATEWAY_KEY_PEPPER")
-GATEWAY_BODY_MAX_BYTES = number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
+GATEWAY_KEY_PEPPER = read_secret("GATEWAY_KEY_PEPPER")
+GATEWAY_BODY_MAX_BYTES = read_number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
-GATEWAY_IDEMPOTENCY_HOURS = number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1)
+GATEWAY_IDEMPOTENCY_HOURS = read_number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1)
 
 # Batches: seconds until a batch responds; seconds after which a background batch starts no more entries; hours that its
 # results are stored.
-GATEWAY_BATCH_SECONDS = number("GATEWAY_BATCH_SECONDS", default=25, least=1)
-GATEWAY_BATCH_BACKGROUND_SECONDS = number("GATEWAY_BATCH_BACKGROUND_SECONDS", default=3600, least=1)
-GATEWAY_BATCH_HOURS = number("GATEWAY_BATCH_HOURS", default=24, least=1)
+GATEWAY_BATCH_SECONDS = read_number("GATEWAY_BATCH_SECONDS", default=25, least=1)
+GATEWAY_BATCH_BACKGROUND_SECONDS = read_number("GATEWAY_BATCH_BACKGROUND_SECONDS", default=3600, least=1)
+GATEWAY_BATCH_HOURS = read_number("GATEWAY_BATCH_HOURS", default=24, least=1)
 
 # Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/addresses.py).
-GATEWAY_OUTGOING_ALLOW = networks("GATEWAY_OUTGOING_ALLOW")
-_ports = names("GATEWAY_OUTGOING_PORTS", default="80,443")
+GATEWAY_OUTGOING_ALLOW = read_networks("GATEWAY_OUTGOING_ALLOW")
+_ports = read_list("GATEWAY_OUTGOING_PORTS", default="80,443")
 if not all(port.isascii() and port.isdigit() and 0 < int(port) < 65_536 for port in _ports):
     raise ImproperlyConfigured("GATEWAY_OUTGOING_PORTS is invalid. Set it to ports separated by commas: 80,443,8443.")
 GATEWAY_OUTGOING_PORTS = [int(port) for port in _ports]
 
 # util.web: non-public networks that URLs from a model may reach, and the search endpoint. The latter is set by the
 # administrator, so GATEWAY_OUTGOING_ALLOW applies to it.
-WEB_VISIT_ALLOW = networks("WEB_VISIT_ALLOW")
+WEB_VISIT_ALLOW = read_networks("WEB_VISIT_ALLOW")
 WEB_SEARCH_KIND = env.str("WEB_SEARCH_KIND", default="") or "searxng"
 if WEB_SEARCH_KIND not in ("searxng", "tavily"):
     raise ImproperlyConfigured(f"WEB_SEARCH_KIND is {WEB_SEARCH_KIND!r}; set it to searxng or tavily.")
@@ -342,17 +342,17 @@ AGENTIC_CHAT_TOOL_GATEWAY = env.str("AGENTIC_CHAT_TOOL_GATEWAY", default="").low
 
 # Functions that the poller thread of each process calls every half second, in this order.
 GATEWAY_FOLLOWS = [
-    "registry.catalogs.follow",
-    "registry.catalogs.follow_withdrawn",
-    "registry.connections.follow",
-    "registry.switches.follow",
-    "analytics.rollout.current.follow",
+    "registry.catalogs.refresh_live",
+    "registry.catalogs.drop_withdrawn",
+    "registry.connections.refresh_connections",
+    "registry.switches.refresh_switches",
+    "analytics.rollout.current.refresh",
     "gateway.serving.follow",
     "gateway.keys.follow",
     "gateway.batches.sweep.follow",
     # These only write and may wait for a lock, so they come after the functions that affect calls.
-    "analytics.rollout.exposures.follow",
-    "analytics.rollout.people.follow",
+    "analytics.rollout.exposures.flush",
+    "analytics.rollout.people.flush",
     "gateway.metrics.follow",
     "gateway.jobs.follow",
 ]
@@ -388,15 +388,15 @@ GATEWAY_JOBS = {
 }
 
 # Operation events: days that events and turns are stored; days that their args and results are stored (0: never).
-GATEWAY_EVENT_DAYS = number("GATEWAY_EVENT_DAYS", default=90, least=1)
-GATEWAY_CONTENT_DAYS = number("GATEWAY_CONTENT_DAYS", default=0)
+GATEWAY_EVENT_DAYS = read_number("GATEWAY_EVENT_DAYS", default=90, least=1)
+GATEWAY_CONTENT_DAYS = read_number("GATEWAY_CONTENT_DAYS", default=0)
 
 # Releases that a process holds in memory, including the live one.
-GATEWAY_RELEASES_KEPT = number("GATEWAY_RELEASES_KEPT", default=4, least=2)
+GATEWAY_RELEASES_KEPT = read_number("GATEWAY_RELEASES_KEPT", default=4, least=2)
 
 # Days that daily figures are stored, and the price of a million input tokens in US dollars.
-GATEWAY_FIGURES_DAYS = number("GATEWAY_FIGURES_DAYS", default=400, least=7)
-GATEWAY_DOLLARS_PER_MILLION_TOKENS = amount("GATEWAY_DOLLARS_PER_MILLION_TOKENS", default="2.00")
+GATEWAY_FIGURES_DAYS = read_number("GATEWAY_FIGURES_DAYS", default=400, least=7)
+GATEWAY_DOLLARS_PER_MILLION_TOKENS = read_amount("GATEWAY_DOLLARS_PER_MILLION_TOKENS", default="2.00")
 
 # Bearer token that /metrics requires.
 GATEWAY_METRICS_TOKEN = env.str("GATEWAY_METRICS_TOKEN", default="")

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 
-class Entry(NamedTuple):
+class SidebarList(NamedTuple):
     """A sidebar entry for a model's list. `icon` is a Material symbol, `model` is app_label.ModelName."""
 
     title: str
@@ -17,7 +17,7 @@ class Entry(NamedTuple):
     model: str
 
 
-class Page(NamedTuple):
+class SidebarPage(NamedTuple):
     """A sidebar entry for another page. `name` is its URL name; `permissions` are all required."""
 
     title: str
@@ -26,111 +26,111 @@ class Page(NamedTuple):
     permissions: list[str]
 
 
-class Section(NamedTuple):
+class SidebarSection(NamedTuple):
     """A section of the sidebar."""
 
     title: str
-    entries: list[Entry | Page]
+    entries: list[SidebarList | SidebarPage]
     is_folded: bool = False
 
 
-COPIED = ("op", "group", "promptsection")
-WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model in COPIED]
-SEE_COPY = [f"registry.view_{model}" for model in COPIED]
+COPY_MODELS = ("op", "group", "promptsection")
+WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model in COPY_MODELS]
+SEE_COPY = [f"registry.view_{model}" for model in COPY_MODELS]
 
 SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]
 SEE_REPORTS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
 
 SECTIONS = [
-    Section(
+    SidebarSection(
         "Copy",
         [
-            Entry("Ops", "terminal", "registry.Op"),
-            Entry("Groups", "account_tree", "registry.Group"),
-            Entry("Prompt sections", "article", "registry.PromptSection"),
-            Page("Copy as files", "folder_zip", "registry_op_files", WRITE_COPY),
+            SidebarList("Ops", "terminal", "registry.Op"),
+            SidebarList("Groups", "account_tree", "registry.Group"),
+            SidebarList("Prompt sections", "article", "registry.PromptSection"),
+            SidebarPage("Copy as files", "folder_zip", "registry_op_files", WRITE_COPY),
         ],
     ),
-    Section(
+    SidebarSection(
         "Find a phrase",
         [
-            Entry("Policy rules", "rule", "registry.PolicyRule"),
-            Entry("Examples", "data_object", "registry.Example"),
-            Entry("Aliases", "alternate_email", "registry.OpAlias"),
+            SidebarList("Policy rules", "rule", "registry.PolicyRule"),
+            SidebarList("Examples", "data_object", "registry.Example"),
+            SidebarList("Aliases", "alternate_email", "registry.OpAlias"),
         ],
     ),
-    Section(
+    SidebarSection(
         "Releases",
         [
-            Page("Review and publish", "rate_review", "registry_release_review", SEE_COPY),
-            Entry("Releases", "inventory_2", "registry.Release"),
-            Entry("Release history", "timeline", "registry.Activation"),
-            Entry("History of changes", "history", "analytics.AuditEntry"),
+            SidebarPage("Review and publish", "rate_review", "registry_release_review", SEE_COPY),
+            SidebarList("Releases", "inventory_2", "registry.Release"),
+            SidebarList("Release history", "timeline", "registry.Activation"),
+            SidebarList("History of changes", "history", "analytics.AuditEntry"),
         ],
     ),
-    Section(
+    SidebarSection(
         "Rollout",
         [
-            Entry("Cohorts", "groups", "analytics.Cohort"),
-            Entry("Flags", "toggle_on", "analytics.Flag"),
-            Page("Who gets this?", "person_search", "rollout_who", SEE_ROLLOUT),
-            Entry("Exposures", "visibility", "analytics.Assignment"),
-            Entry("Users seen", "group", "analytics.Subject"),
+            SidebarList("Cohorts", "groups", "analytics.Cohort"),
+            SidebarList("Flags", "toggle_on", "analytics.Flag"),
+            SidebarPage("Who gets this?", "person_search", "rollout_who", SEE_ROLLOUT),
+            SidebarList("Exposures", "visibility", "analytics.Assignment"),
+            SidebarList("Users seen", "group", "analytics.Subject"),
         ],
     ),
-    Section(
+    SidebarSection(
         "Reports",
         [
-            Page("Overview", "monitoring", "report_overview", SEE_REPORTS),
-            Page("Funnel", "filter_alt", "report_funnel", SEE_REPORTS),
-            Page("By op", "bar_chart", "report_ops", SEE_REPORTS),
-            Page("By model", "smart_toy", "report_models", SEE_REPORTS),
-            Page("Side by side", "compare", "report_comparison", SEE_REPORTS),
-            Page("Tool selection", "checklist", "report_selection", SEE_REPORTS),
-            Page("Unknown names and loops", "sync_problem", "report_lost", SEE_REPORTS),
+            SidebarPage("Overview", "monitoring", "report_overview", SEE_REPORTS),
+            SidebarPage("Funnel", "filter_alt", "report_funnel", SEE_REPORTS),
+            SidebarPage("By op", "bar_chart", "report_ops", SEE_REPORTS),
+            SidebarPage("By model", "smart_toy", "report_models", SEE_REPORTS),
+            SidebarPage("Side by side", "compare", "report_comparison", SEE_REPORTS),
+            SidebarPage("Tool selection", "checklist", "report_selection", SEE_REPORTS),
+            SidebarPage("Unknown names and loops", "sync_problem", "report_lost", SEE_REPORTS),
         ],
     ),
-    Section(
+    SidebarSection(
         "Activity",
         [
-            Entry("Events", "bolt", "analytics.OperationEvent"),
-            Entry("Turns", "forum", "analytics.Turn"),
-            Entry("Tool selections", "handyman", "analytics.ToolSelection"),
-            Entry("Daily figures", "calendar_view_day", "analytics.OpDaily"),
-            Entry("Batches", "stacks", "gateway.Batch"),
-            Entry("Batch entries", "list", "gateway.BatchEntry"),
-            Entry("Idempotency records", "fingerprint", "gateway.IdempotencyRecord"),
-            Entry("Periodic jobs", "schedule", "gateway.PeriodicJob"),
-            Entry("Rollups", "functions", "analytics.Rollup"),
+            SidebarList("Events", "bolt", "analytics.OperationEvent"),
+            SidebarList("Turns", "forum", "analytics.Turn"),
+            SidebarList("Tool selections", "handyman", "analytics.ToolSelection"),
+            SidebarList("Daily figures", "calendar_view_day", "analytics.OpDaily"),
+            SidebarList("Batches", "stacks", "gateway.Batch"),
+            SidebarList("Batch entries", "list", "gateway.BatchEntry"),
+            SidebarList("Idempotency records", "fingerprint", "gateway.IdempotencyRecord"),
+            SidebarList("Periodic jobs", "schedule", "gateway.PeriodicJob"),
+            SidebarList("Rollups", "functions", "analytics.Rollup"),
         ],
     ),
-    Section(
+    SidebarSection(
         "Access",
         [
-            Entry("Clients", "apps", "gateway.Client"),
-            Entry("API keys", "key", "gateway.ApiKey"),
-            Entry("Connections", "hub", "registry.Connection"),
-            Entry("Switches", "toggle_off", "registry.Switch"),
-            Entry("Users", "person", "auth.User"),
-            Entry("Roles", "shield_person", "auth.Group"),
+            SidebarList("Clients", "apps", "gateway.Client"),
+            SidebarList("API keys", "key", "gateway.ApiKey"),
+            SidebarList("Connections", "hub", "registry.Connection"),
+            SidebarList("Switches", "toggle_off", "registry.Switch"),
+            SidebarList("Users", "person", "auth.User"),
+            SidebarList("Roles", "shield_person", "auth.Group"),
         ],
     ),
-    Section(
+    SidebarSection(
         "Workspace",
         [
-            Entry("Projects", "folder", "workspace.Project"),
-            Entry("Memberships", "group", "workspace.Membership"),
-            Entry("Tasks", "task_alt", "workspace.Task"),
-            Entry("Documents", "description", "workspace.Document"),
-            Entry("Goals", "flag", "workspace.Goal"),
-            Entry("Plans", "map", "workspace.Plan"),
-            Entry("Milestones", "signpost", "workspace.Milestone"),
-            Entry("Risks", "warning", "workspace.Risk"),
-            Entry("Requirements", "checklist", "workspace.Requirement"),
-            Entry("Edges", "line_end_arrow", "workspace.Edge"),
-            Entry("Calendar events", "event", "workspace.CalendarEvent"),
-            Entry("Project calendars", "calendar_month", "workspace.ProjectCalendar"),
-            Entry("Profiles", "badge", "workspace.Profile"),
+            SidebarList("Projects", "folder", "workspace.Project"),
+            SidebarList("Memberships", "group", "workspace.Membership"),
+            SidebarList("Tasks", "task_alt", "workspace.Task"),
+            SidebarList("Documents", "description", "workspace.Document"),
+            SidebarList("Goals", "flag", "workspace.Goal"),
+            SidebarList("Plans", "map", "workspace.Plan"),
+            SidebarList("Milestones", "signpost", "workspace.Milestone"),
+            SidebarList("Risks", "warning", "workspace.Risk"),
+            SidebarList("Requirements", "checklist", "workspace.Requirement"),
+            SidebarList("Edges", "line_end_arrow", "workspace.Edge"),
+            SidebarList("Calendar events", "event", "workspace.CalendarEvent"),
+            SidebarList("Project calendars", "calendar_month", "workspace.ProjectCalendar"),
+            SidebarList("Profiles", "badge", "workspace.Profile"),
         ],
         is_folded=True,
     ),
@@ -140,26 +140,26 @@ SECTIONS = [
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar for the current user, in unfold's format. Sections without entries are left out."""
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
-    found: list[dict[str, Any]] = [{"title": "", "items": [home]}]
+    sidebar: list[dict[str, Any]] = [{"title": "", "items": [home]}]
     for section in SECTIONS:
-        if items := list(_items(section, request)):
-            found.append({"title": section.title, "collapsible": section.is_folded, "separator": True, "items": items})
-    entries = [item for section in found for item in section["items"]]
+        if items := list(_build_items(section, request)):
+            sidebar.append({"title": section.title, "collapsible": section.is_folded, "separator": True, "items": items})
+    entries = [item for section in sidebar for item in section["items"]]
     here = max((item["link"] for item in entries if request.path.startswith(item["link"])), key=len, default="")
     for item in entries:
         item["active"] = item["link"] == here
-    return found
+    return sidebar
 
 
-def _items(section: Section, request: HttpRequest) -> Iterator[dict[str, Any]]:
+def _build_items(section: SidebarSection, request: HttpRequest) -> Iterator[dict[str, Any]]:
     for entry in section.entries:
-        if link := _link(entry, request):
+        if link := _get_link(entry, request):
             yield {"title": entry.title, "icon": entry.icon, "link": link}
 
 
-def _link(entry: Entry | Page, request: HttpRequest) -> str:
+def _get_link(entry: SidebarList | SidebarPage, request: HttpRequest) -> str:
     """Return the URL of an entry, or "" if the user may not open it."""
-    if isinstance(entry, Page):
+    if isinstance(entry, SidebarPage):
         return reverse(f"admin:{entry.name}") if request.user.has_perms(entry.permissions) else ""
     model = apps.get_model(entry.model)
     if not admin.site.get_model_admin(model).has_view_or_change_permission(request):

@@ -3,13 +3,13 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from gateway.health import AliveView, ReadyView
 from gateway.metrics import MetricsView
-from gateway.ofrep import AllFlagsView, FlagView
+from gateway.ofrep import EvaluateAllFlagsView, EvaluateFlagView
 from gateway.views import DocsView, SchemaView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("gateway.urls")),
-    path("ofrep/v1/evaluate/flags", AllFlagsView.as_view(), name="flags"),
-    path("ofrep/v1/evaluate/flags/<str:key>", FlagView.as_view(), name="flag"),
+    path("ofrep/v1/evaluate/flags", EvaluateAllFlagsView.as_view(), name="flags"),
+    path("ofrep/v1/evaluate/flags/<str:key>", EvaluateFlagView.as_view(), name="flag"),
     path("api/schema", SchemaView.as_view(), name="schema"),
     path("api/docs", DocsView.as_view(), name="docs"),
     path("admin/", admin.site.urls),

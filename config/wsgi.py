@@ -13,7 +13,7 @@ from core import faults, follower
 METRICS = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(Path(__file__).parents[1] / "var" / "metrics")))
 METRICS.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-threading.excepthook = faults.log_thread
+threading.excepthook = faults.log_thread_failure
 application = get_wsgi_application()
 follower.start()
-celery.start_embedded()
+celery.start_embedded_worker()

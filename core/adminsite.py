@@ -24,12 +24,12 @@ else:
     from unfold.sites import UnfoldAdminSite as AdminSite
 
 MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word adds one per searched column
-MAX_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
+MAX_VALUE_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
 MAX_VALUES = 100  # query parameters of one URL
-GONE_TO = 10  # rows per model in the results of "Go to"
+MAX_GO_TO_ROWS = 10  # rows per model in the results of "Go to"
 
-SEARCHES = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
-PATTERNS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
+SEARCH_PARAMETERS = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
+REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
 
 View = Callable[..., HttpResponseBase]
 
@@ -39,15 +39,15 @@ class Site(AdminSite):
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
         """Wrap a page: staff only, as in Django; malformed requests get 400."""
-        return super().admin_view(guarded(view), cacheable)
+        return super().admin_view(reject_malformed_requests(view), cacheable)
 
     def get_urls(self) -> list[Any]:
         """Return the URLs of the pages in settings.ADMIN_PAGES, then those of the models."""
-        own = [
+        page_urls = [
             path(address, self.admin_view(import_string(view)), name=name)
             for name, (address, view) in settings.ADMIN_PAGES.items()
         ]
-        return own + super().get_urls()
+        return page_urls + super().get_urls()
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
         """Return the models by app, lazily: no page here reads them, and they take a fifth of a page's time."""
@@ -64,22 +64,22 @@ class Site(AdminSite):
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the results of "Go to": matching sidebar entries, then matching rows of models with `is_gone_to`."""
-        typed = request.GET.get("s", "").strip()
-        found = [*self._pages(request, typed), *self._rows(request, typed)] if typed else []
-        return TemplateResponse(request, "desk/found.html", {"found": found})
+        search_text = request.GET.get("s", "").strip()
+        results = [*self._search_pages(request, search_text), *self._search_rows(request, search_text)] if search_text else []
+        return TemplateResponse(request, "desk/found.html", {"found": results})
 
-    def _pages(self, request: HttpRequest, typed: str) -> Iterator[dict[str, Any]]:
+    def _search_pages(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
         for section in self.each_context(request)["sidebar_navigation"]:
             for item in section["items"]:
-                if typed.casefold() in item["title"].casefold():
+                if search_text.casefold() in item["title"].casefold():
                     yield {"title": item["title"], "description": section["title"], "link": item["link"]}
 
-    def _rows(self, request: HttpRequest, typed: str) -> Iterator[dict[str, Any]]:
+    def _search_rows(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
         for model, page in self._registry.items():
             if getattr(page, "is_gone_to", False) and page.has_view_or_change_permission(request):
-                rows, is_doubled = page.get_search_results(request, page.get_queryset(request), typed)
+                rows, may_have_duplicates = page.get_search_results(request, page.get_queryset(request), search_text)
                 name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
-                for row in (rows.distinct() if is_doubled else rows)[:GONE_TO]:
+                for row in (rows.distinct() if may_have_duplicates else rows)[:MAX_GO_TO_ROWS]:
                     yield {"title": row, "description": model._meta.verbose_name, "link": reverse(name, args=[row.pk])}
 
 
@@ -89,52 +89,52 @@ class SiteConfig(AdminConfig):
     default_site = "core.adminsite.Site"
 
 
-def guarded(view: View) -> View:
+def reject_malformed_requests(view: View) -> View:
     """Wrap a view so that it answers 400 with a reason if the request holds values that its fields cannot take."""
     model: type[Model] | None = getattr(getattr(view, "__self__", None), "model", None)
 
     @functools.wraps(view)
-    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        problem = odd_text(request.GET)
+    def guarded_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        problem = find_query_problem(request.GET)
         if not problem and model is not None:
-            problem = odd_preset(request.GET, model) or odd_row(request.GET, model) or odd_row(request.POST, model)
+            problem = find_preset_problem(request.GET, model) or find_row_problem(request.GET, model) or find_row_problem(request.POST, model)
         if problem:
-            return _refused(problem)
+            return _bad_request(problem)
         try:
             response = view(request, *args, **kwargs)
             # Render here: its queries run on rendering, and would otherwise fail outside of this try.
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
         except (ValidationError, SuspiciousOperation, OverflowError, DataError, NotSupportedError):
             # Only the query can tell whether some values are valid: an id in the path, a filter that no list offers.
-            return _refused("A value in the request is not valid for its field. Go back and choose again.")
+            return _bad_request("A value in the request is not valid for its field. Go back and choose again.")
 
-    return inner
+    return guarded_view
 
 
-def odd_text(query: QueryDict) -> str:
+def find_query_problem(query: QueryDict) -> str:
     """Return what is wrong with the query parameters as a sentence, or "" if nothing is."""
     values = [value for _, several in query.lists() for value in several]
     if any("\x00" in text for text in (*query, *values)):
         return "The URL contains a NUL character. Remove it."
-    if len(values) > MAX_VALUES or any(len(value) > MAX_LENGTH for value in values):
-        return f"The URL is too long. Send at most {MAX_VALUES} values of {MAX_LENGTH} characters."
-    if any(len(list(smart_split(query.get(name, "")))) > MAX_WORDS for name in SEARCHES):
+    if len(values) > MAX_VALUES or any(len(value) > MAX_VALUE_LENGTH for value in values):
+        return f"The URL is too long. Send at most {MAX_VALUES} values of {MAX_VALUE_LENGTH} characters."
+    if any(len(list(smart_split(query.get(name, "")))) > MAX_WORDS for name in SEARCH_PARAMETERS):
         return f"Search for at most {MAX_WORDS} words."
-    if any(name.rpartition("__")[2] in PATTERNS for name in query):
+    if any(name.rpartition("__")[2] in REGEX_LOOKUPS for name in query):
         return "Lists cannot be filtered by regular expressions. Search for words."
     return ""
 
 
-def odd_preset(query: QueryDict, model: type[Model]) -> str:
+def find_preset_problem(query: QueryDict, model: type[Model]) -> str:
     """Return which field the query parameters cannot prefill, as a sentence, or ""."""
     # Django's date and time widget needs a datetime, and query parameters are text.
     names = [field.name for field in model._meta.fields if isinstance(field, DateTimeField) and field.name in query]
     return f"The URL cannot prefill {names[0]}. Remove it and use the form." if names else ""
 
 
-def odd_row(data: QueryDict, model: type[Model]) -> str:
+def find_row_problem(data: QueryDict, model: type[Model]) -> str:
     """Return why a selected row of the model or of a related model cannot exist, as a sentence, or ""."""
-    for key, value in _rows_named(data, model):
+    for key, value in _iter_selected_rows(data, model):
         try:
             key.clean(value, None)
         except ValidationError:
@@ -144,7 +144,7 @@ def odd_row(data: QueryDict, model: type[Model]) -> str:
     return ""
 
 
-def _rows_named(data: QueryDict, model: type[Model]) -> Iterator[tuple[Any, str]]:
+def _iter_selected_rows(data: QueryDict, model: type[Model]) -> Iterator[tuple[Any, str]]:
     """Yield the primary key field and the submitted id of each row selected in a list or in a relation field."""
     for value in data.getlist(ACTION_CHECKBOX_NAME):
         yield model._meta.pk, value
@@ -154,5 +154,5 @@ def _rows_named(data: QueryDict, model: type[Model]) -> Iterator[tuple[Any, str]
                 yield field.related_model._meta.pk, value
 
 
-def _refused(sentence: str) -> HttpResponse:
+def _bad_request(sentence: str) -> HttpResponse:
     return HttpResponseBadRequest(sentence, content_type="text/plain; charset=utf-8")

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import rfc8785
 
-_PLAIN = frozenset([str, int, bool, type(None)])
-_MAX_SAFE = 2**53 - 1
+_PLAIN_TYPES = frozenset([str, int, bool, type(None)])
+_MAX_SAFE_INTEGER = 2**53 - 1
 
 
 def dumps(value: Any) -> bytes:
@@ -31,14 +31,14 @@ def _is_plain(value: Any) -> bool:
         return all(type(name) is str and name.isascii() for name in value) and all(map(_is_plain, value.values()))
     if kind is list:
         return all(map(_is_plain, value))
-    return kind in _PLAIN and (kind is not int or -_MAX_SAFE <= value <= _MAX_SAFE)
+    return kind in _PLAIN_TYPES and (kind is not int or -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER)
 
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value's canonical form as 64 hex digits."""
-    return hashed(dumps(value))
+    return hash_canonical_form(dumps(value))
 
 
-def hashed(form: bytes) -> str:
+def hash_canonical_form(form: bytes) -> str:
     """Return the digest for a canonical form that `dumps` returned."""
     return hashlib.sha256(form).hexdigest()

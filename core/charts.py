@@ -15,34 +15,34 @@ LEFT, RIGHT, TOP, BOTTOM = 4, 48, 14, 20  # margins; labels are to the right of 
 BAR = 200
 
 Point = tuple[str, float | None]  # label and value; None breaks the line
-Told = Callable[[float], str]
+FormatValue = Callable[[float], str]
 
 
-def line(title: str, points: Sequence[Point], told: Told) -> SafeString:
+def draw_line(title: str, points: Sequence[Point], format_value: FormatValue) -> SafeString:
     """Return a line chart from zero up, with equally spaced points. `format_value` formats a value."""
-    top = _ceiling(max((value for _, value in points if value is not None), default=0))
-    places = list(zip(_xs(len(points)), points, strict=True))
-    there = [(x, _y(value, top), label, told(value)) for x, (label, value) in places if value is not None]
+    top = _round_up(max((value for _, value in points if value is not None), default=0))
+    positions = list(zip(_iter_x(len(points)), points, strict=True))
+    drawn = [(x, _scale_y(value, top), label, format_value(value)) for x, (label, value) in positions if value is not None]
     return format_html(
         '<svg class="line-chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{}{}</svg>',
-        *(WIDTH, HEIGHT, _summary(title, points, told)),
-        _axis(top, told),
-        format_html_join("", '<path class="chart-line" d="{}"/>', ((path,) for path in _paths(places, top))),
+        *(WIDTH, HEIGHT, _describe(title, points, format_value)),
+        _draw_axis(top, format_value),
+        format_html_join("", '<path class="chart-line" d="{}"/>', ((path,) for path in _iter_paths(positions, top))),
         format_html_join(
             "",
             '<circle class="chart-point" cx="{}" cy="{}" r="2.5"><title>{}: {}</title></circle>',
-            there,
+            drawn,
         ),
         format_html_join(
             "",
             '<text class="chart-last" x="{}" y="{}">{}</text>',
-            ((round(x + 7, 1), round(y + 4, 1), value) for x, y, _, value in there[-1:]),
+            ((round(x + 7, 1), round(y + 4, 1), value) for x, y, _, value in drawn[-1:]),
         ),
-        _ends(points),
+        _draw_end_labels(points),
     )
 
 
-def bar(share: float) -> SafeString:
+def draw_bar(share: float) -> SafeString:
     """Return a bar filled to a share of 0 to 1. Hidden from screen readers: the share is also shown as text."""
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
@@ -51,10 +51,10 @@ def bar(share: float) -> SafeString:
     )
 
 
-def interval(low: float, high: float, most: float) -> SafeString:
+def draw_interval(low: float, high: float, limit: float) -> SafeString:
     """Return an interval as a bar on an axis from -`limit` to `limit`, with a line at zero in the middle."""
-    scale = BAR / 2 / most
-    left, right = (BAR / 2 + max(-most, min(most, value)) * scale for value in (low, high))
+    scale = BAR / 2 / limit
+    left, right = (BAR / 2 + max(-limit, min(limit, value)) * scale for value in (low, high))
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="chart-part" x="{}" y="3" width="{}" height="6"/>'
@@ -63,21 +63,21 @@ def interval(low: float, high: float, most: float) -> SafeString:
     )
 
 
-def _xs(number: int) -> Iterator[float]:
+def _iter_x(number: int) -> Iterator[float]:
     room = WIDTH - LEFT - RIGHT
     yield from (round(LEFT + room * place / max(1, number - 1), 1) for place in range(number))
 
 
-def _y(value: float, top: float) -> float:
+def _scale_y(value: float, top: float) -> float:
     return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / top, 1)
 
 
-def _paths(places: Sequence[tuple[float, Point]], top: float) -> Iterator[str]:
+def _iter_paths(positions: Sequence[tuple[float, Point]], top: float) -> Iterator[str]:
     """Yield an SVG path for each unbroken part of the line."""
     stretch = ""
-    for x, (_, value) in places:
+    for x, (_, value) in positions:
         if value is not None:
-            stretch += f"{'L' if stretch else 'M'}{x} {_y(value, top)}"
+            stretch += f"{'L' if stretch else 'M'}{x} {_scale_y(value, top)}"
         elif stretch:
             yield stretch
             stretch = ""
@@ -85,18 +85,18 @@ def _paths(places: Sequence[tuple[float, Point]], top: float) -> Iterator[str]:
         yield stretch
 
 
-def _axis(top: float, told: Told) -> SafeString:
+def _draw_axis(top: float, format_value: FormatValue) -> SafeString:
     """Return the grid lines at zero and at the top, the top one with its value."""
-    ends = [(_y(value, top), value) for value in (0, top)]
+    ends = [(_scale_y(value, top), value) for value in (0, top)]
     lines = format_html_join(
         "",
         '<line class="chart-grid" x1="{}" x2="{}" y1="{}" y2="{}"/>',
         ((LEFT, WIDTH - RIGHT, y, y) for y, _ in ends),
     )
-    return format_html('{}<text class="chart-label" x="{}" y="{}">{}</text>', lines, LEFT, TOP - 2, told(top))
+    return format_html('{}<text class="chart-label" x="{}" y="{}">{}</text>', lines, LEFT, TOP - 2, format_value(top))
 
 
-def _ends(points: Sequence[Point]) -> SafeString:
+def _draw_end_labels(points: Sequence[Point]) -> SafeString:
     if not points:
         return SafeString("")
     return format_html(
@@ -107,14 +107,14 @@ def _ends(points: Sequence[Point]) -> SafeString:
     )
 
 
-def _summary(title: str, points: Sequence[Point], told: Told) -> str:
+def _describe(title: str, points: Sequence[Point], format_value: FormatValue) -> str:
     values = [value for _, value in points if value is not None]
     if not values:
         return f"{title}: no data from {points[0][0]} to {points[-1][0]}" if points else title
-    return f"{title} from {points[0][0]} to {points[-1][0]}: {told(min(values))} to {told(max(values))}"
+    return f"{title} from {points[0][0]} to {points[-1][0]}: {format_value(min(values))} to {format_value(max(values))}"
 
 
-def _ceiling(value: float) -> float:
+def _round_up(value: float) -> float:
     """Return the next higher 1, 2 or 5 times a power of ten; 1 for zero."""
     if value < sys.float_info.min:  # subnormal floats included, which are too small to divide by
         return 1

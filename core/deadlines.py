@@ -28,40 +28,40 @@ class Deadline:
         """Return the earlier of the two deadlines, or this one if `other` is None."""
         return self if other is None or self.at <= other.at else other
 
-    def left_ms(self) -> int:
+    def get_remaining_ms(self) -> int:
         """Return the milliseconds left, at least 1. Raises DeadlineExceeded if the deadline has passed."""
-        left = self.at - time.monotonic()
-        if left <= 0:
+        remaining_seconds = self.at - time.monotonic()
+        if remaining_seconds <= 0:
             raise DeadlineExceeded
-        return max(1, int(left * 1000))
+        return max(1, int(remaining_seconds * 1000))
 
     @contextmanager
-    def enforced(self) -> Iterator[None]:
+    def enforce(self) -> Iterator[None]:
         """Raise DeadlineExceeded for any database query that starts after the deadline."""
-        with connection.execute_wrapper(self._check):
+        with connection.execute_wrapper(self._check_before_query):
             yield
 
-    def _check(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
-        self.left_ms()
+    def _check_before_query(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
+        self.get_remaining_ms()
         return execute(sql, params, many, context)
 
 
-def wait_for_write_lock_at_most(deadline: Deadline) -> None:
+def limit_write_lock_wait(deadline: Deadline) -> None:
     """Limit how long the next BEGIN IMMEDIATE waits for SQLite's single write lock. No-op on other databases."""
     if connection.vendor == "sqlite":
         connection.ensure_connection()
-        connection.connection.execute(f"PRAGMA busy_timeout={deadline.left_ms()}")
+        connection.connection.execute(f"PRAGMA busy_timeout={deadline.get_remaining_ms()}")
 
 
-def bound_statements(deadline: Deadline) -> None:
+def limit_statement_time(deadline: Deadline) -> None:
     """Limit statements and lock waits of the open transaction on PostgreSQL. No-op on other databases."""
     if connection.vendor == "postgresql":
-        left = deadline.left_ms()
+        remaining_ms = deadline.get_remaining_ms()
         # If both timeouts expire together, PostgreSQL reports the statement timeout. With a shorter lock timeout a lock
         # wait is not reported as slow work.
-        wait = max(1, left - min(left // 10, 250))
+        lock_timeout_ms = max(1, remaining_ms - min(remaining_ms // 10, 250))
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)",
-                [str(left), str(wait)],
+                [str(remaining_ms), str(lock_timeout_ms)],
             )

@@ -27,32 +27,32 @@ else:
 Row = TypeVar("Row", bound=Model)
 Parent = TypeVar("Parent", bound=Model)
 
-LONG = 200  # characters; a column of this length or more gets a full-width input
+LONG_TEXT_LENGTH = 200  # characters; a column of this length or more gets a full-width input
 
-LINE = UnfoldAdminTextInputWidget(attrs={"class": "desk-line"})
-JSON = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 8, "spellcheck": "false"})
+LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "desk-line"})
+JSON_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 8, "spellcheck": "false"})
 
-LINES = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 4, "spellcheck": "false"})
+LINES_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 4, "spellcheck": "false"})
 
-FIELDS: dict[Any, dict[str, Any]] = {
-    JSONField: {"form_class": StrictJSONField, "widget": JSON},
+FORMFIELD_OVERRIDES: dict[Any, dict[str, Any]] = {
+    JSONField: {"form_class": StrictJSONField, "widget": JSON_WIDGET},
     TextField: {"form_class": PlainTextField, "widget": UnfoldAdminTextareaWidget},
 }
 
 
-class Desk(BaseModelAdmin[Row]):
+class FormFieldMixin(BaseModelAdmin[Row]):
     """Form fields and widgets for any page or inline."""
 
-    formfield_overrides = FIELDS
+    formfield_overrides = FORMFIELD_OVERRIDES
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return a column's form field, with a full-width input for a long text column."""
-        if isinstance(db_field, CharField) and (db_field.max_length or 0) >= LONG and not db_field.choices:
-            kwargs.setdefault("widget", LINE)
+        if isinstance(db_field, CharField) and (db_field.max_length or 0) >= LONG_TEXT_LENGTH and not db_field.choices:
+            kwargs.setdefault("widget", LINE_WIDGET)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
-class ModelAdmin(Desk[Row], BaseAdmin[Row]):
+class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     """Base class of a model's admin pages."""
 
     empty: str  # a sentence for an empty list: what to do to get rows
@@ -70,7 +70,7 @@ class ModelAdmin(Desk[Row], BaseAdmin[Row]):
         return super().render_change_form(request, context, *args, **kwargs)
 
 
-class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
+class TabularInline(FormFieldMixin[Row], BaseTabular[Row, Parent]):
     """Inline with one line per row. Each field has an aria-label, since only the columns have visible headings."""
 
     extra = 0
@@ -83,13 +83,13 @@ class TabularInline(Desk[Row], BaseTabular[Row, Parent]):
         return field
 
 
-class StackedInline(Desk[Row], BaseStacked[Row, Parent]):
+class StackedInline(FormFieldMixin[Row], BaseStacked[Row, Parent]):
     """Inline with one block per row."""
 
     extra = 0
 
 
-class ReadOnly:
+class ReadOnlyMixin:
     """Admin mixin for rows that services own: users can only view them, so they have no history."""
 
     has_history = False

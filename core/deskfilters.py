@@ -5,10 +5,10 @@ from typing import Any
 
 from django import template
 
-from core.forms import PrettyJSON
+from core.forms import PrettyJSONEncoder
 
-LONGEST = 400  # characters of an unchanged passage in a diff; longer ones are shortened
-SHOWN = 120  # characters kept at either end
+MAX_PASSAGE_LENGTH = 400  # characters of an unchanged passage in a diff; longer ones are shortened
+PASSAGE_END_LENGTH = 120  # characters kept at either end
 
 register = template.Library()
 
@@ -16,13 +16,13 @@ register = template.Library()
 @register.filter
 def indented(value: Any) -> str:
     """Return a value as indented JSON."""
-    return json.dumps(value, cls=PrettyJSON)
+    return json.dumps(value, cls=PrettyJSONEncoder)
 
 
 @register.filter
 def abridged(text: str) -> str:
     """Return a text, with its middle left out if it is long."""
-    return text if len(text) <= LONGEST else f"{text[:SHOWN]} … {text[-SHOWN:]}"
+    return text if len(text) <= MAX_PASSAGE_LENGTH else f"{text[:PASSAGE_END_LENGTH]} … {text[-PASSAGE_END_LENGTH:]}"
 
 
 @register.filter

@@ -10,17 +10,17 @@ from django.forms.fields import InvalidJSONInput
 
 from core import jsonplaces, strictjson
 
-TOLD = 5  # lines reported in one error
+MAX_REPORTED_LINES = 5  # lines reported in one error
 
 
-class PrettyJSON(json.JSONEncoder):
+class PrettyJSONEncoder(json.JSONEncoder):
     """JSON encoder for editing: indented, with non-ASCII characters as they are."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{**kwargs, "indent": 2, "ensure_ascii": False})
 
 
-class StrictJSON(json.JSONDecoder):
+class StrictJSONDecoder(json.JSONDecoder):
     """JSON decoder as strict as the API's: it refuses what PostgreSQL or a release could not store."""
 
     def decode(self, s: str, *args: Any) -> Any:
@@ -34,7 +34,7 @@ class StrictJSONField(forms.JSONField):
     """Form field for strict JSON. Ignores the column's own decoder, which is for reading the database."""
 
     def __init__(self, encoder: Any = None, decoder: Any = None, **kwargs: Any) -> None:
-        super().__init__(encoder=PrettyJSON, decoder=StrictJSON, **kwargs)
+        super().__init__(encoder=PrettyJSONEncoder, decoder=StrictJSONDecoder, **kwargs)
 
     def to_python(self, value: Any) -> Any:
         """Return the value, or the column's default for empty optional input. Raises ValidationError.
@@ -45,7 +45,7 @@ class StrictJSONField(forms.JSONField):
             try:
                 strictjson.loads(value.encode("utf-8", "surrogatepass"))
             except strictjson.NotStrictJSON as error:
-                raise _refused(value, error) from None
+                raise _to_validation_error(value, error) from None
         elif not self.required and callable(self.initial):
             return self.initial()
         return super().to_python(value)
@@ -86,23 +86,23 @@ class LinesField(forms.CharField):
         if isinstance(value, list):
             return value
         lines = [line.strip() for line in re.split(r"\r\n|\r|\n", value or "")]
-        problems = [(number, self._problem(line)) for number, line in enumerate(lines, start=1)]
-        if told := [f"Line {number}: {problem}" for number, problem in problems if problem]:
-            raise ValidationError(told[:TOLD])
+        problems = [(number, self._find_problem(line)) for number, line in enumerate(lines, start=1)]
+        if messages := [f"Line {number}: {problem}" for number, problem in problems if problem]:
+            raise ValidationError(messages[:MAX_REPORTED_LINES])
         return list(dict.fromkeys(filter(None, lines)))
 
-    def _problem(self, line: str) -> str:
+    def _find_problem(self, line: str) -> str:
         if len(line) > self.longest:
             return f"{len(line):,} characters; the limit is {self.longest:,}."
-        hidden = next((character for character in line if not character.isprintable()), "")
-        return f"remove the invisible character U+{ord(hidden):04X}." if hidden else ""
+        invisible = next((character for character in line if not character.isprintable()), "")
+        return f"remove the invisible character U+{ord(invisible):04X}." if invisible else ""
 
 
-def _refused(text: str, error: strictjson.NotStrictJSON) -> ValidationError:
-    at = jsonplaces.repeated(text) if error.code == "duplicate_key" else error.at
-    if at is None:
+def _to_validation_error(text: str, error: strictjson.NotStrictJSON) -> ValidationError:
+    offset = jsonplaces.find_duplicate_key(text) if error.code == "duplicate_key" else error.at
+    if offset is None:
         return ValidationError(str(error).replace("The body", "The JSON"), code="invalid")
-    line, column = jsonplaces.line_and_column(text, at)
-    said = str(error) if error.code == "duplicate_key" else f"Invalid JSON: {error.problem}."
-    place = {"line": line, "column": column, "said": said}
-    return ValidationError("Line %(line)d, column %(column)d: %(said)s", code="invalid", params=place)
+    line, column = jsonplaces.get_line_and_column(text, offset)
+    message = str(error) if error.code == "duplicate_key" else f"Invalid JSON: {error.problem}."
+    params = {"line": line, "column": column, "said": message}
+    return ValidationError("Line %(line)d, column %(column)d: %(said)s", code="invalid", params=params)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Turn off cyclic garbage collection in the whole process inside the block.
 
     For blocks of a few seconds that create many objects and free few.

@@ -13,23 +13,23 @@ from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 from core import faults
 
-HIDDEN = "***"
-SHORTEST = 6  # characters; shorter secrets are not searched for, since they may be ordinary words
-OURS = frozenset({"time", "level", "logger", "trace", "release"})
-PLAIN = (str, int, float, list, tuple, dict, type(None))
+MASK = "***"
+MIN_SECRET_LENGTH = 6  # characters; shorter secrets are not searched for, since they may be ordinary words
+UNMASKED_FIELDS = frozenset({"time", "level", "logger", "trace", "release"})
+LOGGED_TYPES = (str, int, float, list, tuple, dict, type(None))
 
 trace: ContextVar[str] = ContextVar("trace", default="")  # trace id of this thread's request
 release: ContextVar[str] = ContextVar("release", default="")  # version of the release that serves it
 
-_TELLING = r"(?:password|passwd|secret|token|authorization|cookie|api_?key|pepper|credential)"
-_NAMED = re.compile(_TELLING, re.IGNORECASE)
+_SECRET_WORDS = r"(?:password|passwd|secret|token|authorization|cookie|api_?key|pepper|credential)"
+_SECRET_NAME = re.compile(_SECRET_WORDS, re.IGNORECASE)
 
 # Patterns of secrets anywhere in a text. The first group stays, the rest is masked.
 _PATTERNS = [
     re.compile(r"(\b(?:bearer|authorization\W{1,5}basic)\s+)[^\s\"'\\,}]+", re.IGNORECASE),
     re.compile(r"(\bgw_[0-9a-f]{8})_[\w-]+"),  # a key's prefix is no secret and identifies the key
     re.compile(r"(://[^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
-    re.compile(rf"({_TELLING}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
+    re.compile(rf"({_SECRET_WORDS}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
 ]
 
 
@@ -49,15 +49,15 @@ def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdl
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.ExceptionRenderer(_told) if as_json else structlog.processors.format_exc_info,
+            structlog.processors.ExceptionRenderer(_format_exception) if as_json else structlog.processors.format_exc_info,
             structlog.processors.EventRenamer("message"),
-            _hider([secret for secret in secrets if len(secret) >= SHORTEST]),
-            structlog.processors.JSONRenderer() if as_json else _line,
+            _build_masker([secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH]),
+            structlog.processors.JSONRenderer() if as_json else _render_line,
         ],
     )
 
 
-def clear() -> None:
+def clear_context() -> None:
     """Clear this thread's trace id and release."""
     trace.set("")
     release.set("")
@@ -70,47 +70,47 @@ def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _told(exc_info: ExcInfo) -> str:
-    return faults.told(exc_info[1])
+def _format_exception(exc_info: ExcInfo) -> str:
+    return faults.format(exc_info[1])
 
 
-def _hider(secrets: list[str]) -> Processor:
+def _build_masker(secrets: list[str]) -> Processor:
     """Return a processor that masks secrets: by field name, by pattern, and the known values."""
 
-    def hide(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    def mask_event(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
         # Drop other objects: Django passes whole requests as extra.
         return {
-            name: value if name in OURS else hidden(name, value)
+            name: value if name in UNMASKED_FIELDS else mask_value(name, value)
             for name, value in event.items()
-            if isinstance(value, PLAIN)
+            if isinstance(value, LOGGED_TYPES)
         }
 
-    def hidden(name: object, value: Any) -> Any:
+    def mask_value(name: object, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: hidden(key, item) for key, item in value.items()}
+            return {key: mask_value(key, item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [hidden(name, item) for item in value]
-        if not isinstance(value, PLAIN):
+            return [mask_value(name, item) for item in value]
+        if not isinstance(value, LOGGED_TYPES):
             return type(value).__name__
-        return shown(value) if isinstance(value, str) and not _NAMED.search(str(name)) else _masked(value)
+        return mask_text(value) if isinstance(value, str) and not _SECRET_NAME.search(str(name)) else _mask_string(value)
 
-    def shown(text: str) -> str:
+    def mask_text(text: str) -> str:
         for secret in secrets:
-            text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, MASK)
         for pattern in _PATTERNS:
-            text = pattern.sub(rf"\g<1>{HIDDEN}", text)
+            text = pattern.sub(rf"\g<1>{MASK}", text)
         return text
 
-    return hide
+    return mask_event
 
 
-def _masked(value: Any) -> Any:
-    return HIDDEN if isinstance(value, str) else value
+def _mask_string(value: Any) -> Any:
+    return MASK if isinstance(value, str) else value
 
 
-def _line(_: WrappedLogger, __: str, event: EventDict) -> str:
+def _render_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     """Return one line of plain text, followed by the traceback if there is one."""
     time, level, logger = (event.pop(name, "") for name in ("time", "level", "logger"))
     message, exception = event.pop("message", ""), event.pop("exception", "")
-    more = "".join(f" {name}={str(value)[:12] if name == 'release' else value}" for name, value in event.items())
-    return f"{time} {level.upper()} {logger} {message}{more}" + (f"\n{exception}" if exception else "")
+    extras = "".join(f" {name}={str(value)[:12] if name == 'release' else value}" for name, value in event.items())
+    return f"{time} {level.upper()} {logger} {message}{extras}" + (f"\n{exception}" if exception else "")

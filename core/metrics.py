@@ -21,20 +21,20 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-REASONS_KEPT = 100  # upstreams choose their own reasons; after the first hundred, new ones count as "other"
+MAX_REASONS = 100  # upstreams choose their own reasons; after the first hundred, new ones count as "other"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
 
 CALLS = Counter(
     "gateway_calls", "Calls answered, by type, kind of op, code and reason.", ["type", "kind", "code", "reason"]
 )
-SECONDS = Histogram(
+CALL_SECONDS = Histogram(
     "gateway_call_seconds", "Seconds from a call's arrival to its response.", ["type", "kind"], buckets=BUCKETS
 )
 EVENTS_BUFFERED = Gauge(
     "gateway_events_buffered", "Operation events waiting to be written.", multiprocess_mode="livesum"
 )
 EVENTS_LOST = Counter("gateway_events_lost", "Operation events that could not be written.")
-FOLLOWED = Gauge(
+LAST_POLL = Gauge(
     "gateway_followed_timestamp_seconds",
     "When the process furthest behind last polled releases, connections and keys, all without a failure.",
     multiprocess_mode="livemin",
@@ -52,39 +52,39 @@ POOL_WAITING = Gauge(
     "gateway_db_pool_waiting", "Calls waiting for a database connection (PostgreSQL).", multiprocess_mode="livesum"
 )
 
-Told = tuple[str, str, str, str]  # type, kind (empty if the op is unknown), code (OK for a success), reason
+CallLabels = tuple[str, str, str, str]  # type, kind (empty if the op is unknown), code (OK for a success), reason
 
 _reasons: set[str] = set()
 
 
-def count_call(told: Told, *, seconds: float) -> None:
+def count_call(labels: CallLabels, *, seconds: float) -> None:
     """Count one answered call and its duration in seconds."""
-    calls, latency = _children(told)
+    calls, latency = _get_call_metrics(labels)
     calls.inc()
     latency.observe(seconds)
 
 
-def exposition() -> bytes:
+def render_metrics() -> bytes:
     """Return all metrics in Prometheus' text format."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     if folder is None:
         return generate_latest(REGISTRY)
-    _forget_dead_processes(Path(folder))
+    _delete_dead_gauges(Path(folder))
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the package has no type hint for it
     return generate_latest(registry)
 
 
 @lru_cache(maxsize=4096)
-def _children(told: Told) -> tuple[Counter, Histogram]:
-    type, kind, code, reason = told
-    if reason not in _reasons and len(_reasons) >= REASONS_KEPT:
+def _get_call_metrics(labels: CallLabels) -> tuple[Counter, Histogram]:
+    type, kind, code, reason = labels
+    if reason not in _reasons and len(_reasons) >= MAX_REASONS:
         reason = "other"
     _reasons.add(reason)
-    return CALLS.labels(type, kind, code, reason), SECONDS.labels(type, kind)
+    return CALLS.labels(type, kind, code, reason), CALL_SECONDS.labels(type, kind)
 
 
-def _forget_dead_processes(folder: Path) -> None:
+def _delete_dead_gauges(folder: Path) -> None:
     """Delete the gauges of killed workers, which would otherwise be summed forever."""
     pids = {int(path.stem.rpartition("_")[2]) for path in folder.glob("gauge_live*_*.db")}
     for pid in pids:

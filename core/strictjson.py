@@ -41,15 +41,15 @@ def loads(raw: bytes) -> Any:
         message = f"The body is not valid JSON: {error.msg} at character {error.pos}. Send one JSON object."
         raise NotStrictJSON("invalid_json", message, at=error.pos, problem=error.msg) from None
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep_error() from None
     # These counts are upper bounds of depth and size, so that an ordinary body need not be walked.
     openings = text.count("{") + text.count("[")
     if openings > MAX_DEPTH or openings + text.count(",") >= MAX_VALUES or "\\u" in text:
-        check(value)
+        check_value(value)
     return value
 
 
-def check(root: Any) -> None:
+def check_value(root: Any) -> None:
     """Check depth, number of values and every string of a JSON value, without recursion. Raises NotStrictJSON."""
     stack: list[tuple[Any, int]] = [(root, 1)]
     values = 0
@@ -62,7 +62,7 @@ def check(root: Any) -> None:
         if not isinstance(value, dict | list):
             continue
         if depth > MAX_DEPTH:
-            raise _too_deep()
+            raise _too_deep_error()
         if isinstance(value, dict):
             for key in value:
                 _check_text(key)
@@ -73,14 +73,14 @@ def check(root: Any) -> None:
             raise NotStrictJSON("too_large", f"The body holds more than {MAX_VALUES} values. Send fewer at a time.")
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise NotStrictJSON("duplicate_key", "An object names the same key twice. Send each key once.")
-    return found
+    return members
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) <= 17 and -MAX_INTEGER <= (number := int(digits)) <= MAX_INTEGER:
         return number
     raise NotStrictJSON(
@@ -88,18 +88,18 @@ def _integer(digits: str) -> int:
     )
 
 
-def _float(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
         raise NotStrictJSON("number_out_of_range", "A number is too large for a double. Send it as a string.")
     return number
 
 
-def _constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise NotStrictJSON("not_a_number", f"{name} is not JSON. Send a finite number, or null.")
 
 
-def _too_deep() -> NotStrictJSON:
+def _too_deep_error() -> NotStrictJSON:
     return NotStrictJSON("too_deep", f"The body is nested more than {MAX_DEPTH} levels deep. Send a flatter one.")
 
 
@@ -110,4 +110,4 @@ def _check_text(text: str) -> None:
         raise NotStrictJSON("lone_surrogate", "A string holds half a surrogate pair. Send whole characters.")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+_decoder = json.JSONDecoder(object_pairs_hook=_build_object, parse_int=_parse_integer, parse_float=_parse_float, parse_constant=_refuse_constant)

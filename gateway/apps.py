@@ -12,4 +12,4 @@ class GatewayConfig(AppConfig):
     def ready(self) -> None:
         # Each app creates its permissions in its own post_migrate, so all of them exist only at the last one.
         last = [app for app in apps.get_app_configs() if app.models_module is not None][-1]
-        post_migrate.connect(roles.keep, sender=last, dispatch_uid="gateway.roles.sync_groups")
+        post_migrate.connect(roles.sync_groups, sender=last, dispatch_uid="gateway.roles.sync_groups")

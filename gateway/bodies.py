@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from core import strictjson
-from gateway.errors import FieldError, Invalid, too_large, unsupported_media_type
+from gateway.errors import FieldError, InvalidRequestError, build_too_large_error, build_unsupported_media_type_error
 from registry import schemas
 
 HELP: dict[str, Any] = {
@@ -67,7 +67,7 @@ EXEC: dict[str, Any] = {
 }
 
 
-_DEPENDS_ON = {
+_DEPENDS_ON_SCHEMA = {
     "type": "array",
     "items": {"type": "integer", "minimum": 0},
     "maxItems": 50,
@@ -79,12 +79,12 @@ _DEPENDS_ON = {
 ENTRIES: dict[str, dict[str, Any]] = {
     "help": {
         **HELP,
-        "properties": {"type": {"const": "help"}, **HELP["properties"], "depends_on": _DEPENDS_ON},
+        "properties": {"type": {"const": "help"}, **HELP["properties"], "depends_on": _DEPENDS_ON_SCHEMA},
         "required": ["type"],
     },
     "exec": {
         **EXEC,
-        "properties": {"type": {"const": "exec"}, **EXEC["properties"], "depends_on": _DEPENDS_ON},
+        "properties": {"type": {"const": "exec"}, **EXEC["properties"], "depends_on": _DEPENDS_ON_SCHEMA},
         "required": ["type", "op"],
     },
 }
@@ -119,41 +119,41 @@ BATCH: dict[str, Any] = {
 
 
 @cache
-def help_validator() -> schemas.Validator:
+def get_help_validator() -> schemas.SchemaValidator:
     """Return the compiled validator of a help body."""
-    return schemas.Validator(HELP)
+    return schemas.SchemaValidator(HELP)
 
 
 @cache
-def exec_validator() -> schemas.Validator:
+def get_exec_validator() -> schemas.SchemaValidator:
     """Return the compiled validator of an exec body."""
-    return schemas.Validator(EXEC)
+    return schemas.SchemaValidator(EXEC)
 
 
 @cache
-def batch_validator() -> schemas.Validator:
+def get_batch_validator() -> schemas.SchemaValidator:
     """Return the compiled validator of a batch body; it checks only the type of each entry."""
-    return schemas.Validator(BATCH)
+    return schemas.SchemaValidator(BATCH)
 
 
 @cache
-def entry_validator(type: str) -> schemas.Validator:
+def get_entry_validator(type: str) -> schemas.SchemaValidator:
     """Return the compiled validator of a batch entry of this type."""
-    return schemas.Validator(ENTRIES[type])
+    return schemas.SchemaValidator(ENTRIES[type])
 
 
 @cache
-def key_pattern() -> schemas.Validator:
+def get_key_validator() -> schemas.SchemaValidator:
     """Return the validator of a bare idempotency key, as sent in a header."""
-    return schemas.Validator(EXEC["properties"]["idempotency_key"])
+    return schemas.SchemaValidator(EXEC["properties"]["idempotency_key"])
 
 
-def idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
-    """Return the idempotency key of body or header. Raises Invalid if the header is malformed or they differ."""
-    if in_header is not None and not key_pattern().is_valid(in_header):
-        raise Invalid("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
+def resolve_idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
+    """Return the idempotency key of body or header. Raises InvalidRequestError if the header is malformed or they differ."""
+    if in_header is not None and not get_key_validator().is_valid(in_header):
+        raise InvalidRequestError("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
     if in_body is not None and in_header is not None and in_body != in_header:
-        raise Invalid(
+        raise InvalidRequestError(
             "Idempotency-Key and idempotency_key differ. Send one of them.",
             reason="idempotency_key_mismatch",
             field_errors=[FieldError("/idempotency_key", "mismatch", "Send the header's key, or leave it out.")],
@@ -162,25 +162,25 @@ def idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
 
 
 def check_size(request: HttpRequest) -> None:
-    """Raise Invalid (413) if Content-Length exceeds the limit. Runs before anything else is read."""
+    """Raise InvalidRequestError (413) if Content-Length exceeds the limit. Runs before anything else is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
-        raise too_large(settings.GATEWAY_BODY_MAX_BYTES)
+        raise build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
 
 
-def read(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object in a request's body. Raises Invalid: 415 for the media type, else 400."""
+def read_json_object(request: HttpRequest) -> dict[str, Any]:
+    """Return the JSON object in a request's body. Raises InvalidRequestError: 415 for the media type, else 400."""
     _check_media_type(request)
     raw = request.body
-    _check_whole(request, raw)
+    _check_complete(request, raw)
     if not raw:
-        raise Invalid('The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json")
+        raise InvalidRequestError('The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json")
     try:
         body = strictjson.loads(raw)
     except strictjson.NotStrictJSON as error:
-        raise Invalid(str(error), reason=error.code) from None
+        raise InvalidRequestError(str(error), reason=error.code) from None
     if not isinstance(body, dict):
-        raise Invalid(
+        raise InvalidRequestError(
             "The body is not an object. Send one JSON object.",
             reason="not_an_object",
             field_errors=[FieldError("", "type", "Send an object.", expected="object")],
@@ -188,20 +188,20 @@ def read(request: HttpRequest) -> dict[str, Any]:
     return cast("dict[str, Any]", body)
 
 
-def _check_whole(request: HttpRequest, raw: bytes) -> None:
-    """Raise Invalid for an incomplete body.
+def _check_complete(request: HttpRequest, raw: bytes) -> None:
+    """Raise InvalidRequestError for an incomplete body.
 
     WSGI gives no body without a Content-Length, and no error for a truncated one.
     """
     if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
-        raise Invalid("The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required")
-    declared = int(request.META.get("CONTENT_LENGTH") or 0)
-    if len(raw) < declared:
-        raise Invalid(f"The body ended after {len(raw)} of {declared} bytes. Send all of it.", reason="body_cut_off")
+        raise InvalidRequestError("The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required")
+    declared_length = int(request.META.get("CONTENT_LENGTH") or 0)
+    if len(raw) < declared_length:
+        raise InvalidRequestError(f"The body ended after {len(raw)} of {declared_length} bytes. Send all of it.", reason="body_cut_off")
 
 
 def _check_media_type(request: HttpRequest) -> None:
     charset = (request.content_params or {}).get("charset", "utf-8").strip('"').lower()
     encoded = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
     if request.content_type != "application/json" or charset not in ("utf-8", "utf8") or encoded != "identity":
-        raise unsupported_media_type()
+        raise build_unsupported_media_type_error()

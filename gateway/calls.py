@@ -9,15 +9,15 @@ from analytics.models import OperationEvent
 from core.deadlines import Deadline
 from gateway import contents, envelopes, idempotency, recording
 from gateway.callers import Caller
-from gateway.envelopes import Answer, Trace
+from gateway.envelopes import EnvelopeResponse, Trace
 from gateway.errors import GatewayError
-from gateway.executors.base import Outcome, Work
+from gateway.executors.base import UpstreamResponse, UpstreamCall
 from registry import help
-from registry.catalogs import Catalog, CatalogOp, View
+from registry.catalogs import Catalog, CatalogOp, CatalogView
 from registry.models import ROOT
 
 # A dry run's message reads as if the write was done. The warning stops a model that reads only the message.
-DRY = "Dry run: nothing was saved. The result shows what would change."
+DRY_RUN_WARNING = "Dry run: nothing was saved. The result shows what would change."
 
 
 class Superseded(Exception):
@@ -25,7 +25,7 @@ class Superseded(Exception):
 
 
 @dataclass
-class Call:
+class ExecCall:
     """One exec call: what was sent, by whom, under which release, and what is known so far."""
 
     caller: Caller
@@ -37,15 +37,15 @@ class Call:
     dry_run: bool = False
     op: CatalogOp | None = None
     until: Deadline | None = None  # in addition to the op's own deadline
-    settle: Callable[[Answer], None] | None = None  # stores the response, in the transaction of a write
-    is_settled: bool = False
+    store_response: Callable[[EnvelopeResponse], None] | None = None  # stores the response, in the transaction of a write
+    is_stored: bool = False
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def view(self) -> View:
+    def view(self) -> CatalogView:
         """The catalog as this caller sees it."""
-        return self.catalog.view(self.caller.visibility)
+        return self.catalog.view_for(self.caller.visibility)
 
     @property
     def path(self) -> str:
@@ -53,7 +53,7 @@ class Call:
         return self.op.op if self.op else self.name[:200]
 
     @cached_property
-    def keyed(self) -> idempotency.KeyedCall | None:
+    def keyed_call(self) -> idempotency.KeyedCall | None:
         """The call with its idempotency key; None without a key, for a dry run and for a read."""
         if self.key is None or self.dry_run or (self.op is not None and not self.op.is_write):
             return None
@@ -62,46 +62,46 @@ class Call:
             subject=self.caller.subject,
             key=self.key,
             op=self.path,
-            fingerprint=idempotency.fingerprint(self.path, self.args),
+            fingerprint=idempotency.compute_fingerprint(self.path, self.args),
         )
 
 
-def succeeded(call: Call, work: Work, outcome: Outcome) -> Answer:
+def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse) -> EnvelopeResponse:
     """Return the response to a call that succeeded."""
-    dry = [DRY] if call.dry_run and work.op.is_write else []
-    meta = envelopes.meta(
+    dry_run_warnings = [DRY_RUN_WARNING] if call.dry_run and work.op.is_write else []
+    meta = envelopes.build_meta(
         call.trace,
-        [*dry, *call.warnings, *outcome.warnings],
+        [*dry_run_warnings, *call.warnings, *outcome.warnings],
         dry_run=call.dry_run,
         applied_defaults=call.applied_defaults,
         executed_op=work.op.op if work.op.op != call.path else None,
-        operation=_operation(work, outcome),
+        operation=_describe_operation(work, outcome),
     )
-    return Answer(200, envelopes.success(call.path, outcome.result, meta))
+    return EnvelopeResponse(200, envelopes.build_success(call.path, outcome.result, meta))
 
 
-def failed(call: Call, error: GatewayError) -> Answer:
+def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
     """Return the response to a call that failed. Its help_path is one that this caller can read."""
-    error.help_path = help.readable(call.view, error.help_path or call.path or ROOT)
-    meta = envelopes.meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
-    return Answer(error.status, envelopes.failure(call.path or None, error, meta), error.headers)
+    error.help_path = help.find_readable_path(call.view, error.help_path or call.path or ROOT)
+    meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
+    return EnvelopeResponse(error.status, envelopes.build_failure(call.path or None, error, meta), error.headers)
 
 
-def replayed(call: Call, stored: idempotency.Stored) -> Answer:
+def build_replay(call: ExecCall, stored: idempotency.StoredResponse) -> EnvelopeResponse:
     """Return a stored response as the response to this call, with this call's trace."""
     meta = dict(stored.envelope["meta"])
-    warnings, first = meta.pop("warnings"), meta.pop("trace_id")
+    warnings, original_trace_id = meta.pop("warnings"), meta.pop("trace_id")
     del meta["latency_ms"]
-    told = envelopes.meta(call.trace, warnings, replayed=True, original_trace_id=first, **meta)
-    return Answer(stored.status, {**stored.envelope, "meta": told}, {"Idempotent-Replayed": "true"})
+    new_meta = envelopes.build_meta(call.trace, warnings, replayed=True, original_trace_id=original_trace_id, **meta)
+    return EnvelopeResponse(stored.status, {**stored.envelope, "meta": new_meta}, {"Idempotent-Replayed": "true"})
 
 
-def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
+def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[str, Any]:
     """Return the operation event of a finished call."""
     error = answer.envelope.get("error") or {}
     # The entity id from a dry run is of a row that was rolled back. An id from the args exists.
-    told = None if call.dry_run else answer.envelope["meta"].get("operation", {}).get("entity_id")
-    return recording.event(
+    result_entity_id = None if call.dry_run else answer.envelope["meta"].get("operation", {}).get("entity_id")
+    return recording.build_event(
         OperationEvent.Type.EXEC,
         caller=call.caller,
         trace=call.trace,
@@ -111,19 +111,19 @@ def event(call: Call, answer: Answer, **more: Any) -> dict[str, Any]:
         status=answer.status,
         error=error,
         dry_run=call.dry_run,
-        entity_id=recording.entity_id(call.op, call.args, told) if call.op else "",
-        digest=recording.digest(call.caller, call.path, call.args),
-        result_count=recording.item_count(call.op, answer.envelope.get("result")) if call.op else None,
-        content=None if more.get("replayed") else contents.kept(call.op, call.args, answer),
+        entity_id=recording.resolve_entity_id(call.op, call.args, result_entity_id) if call.op else "",
+        digest=recording.hash_call(call.caller, call.path, call.args),
+        result_count=recording.count_items(call.op, answer.envelope.get("result")) if call.op else None,
+        content=None if more.get("replayed") else contents.build_content(call.op, call.args, answer),
         **more,
     )
 
 
-def _operation(work: Work, outcome: Outcome) -> dict[str, str]:
+def _describe_operation(work: UpstreamCall, outcome: UpstreamResponse) -> dict[str, str]:
     """Return the entity and action of the call and, if it is about one row, the row's id and name."""
     if not work.op.entity:
         return {}
-    told = {"entity": work.op.entity, "action": work.op.action}
-    told["entity_id"] = recording.entity_id(work.op, work.args, outcome.entity_id)
-    told["entity_name"] = outcome.entity_name or ""
-    return {name: value for name, value in told.items() if value}
+    operation = {"entity": work.op.entity, "action": work.op.action}
+    operation["entity_id"] = recording.resolve_entity_id(work.op, work.args, outcome.entity_id)
+    operation["entity_name"] = outcome.entity_name or ""
+    return {name: value for name, value in operation.items() if value}

@@ -13,64 +13,64 @@ from gateway.models import Batch, IdempotencyRecord
 
 log = logging.getLogger(__name__)
 
-BATCH = 1_000  # rows; takes some tens of milliseconds
+BATCH_SIZE = 1_000  # rows; takes some tens of milliseconds
 
 
 def idempotency_records(at: datetime) -> bool:
     """Delete expired records, except those whose outcome is unknown."""
-    done = IdempotencyRecord.objects.filter(expires_at__lte=at, state=IdempotencyRecord.State.DONE)
-    return _delete(done, oldest="expires_at")
+    done_records = IdempotencyRecord.objects.filter(expires_at__lte=at, state=IdempotencyRecord.State.DONE)
+    return _delete_expired(done_records, oldest="expires_at")
 
 
 def batches(at: datetime) -> bool:
     """Delete expired batches with their results."""
-    return _delete(Batch.objects.filter(expires_at__lte=at), oldest="expires_at")
+    return _delete_expired(Batch.objects.filter(expires_at__lte=at), oldest="expires_at")
 
 
 def sessions(at: datetime) -> bool:
     """Delete expired admin sessions."""
-    return _delete(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
+    return _delete_expired(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
 
 
 def figures(at: datetime) -> bool:
     """Delete daily figures older than GATEWAY_FIGURES_DAYS."""
     first = (at - timedelta(days=settings.GATEWAY_FIGURES_DAYS)).date()
-    return _delete(OpDaily.objects.filter(day__lt=first), oldest="day")
+    return _delete_expired(OpDaily.objects.filter(day__lt=first), oldest="day")
 
 
 def events(at: datetime) -> bool:
     """Delete operation events older than GATEWAY_EVENT_DAYS."""
-    return _delete(OperationEvent.objects.filter(time__lt=_kept_since(at)), oldest="time")
+    return _delete_expired(OperationEvent.objects.filter(time__lt=_get_event_cutoff(at)), oldest="time")
 
 
 def turns(at: datetime) -> bool:
     """Delete turns and tool selections older than GATEWAY_EVENT_DAYS."""
-    more = _delete(Turn.objects.filter(time__lt=_kept_since(at)), oldest="time")
-    return _delete(ToolSelection.objects.filter(time__lt=_kept_since(at)), oldest="time") or more
+    more = _delete_expired(Turn.objects.filter(time__lt=_get_event_cutoff(at)), oldest="time")
+    return _delete_expired(ToolSelection.objects.filter(time__lt=_get_event_cutoff(at)), oldest="time") or more
 
 
 def subjects(at: datetime) -> bool:
     """Delete subjects last seen more than GATEWAY_EVENT_DAYS ago."""
-    return _delete(Subject.objects.filter(seen_at__lt=_kept_since(at)), oldest="seen_at")
+    return _delete_expired(Subject.objects.filter(seen_at__lt=_get_event_cutoff(at)), oldest="seen_at")
 
 
 def contents(at: datetime) -> bool:
     """Blank the args and results of events older than GATEWAY_CONTENT_DAYS."""
     past = OperationEvent.objects.filter(time__lt=at - timedelta(days=settings.GATEWAY_CONTENT_DAYS))
-    ids = list(past.filter(content__isnull=False).order_by("time").values_list("pk", flat=True)[:BATCH])
+    ids = list(past.filter(content__isnull=False).order_by("time").values_list("pk", flat=True)[:BATCH_SIZE])
     OperationEvent.objects.filter(pk__in=ids).update(content=None)
-    return len(ids) == BATCH
+    return len(ids) == BATCH_SIZE
 
 
-def _kept_since(at: datetime) -> datetime:
+def _get_event_cutoff(at: datetime) -> datetime:
     return at - timedelta(days=settings.GATEWAY_EVENT_DAYS)
 
 
-def _delete(expired: QuerySet[Any], *, oldest: str) -> bool:
+def _delete_expired(expired: QuerySet[Any], *, oldest: str) -> bool:
     model: type[Model] = expired.model
-    ids = list(expired.order_by(oldest).values_list("pk", flat=True)[:BATCH])
+    ids = list(expired.order_by(oldest).values_list("pk", flat=True)[:BATCH_SIZE])
     # Filter again: an expired idempotency key may have been claimed again since.
     deleted = expired.filter(pk__in=ids).delete()[0] if ids else 0
     if deleted:
         log.info("retention.deleted rows=%d model=%s", deleted, model._meta.label)
-    return len(ids) == BATCH
+    return len(ids) == BATCH_SIZE

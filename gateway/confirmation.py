@@ -10,43 +10,43 @@ from django.core import signing
 
 from core import canonical
 from gateway.callers import Caller
-from gateway.errors import Conflict
-from gateway.executors.base import Work
+from gateway.errors import ConflictError
+from gateway.executors.base import UpstreamCall
 
 MAX_AGE = 300  # seconds
 SALT = "gateway.confirmation"
 
 
-def token(caller: Caller, work: Work) -> str:
+def issue_token(caller: Caller, work: UpstreamCall) -> str:
     """Return the token that confirms this call."""
-    return signing.dumps(_digest(caller, work), salt=SALT)
+    return signing.dumps(_hash_call(caller, work), salt=SALT)
 
 
-def is_given(caller: Caller, work: Work) -> bool:
+def is_confirmed(caller: Caller, work: UpstreamCall) -> bool:
     """Whether the call carries a valid token for exactly this op, args, client and subject."""
     if not caller.confirmation:
         return False
     try:
-        confirmed: str = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
+        confirmed_hash: str = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
     except signing.BadSignature:
         return False
-    return confirmed == _digest(caller, work)
+    return confirmed_hash == _hash_call(caller, work)
 
 
-def required(caller: Caller, work: Work, rehearsal: dict[str, Any]) -> Conflict:
+def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str, Any]) -> ConflictError:
     """Return the error for a call that the end user has not agreed to yet; `rehearsal` is the envelope of a dry run."""
     operation = rehearsal["meta"].get("operation", {})
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
-    what = f" It would {work.op.action} the {about}." if about else ""
-    again = "The token is for another call or expired. " if caller.confirmation else ""
-    return Conflict(
-        f"{again}{work.op.op} needs the end user's agreement; nothing was done.{what} Ask them, then repeat the call "
+    effect = f" It would {work.op.action} the {about}." if about else ""
+    token_hint = "The token is for another call or expired. " if caller.confirmation else ""
+    return ConflictError(
+        f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} Ask them, then repeat the call "
         "with the token in Gateway-Confirm.",
         reason="confirmation_required",
         help_path=work.op.op,
         details={
             "confirmation": {
-                "token": token(caller, work),
+                "token": issue_token(caller, work),
                 "expires_in": MAX_AGE,
                 "operation": operation,
                 "would": rehearsal["result"],
@@ -55,7 +55,7 @@ def required(caller: Caller, work: Work, rehearsal: dict[str, Any]) -> Conflict:
     )
 
 
-def _digest(caller: Caller, work: Work) -> str:
+def _hash_call(caller: Caller, work: UpstreamCall) -> str:
     return canonical.digest(
         {"op": work.op.op, "args": work.args, "client": caller.key.client_id, "subject": caller.subject}
     )

@@ -16,11 +16,11 @@ from registry.catalogs import Catalog, CatalogOp
 from registry.models import ROOT
 
 TARGET = "onto.task.update"  # the op that every turn runs in the end
-ASKED = "Move the printer task to Friday and make it urgent."
-EXPLORED = 10  # groups, and ops, that the worst turn reads: the largest ones
-SIZES = (200, 1_000)
+USER_MESSAGE = "Move the printer task to Friday and make it urgent."
+MAX_EXPLORED = 10  # groups, and ops, that the worst turn reads: the largest ones
+CATALOG_SIZES = (200, 1_000)
 
-PAGE = """\
+PAGE_TEMPLATE = """\
 # What discovery costs in context
 
 {notice}
@@ -63,11 +63,11 @@ The gateway's own tools take {handed} tokens in total, whatever the size of the 
 """
 
 Message = dict[str, Any]
-Call = tuple[str, dict[str, Any], str]  # tool, arguments, answer
+ToolCall = tuple[str, dict[str, Any], str]  # tool, arguments, answer
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnCost:
     """The tokens of each request of one turn, in order."""
 
     requests: list[int]
@@ -79,25 +79,25 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ContextCost:
     """The cost of one kind of turn, with discovery and with every definition in each request."""
 
     name: str
-    discovered: Turn
-    injected: Turn
+    discovered: TurnCost
+    injected: TurnCost
 
     @property
-    def saved(self) -> str:
+    def saved_share(self) -> str:
         """Return the share of the largest request that discovery saves, formatted."""
-        return _share(self.discovered.largest, self.injected.largest)
+        return _format_saved_share(self.discovered.largest, self.injected.largest)
 
     @property
-    def saved_in_all(self) -> str:
+    def total_saved_share(self) -> str:
         """Return the share of all requests together that discovery saves, formatted."""
-        return _share(sum(self.discovered.requests), sum(self.injected.requests))
+        return _format_saved_share(sum(self.discovered.requests), sum(self.injected.requests))
 
 
-def grown(content: dict[str, Any], number: int) -> dict[str, Any]:
+def repeat_ops(content: dict[str, Any], number: int) -> dict[str, Any]:
     """Return a release's content with `number` ops, repeating its own under other groups."""
     ops, groups = list(content["ops"]), list(content["groups"])
     copy = 1
@@ -115,148 +115,148 @@ def grown(content: dict[str, Any], number: int) -> dict[str, Any]:
     return {**content, "ops": ops[:number], "groups": groups}
 
 
-def costs(content: dict[str, Any]) -> list[Cost]:
+def compute_costs(content: dict[str, Any]) -> list[ContextCost]:
     """Return the cost of an initial, a typical and a worst turn with a release's content."""
-    catalog = catalogs.build("", content)
-    definitions = [_defined(op) for op in catalog.ops.values()]
-    handed = [_function(tool) for tool in tools.DEFINITIONS]
-    run = _run(catalog.ops[TARGET])
-    path = [_help(catalog, path) for path in (ROOT, TARGET.rpartition(".")[0], TARGET)]
-    explored = [_help(catalog, ROOT), *_groups(catalog), *_ops(catalog), _refused(catalog.ops[TARGET])]
-    direct = (run[1]["op"].replace(".", "_"), run[1]["args"], run[2])
+    catalog = catalogs.build_catalog("", content)
+    definitions = [_define_op(op) for op in catalog.ops.values()]
+    gateway_tools = [_wrap_function(tool) for tool in tools.GATEWAY_TOOLS]
+    exec_call = _build_exec_call(catalog.ops[TARGET])
+    typical_calls = [_build_help_call(catalog, typical_calls) for typical_calls in (ROOT, TARGET.rpartition(".")[0], TARGET)]
+    worst_calls = [_build_help_call(catalog, ROOT), *_build_group_calls(catalog), *_build_op_calls(catalog), _build_refused_call(catalog.ops[TARGET])]
+    direct_call = (exec_call[1]["op"].replace(".", "_"), exec_call[1]["args"], exec_call[2])
     return [
-        Cost("initial", _turn(handed, ()), _turn(definitions, ())),
-        Cost("typical", _turn(handed, (*path, run)), _turn(definitions, (direct,))),
-        Cost("worst", _turn(handed, (*explored, run)), _turn(definitions, (_refused_directly(explored[-1]), direct))),
+        ContextCost("initial", _count_turn(gateway_tools, ()), _count_turn(definitions, ())),
+        ContextCost("typical", _count_turn(gateway_tools, (*typical_calls, exec_call)), _count_turn(definitions, (direct_call,))),
+        ContextCost("worst", _count_turn(gateway_tools, (*worst_calls, exec_call)), _count_turn(definitions, (_build_direct_refused_call(worst_calls[-1]), direct_call))),
     ]
 
 
-def page(content: dict[str, Any], made: str) -> str:
+def render_page(content: dict[str, Any], notice: str) -> str:
     """Return docs/context-cost.md for the shipped catalog's content. `made` is the notice at its top."""
-    found = {number: costs(grown(content, number)) for number in (len(content["ops"]), *SIZES)}
-    return PAGE.format(
-        notice=made,
+    costs_by_size = {number: compute_costs(repeat_ops(content, number)) for number in (len(content["ops"]), *CATALOG_SIZES)}
+    return PAGE_TEMPLATE.format(
+        notice=notice,
         target=TARGET,
-        explored=EXPLORED,
-        handed=_count([_function(tool) for tool in tools.DEFINITIONS]),
-        largest="\n".join(_largest(number, cost) for number, each in found.items() for cost in each),
-        together="\n".join(_together(number, cost) for number, each in found.items() for cost in each),
-        levels="\n".join(f"| {name} | {value} |" for name, value in _levels(content)),
+        explored=MAX_EXPLORED,
+        handed=_count_tokens([_wrap_function(tool) for tool in tools.GATEWAY_TOOLS]),
+        largest="\n".join(_format_largest_row(number, cost) for number, each in costs_by_size.items() for cost in each),
+        together="\n".join(_format_total_row(number, cost) for number, each in costs_by_size.items() for cost in each),
+        levels="\n".join(f"| {name} | {value} |" for name, value in _measure_levels(content)),
     )
 
 
-def _largest(number: int, cost: Cost) -> str:
+def _format_largest_row(number: int, cost: ContextCost) -> str:
     sides = f"{cost.discovered.largest:,} | {cost.injected.largest:,}"
-    return f"| {number:,} | {cost.name} | {sides} | **{cost.saved}** |"
+    return f"| {number:,} | {cost.name} | {sides} | **{cost.saved_share}** |"
 
 
-def _together(number: int, cost: Cost) -> str:
+def _format_total_row(number: int, cost: ContextCost) -> str:
     sides = [f"{len(turn.requests)} | {sum(turn.requests):,}" for turn in (cost.discovered, cost.injected)]
-    return f"| {number:,} | {cost.name} | {' | '.join(sides)} | {cost.saved_in_all} |"
+    return f"| {number:,} | {cost.name} | {' | '.join(sides)} | {cost.total_saved_share} |"
 
 
-def _levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    catalog = catalogs.build("", content)
-    listed = [len(page["items"]) for page in _bodies(catalog, _group_paths(catalog))]
-    sizes = [tokens.count(_body(catalog, path)) for path in _group_paths(catalog)]
-    yield "an item of a group", f"{sum(sizes) / sum(listed):.0f} on average"
+def _measure_levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    catalog = catalogs.build_catalog("", content)
+    item_counts = [len(page["items"]) for page in _render_help_pages(catalog, _list_group_paths(catalog))]
+    sizes = [tokens.count(_render_help(catalog, help_bodies)) for help_bodies in _list_group_paths(catalog)]
+    yield "an item of a group", f"{sum(sizes) / sum(item_counts):.0f} on average"
     for form in ("short", "full"):
-        found = sorted(tokens.count(_body(catalog, path, form)) for path in catalog.ops)
-        yield f"an op, {form}", f"{found[len(found) // 2]} median, {found[-1]:,} at most"
-    path = [_body(catalog, path) for path in (ROOT, TARGET.rpartition(".")[0], TARGET)]
-    name, sent, answer = _run(catalog.ops[TARGET])
-    spent = sum(map(tokens.count, (*path, json.dumps(sent), answer, name)))
-    yield f"root → group → `{TARGET}` → its call and answer", f"{spent:,}"
+        counts = sorted(tokens.count(_render_help(catalog, help_bodies, form)) for help_bodies in catalog.ops)
+        yield f"an op, {form}", f"{counts[len(counts) // 2]} median, {counts[-1]:,} at most"
+    help_bodies = [_render_help(catalog, help_bodies) for help_bodies in (ROOT, TARGET.rpartition(".")[0], TARGET)]
+    name, args, answer = _build_exec_call(catalog.ops[TARGET])
+    token_count = sum(map(tokens.count, (*help_bodies, json.dumps(args), answer, name)))
+    yield f"root → group → `{TARGET}` → its call and answer", f"{token_count:,}"
 
 
-def _turn(definitions: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Turn:
+def _count_turn(definitions: Sequence[dict[str, Any]], calls: Sequence[ToolCall]) -> TurnCost:
     """Count the tokens of a turn's requests: one before each call, and one after the last answer."""
-    said: list[list[Message]] = [[{"role": "user", "content": ASKED}], *map(_messages, range(len(calls)), calls)]
-    head = _count(definitions)
-    return Turn([head + _count(messages) for messages in accumulate(said)])
+    message_groups: list[list[Message]] = [[{"role": "user", "content": USER_MESSAGE}], *map(_build_messages, range(len(calls)), calls)]
+    definition_tokens = _count_tokens(definitions)
+    return TurnCost([definition_tokens + _count_tokens(messages) for messages in accumulate(message_groups)])
 
 
-def _messages(number: int, call: Call) -> list[Message]:
-    name, sent, answer = call
+def _build_messages(number: int, call: ToolCall) -> list[Message]:
+    name, args, answer = call
     id = f"call_{number}"
-    function = {"name": name, "arguments": json.dumps(sent)}
+    function = {"name": name, "arguments": json.dumps(args)}
     return [
         {"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": function}]},
         {"role": "tool", "tool_call_id": id, "content": answer},
     ]
 
 
-def _help(catalog: Catalog, path: str, form: str = "short") -> Call:
+def _build_help_call(catalog: Catalog, path: str, form: str = "short") -> ToolCall:
     return (
-        tools.HELP["name"],
+        tools.HELP_TOOL["name"],
         {"path": path} | ({"format": form} if form != "short" else {}),
-        _body(catalog, path, form),
+        _render_help(catalog, path, form),
     )
 
 
-def _body(catalog: Catalog, path: str, form: str = "short") -> str:
-    return help.answer(catalog, help.HelpQuery(path=path, format="full" if form == "full" else "short")).body.decode()
+def _render_help(catalog: Catalog, path: str, form: str = "short") -> str:
+    return help.answer_query(catalog, help.HelpQuery(path=path, format="full" if form == "full" else "short")).body.decode()
 
 
-def _bodies(catalog: Catalog, paths: Iterable[str]) -> list[dict[str, Any]]:
-    return [json.loads(_body(catalog, path)) for path in paths]
+def _render_help_pages(catalog: Catalog, paths: Iterable[str]) -> list[dict[str, Any]]:
+    return [json.loads(_render_help(catalog, path)) for path in paths]
 
 
-def _group_paths(catalog: Catalog) -> list[str]:
-    return [path for path in catalog.view(catalogs.EVERYTHING).children if path != ROOT]
+def _list_group_paths(catalog: Catalog) -> list[str]:
+    return [path for path in catalog.view_for(catalogs.FULL_VISIBILITY).children if path != ROOT]
 
 
-def _groups(catalog: Catalog) -> list[Call]:
-    largest = sorted(_group_paths(catalog), key=lambda path: (-len(_body(catalog, path)), path))
-    return [_help(catalog, path) for path in largest[:EXPLORED]]
+def _build_group_calls(catalog: Catalog) -> list[ToolCall]:
+    largest = sorted(_list_group_paths(catalog), key=lambda path: (-len(_render_help(catalog, path)), path))
+    return [_build_help_call(catalog, path) for path in largest[:MAX_EXPLORED]]
 
 
-def _ops(catalog: Catalog) -> list[Call]:
-    largest = sorted(catalog.ops, key=lambda path: (-len(_body(catalog, path, "full")), path))
-    return [_help(catalog, path, "full") for path in largest[:EXPLORED]]
+def _build_op_calls(catalog: Catalog) -> list[ToolCall]:
+    largest = sorted(catalog.ops, key=lambda path: (-len(_render_help(catalog, path, "full")), path))
+    return [_build_help_call(catalog, path, "full") for path in largest[:MAX_EXPLORED]]
 
 
-def _run(op: CatalogOp) -> Call:
+def _build_exec_call(op: CatalogOp) -> ToolCall:
     """Return a call with the args of the op's first example, whose answer repeats them."""
     args = op.examples[0]["args"]
     answer = {"op": op.op, "ok": True, "result": {op.entity: args, "message": "Updated."}, "meta": {"warnings": []}}
-    return tools.EXEC["name"], {"op": op.op, "args": args}, json.dumps(answer)
+    return tools.EXEC_TOOL["name"], {"op": op.op, "args": args}, json.dumps(answer)
 
 
-def _refused(op: CatalogOp) -> Call:
+def _build_refused_call(op: CatalogOp) -> ToolCall:
     """Return the same call with an unknown argument, refused with a corrected call."""
     args = op.examples[0]["args"]
     wrong = {"path": "/due", "code": "unknown", "message": "due is no argument; send due_at.", "got": "Friday"}
     details = {"field_errors": [wrong], "reason": "invalid_args", "retry_with": {"op": op.op, "args": args}}
     error = {"code": "VALIDATION_ERROR", "message": wrong["message"], "details": details, "help_path": op.op}
     answer = {"op": op.op, "ok": False, "error": error, "meta": {"warnings": []}}
-    return tools.EXEC["name"], {"op": op.op, "args": {**args, "due": "Friday"}}, json.dumps(answer)
+    return tools.EXEC_TOOL["name"], {"op": op.op, "args": {**args, "due": "Friday"}}, json.dumps(answer)
 
 
-def _refused_directly(call: Call) -> Call:
-    _, sent, answer = call
-    return sent["op"].replace(".", "_"), sent["args"], answer
+def _build_direct_refused_call(call: ToolCall) -> ToolCall:
+    _, args, answer = call
+    return args["op"].replace(".", "_"), args["args"], answer
 
 
-def _defined(op: CatalogOp) -> dict[str, Any]:
+def _define_op(op: CatalogOp) -> dict[str, Any]:
     """Return an op as a function definition, without our own schema annotations (x-…)."""
     description = f"{op.summary}. {op.description}".strip()
-    return _function({"name": op.tool_name, "description": description, "parameters": _plain(op.schema)})
+    return _wrap_function({"name": op.tool_name, "description": description, "parameters": _strip_annotations(op.schema)})
 
 
-def _function(tool: dict[str, Any]) -> dict[str, Any]:
+def _wrap_function(tool: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": tool}
 
 
-def _plain(schema: Any) -> Any:
+def _strip_annotations(schema: Any) -> Any:
     if isinstance(schema, dict):
-        return {name: _plain(value) for name, value in schema.items() if not name.startswith("x-")}
-    return [_plain(each) for each in schema] if isinstance(schema, list) else schema
+        return {name: _strip_annotations(value) for name, value in schema.items() if not name.startswith("x-")}
+    return [_strip_annotations(each) for each in schema] if isinstance(schema, list) else schema
 
 
-def _count(value: Any) -> int:
+def _count_tokens(value: Any) -> int:
     return tokens.count(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
 
 
-def _share(small: int, large: int) -> str:
+def _format_saved_share(small: int, large: int) -> str:
     return f"{1 - small / large:.1%}"

@@ -7,35 +7,35 @@ import psycopg.errors
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
-from core.deadlines import Deadline, DeadlineExceeded, bound_statements
+from core.deadlines import Deadline, DeadlineExceeded, limit_statement_time
 from gateway import idempotency
-from gateway.errors import Conflict, Failed, GatewayError, unavailable
+from gateway.errors import ConflictError, InternalError, GatewayError, build_unavailable_error
 
 
 @contextmanager
-def read_within(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
+def enforce_read_deadline(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
     """Run the queries of a read under a deadline.
 
     On PostgreSQL every connection already has the default statement timeout. Only an op with another timeout needs a
     transaction to set it.
     """
-    with deadline.enforced():
+    with deadline.enforce():
         if connection.vendor == "postgresql" and timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS:
             with transaction.atomic():
-                bound_statements(deadline)
+                limit_statement_time(deadline)
                 yield
         else:
             yield
 
 
-def meaning(error: Exception, *, keyed: bool) -> GatewayError:
+def to_api_error(error: Exception, *, keyed: bool) -> GatewayError:
     """Return the API error for a deadline or a database error. Nothing was done: the transaction was rolled back.
 
     `keyed` tells whether the call has an idempotency key.
     """
     cause = error.__cause__
     if isinstance(error, DeadlineExceeded) or isinstance(cause, psycopg.errors.QueryCanceled):
-        return Failed(
+        return InternalError(
             "The call timed out; nothing was changed. Send the same call again, or ask for less.",
             status=504,
             reason="timeout",
@@ -43,11 +43,11 @@ def meaning(error: Exception, *, keyed: bool) -> GatewayError:
         )
     if isinstance(cause, psycopg.errors.LockNotAvailable) or "database is locked" in str(error):
         if keyed:
-            return idempotency.in_progress("")
-        return _busy()
+            return idempotency.build_in_progress_error("")
+        return _build_busy_error()
     if isinstance(cause, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
-        return _busy()
-    return unavailable()
+        return _build_busy_error()
+    return build_unavailable_error()
 
 
 def is_deadlock(error: OperationalError) -> bool:
@@ -55,8 +55,8 @@ def is_deadlock(error: OperationalError) -> bool:
     return isinstance(error.__cause__, psycopg.errors.DeadlockDetected)
 
 
-def _busy() -> Conflict:
-    return Conflict(
+def _build_busy_error() -> ConflictError:
+    return ConflictError(
         "Another call is changing the same row; nothing was done. Send the same call again in a second.",
         reason="busy",
         retryable=True,

@@ -7,13 +7,13 @@ import orjson
 from analytics import events
 from analytics.models import OperationEvent
 from core import logs
-from core.kept import kept
+from core.kept import cache_by_text
 from gateway import bodies, recording, serving
 from gateway.callers import Caller
 from gateway.envelopes import Trace
-from gateway.errors import FieldError, Invalid, Missing
-from gateway.normalise import whole_numbers
-from gateway.validation import field_errors
+from gateway.errors import FieldError, InvalidRequestError, NotFoundError
+from gateway.normalise import convert_whole_numbers
+from gateway.validation import find_field_errors
 from registry import help
 from registry.catalogs import Catalog
 from registry.help import HelpAnswer, HelpQuery
@@ -21,66 +21,66 @@ from registry.help import HelpAnswer, HelpQuery
 _BOOLEANS = {"true": True, "false": False}
 
 
-def ask(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
+def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
     """Return the answer to a help body and record the event. A batch entry passes the catalog of its release.
 
-    Raises Invalid for a malformed body, Missing for a path that does not exist or that the caller may not see.
+    Raises InvalidRequestError for a malformed body, UnresolvedReference for a path that does not exist or that the caller may not see.
     """
-    catalog = catalog or serving.catalog(caller.served)
+    catalog = catalog or serving.get_catalog(caller.routing)
     trace.release = catalog.version
     logs.release.set(catalog.version)
-    query = _query(body)
+    query = _parse_query(body)
     try:
-        answer = help.answer(catalog, query, caller.visibility)
+        answer = help.answer_query(catalog, query, caller.visibility)
     except help.UnknownPath as error:
-        raise Missing(
+        raise NotFoundError(
             str(error),
             reason="unknown_path" if query.arg is None else "unknown_argument",
             help_path=error.help_path,
             details={"did_you_mean": error.did_you_mean} if error.did_you_mean else None,
         ) from None
-    except help.BadQuery as error:
+    except help.BadHelpQuery as error:
         problem = FieldError(f"/{error.field}", "invalid", str(error))
-        raise Invalid(str(error), reason="malformed_call", field_errors=[problem]) from None
+        raise InvalidRequestError(str(error), reason="malformed_call", field_errors=[problem]) from None
     op = catalog.ops.get(answer.path)
-    events.later(
-        recording.event(
-            kind_of(body),
+    events.enqueue_event(
+        recording.build_event(
+            get_event_type(body),
             caller=caller,
             trace=trace,
             op=op,
             name=answer.path,
             release=catalog.version,
-            format=_format(query) if op else "",
+            format=_get_event_format(query) if op else "",
             result_count=answer.result_count,
-            digest=recording.digest(caller, "help", body),
+            digest=recording.hash_call(caller, "help", body),
         )
     )
     return answer
 
 
-def _format(query: HelpQuery) -> str:
+def _get_event_format(query: HelpQuery) -> str:
     """Return the format of an op's help for the event: short, full or arg."""
     return OperationEvent.Format.ARG if query.arg is not None else query.format
 
 
-def kind_of(body: dict[str, Any]) -> OperationEvent.Type:
+def get_event_type(body: dict[str, Any]) -> OperationEvent.Type:
     """Return the event type of a help body: search if it has a query, else help."""
     return OperationEvent.Type.SEARCH if "query" in body else OperationEvent.Type.HELP
 
 
-def from_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
-    """Return URL parameters as a help body. Raises Invalid for a repeated parameter or a NUL character."""
+def parse_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
+    """Return URL parameters as a help body. Raises InvalidRequestError for a repeated parameter or a NUL character."""
     if any("\x00" in text for name, values in parameters.items() for text in (name, *values)):
-        raise Invalid("A parameter holds a NUL character. Leave it out.", reason="nul_character")
-    twice = [name for name, values in parameters.items() if len(values) > 1]
-    if twice:
-        problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in twice]
-        raise Invalid("A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems)
-    return {name: _typed(name, values[0]) for name, values in parameters.items()}
+        raise InvalidRequestError("A parameter holds a NUL character. Leave it out.", reason="nul_character")
+    repeated_names = [name for name, values in parameters.items() if len(values) > 1]
+    if repeated_names:
+        problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in repeated_names]
+        raise InvalidRequestError("A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems)
+    return {name: _convert_parameter(name, values[0]) for name, values in parameters.items()}
 
 
-def _typed(name: str, text: str) -> Any:
+def _convert_parameter(name: str, text: str) -> Any:
     kind = bodies.HELP["properties"].get(name, {}).get("type")
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
@@ -89,18 +89,18 @@ def _typed(name: str, text: str) -> Any:
     return text
 
 
-def _query(body: dict[str, Any]) -> HelpQuery:
-    return _checked(orjson.dumps(body))  # as text, because 1, 1.0 and True are equal as cache keys
+def _parse_query(body: dict[str, Any]) -> HelpQuery:
+    return _parse_query_text(orjson.dumps(body))  # as text, because 1, 1.0 and True are equal as cache keys
 
 
-@kept
-def _checked(text: bytes) -> HelpQuery:
+@cache_by_text
+def _parse_query_text(text: bytes) -> HelpQuery:
     body = orjson.loads(text)
-    errors = field_errors(bodies.help_validator(), bodies.HELP, body)
+    errors = find_field_errors(bodies.get_help_validator(), bodies.HELP, body)
     if "path" in body and "query" in body:
         errors.append(FieldError("/query", "conflict", "Send path or query, not both."))
     if errors:
-        raise Invalid(
+        raise InvalidRequestError(
             f"The help request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
-    return HelpQuery(**whole_numbers(bodies.HELP, body))
+    return HelpQuery(**convert_whole_numbers(bodies.HELP, body))

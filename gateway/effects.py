@@ -6,111 +6,111 @@ from datetime import datetime
 from django.conf import settings
 
 from analytics.rollout import current, effects, people
-from analytics.rollout.effects import Effect, Move
+from analytics.rollout.effects import RolloutImpact, VariantChange
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from gateway import serving
 from gateway.toolset import surfaces
 from registry import catalogs
-from registry.catalogs import EVERYTHING, Catalog, CatalogOp
+from registry.catalogs import FULL_VISIBILITY, Catalog, CatalogOp
 
-CONTEXTS = 3  # contexts described per move
-OFF = "The master switch AGENTIC_CHAT_TOOL_GATEWAY is off: until it is on, everyone stays on legacy."
-LARGE = 0.5  # share of the seen users from which a change may be a mistake
+MAX_CONTEXTS = 3  # contexts described per move
+MASTER_SWITCH_OFF = "The master switch AGENTIC_CHAT_TOOL_GATEWAY is off: until it is on, everyone stays on legacy."
+LARGE_SHARE = 0.5  # share of the seen users from which a change may be a mistake
 
 
-def of(flag: FlagKey, after: Rollout, *, at: datetime) -> Effect:
+def compute_impact(flag: FlagKey, after: Rollout, *, at: datetime) -> RolloutImpact:
     """Return the effect on last week's users of changing the current rollout to `after`."""
-    return effects.of(flag, current.read(), after, people.recent(at))
+    return effects.measure_impact(flag, current.load(), after, people.list_recent(at))
 
 
-def told(effect: Effect) -> list[str]:
+def describe_impact(effect: RolloutImpact) -> list[str]:
     """Describe an effect in sentences, the most important first."""
     if not effect.seen:
         return ["No users were seen in the last 7 days, so the effect is unknown."]
     if not effect.moves:
-        return [f"No change for {_users(effect.seen)}."]
-    lines = [line for move in effect.moves for line in _move(effect, move)]
-    if effect.moved >= 2 and effect.moved / effect.seen > LARGE:
-        lines.append(f"That is {effect.moved / effect.seen:.0%} of all users seen.")
+        return [f"No change for {_describe_users(effect.seen)}."]
+    lines = [line for move in effect.moves for line in _describe_move(effect, move)]
+    if effect.moved_count >= 2 and effect.moved_count / effect.seen > LARGE_SHARE:
+        lines.append(f"That is {effect.moved_count / effect.seen:.0%} of all users seen.")
     if effect.flag == FlagKey.SURFACE and not settings.AGENTIC_CHAT_TOOL_GATEWAY:
-        lines.append(OFF)
+        lines.append(MASTER_SWITCH_OFF)
     return lines
 
 
-def _move(effect: Effect, move: Move) -> Iterator[str]:
+def _describe_move(effect: RolloutImpact, move: VariantChange) -> Iterator[str]:
     verb = "moves" if move.count == 1 else "move"
-    way = f"from {_named(move.before)} to {_named(move.after)}"
-    yield f"{move.count:,} of {_users(effect.seen)} {verb} {way}."
+    transition = f"from {_display_variant(move.before)} to {_display_variant(move.after)}"
+    yield f"{move.count:,} of {_describe_users(effect.seen)} {verb} {transition}."
     if effect.flag == FlagKey.SURFACE:
-        yield from _surfaces(move)
+        yield from _describe_surface_move(move)
     elif effect.flag == FlagKey.RELEASE:
-        yield from _releases(move)
+        yield from _describe_release_move(move)
 
 
-def _surfaces(move: Move) -> Iterator[str]:
+def _describe_surface_move(move: VariantChange) -> Iterator[str]:
     try:
-        catalog = catalogs.live()
-    except catalogs.NothingLive:
+        catalog = catalogs.get_live_catalog()
+    except catalogs.NoLiveRelease:
         return
-    for context in move.contexts[:CONTEXTS]:
-        before, after = (_within_reach(each, catalog, context) for each in (move.before, move.after))
-        where = f"In the context {context}" if context else "Without a context"
-        if told := _difference(before, after):
-            yield f"{where}, the model {told}."
+    for context in move.contexts[:MAX_CONTEXTS]:
+        before, after = (_list_runnable_ops(each, catalog, context) for each in (move.before, move.after))
+        prefix = f"In the context {context}" if context else "Without a context"
+        if difference := _describe_op_difference(before, after):
+            yield f"{prefix}, the model {difference}."
         else:
-            yield f"{where}, the model can run the same ops."
+            yield f"{prefix}, the model can run the same ops."
 
 
-def _releases(move: Move) -> Iterator[str]:
+def _describe_release_move(move: VariantChange) -> Iterator[str]:
     try:
-        before, after = (_catalog(each) for each in (move.before, move.after))
-    except (*serving.GONE, catalogs.NothingLive):
+        before, after = (_get_catalog(each) for each in (move.before, move.after))
+    except (*serving.RELEASE_GONE_ERRORS, catalogs.NoLiveRelease):
         yield "One of the two releases can no longer be served: its users get the live release."
         return
-    read = sum(before.ops[path] != op for path, op in after.ops.items() if path in before.ops)
-    yield f"{_count(read, 'op')} {'has' if read == 1 else 'have'} different copy."
-    if told := _difference(dict(before.ops), dict(after.ops)):
-        yield f"The model {told}."
+    changed_count = sum(before.ops[path] != op for path, op in after.ops.items() if path in before.ops)
+    yield f"{_format_count(changed_count, 'op')} {'has' if changed_count == 1 else 'have'} different copy."
+    if difference := _describe_op_difference(dict(before.ops), dict(after.ops)):
+        yield f"The model {difference}."
 
 
-def _within_reach(surface: str, catalog: Catalog, context: str) -> dict[str, CatalogOp]:
+def _list_runnable_ops(surface: str, catalog: Catalog, context: str) -> dict[str, CatalogOp]:
     """Return the ops that a model can run on a surface, by path; the gateway surface can run all."""
     if surface == Surface.GATEWAY:
-        return {path: catalog.ops[path] for path in catalog.view(EVERYTHING).ops}
-    shown = surfaces.show(surface, catalog, EVERYTHING, context).tools
-    found = [op for tool in shown if (op := catalog.find(tool["name"]))]
-    return {op.op: op for op in found}
+        return {path: catalog.ops[path] for path in catalog.view_for(FULL_VISIBILITY).ops}
+    tool_definitions = surfaces.select_tools(surface, catalog, FULL_VISIBILITY, context).tools
+    ops = [op for tool in tool_definitions if (op := catalog.find_op(tool["name"]))]
+    return {op.op: op for op in ops}
 
 
-def _difference(before: dict[str, CatalogOp], after: dict[str, CatalogOp]) -> str:
+def _describe_op_difference(before: dict[str, CatalogOp], after: dict[str, CatalogOp]) -> str:
     """Describe the difference between two sets of ops: "gains 4 write ops and loses 1 read op"."""
     gained = [op for path, op in after.items() if path not in before]
     lost = [op for path, op in before.items() if path not in after]
-    parts = [f"{verb} {_kinds(ops)}" for verb, ops in (("gains", gained), ("loses", lost)) if ops]
+    parts = [f"{verb} {_count_by_kind(ops)}" for verb, ops in (("gains", gained), ("loses", lost)) if ops]
     return " and ".join(parts)
 
 
-def _kinds(ops: list[CatalogOp]) -> str:
+def _count_by_kind(ops: list[CatalogOp]) -> str:
     writes = sum(op.is_write for op in ops)
     counts = [
-        _count(number, f"{kind} op") for number, kind in ((writes, "write"), (len(ops) - writes, "read")) if number
+        _format_count(number, f"{kind} op") for number, kind in ((writes, "write"), (len(ops) - writes, "read")) if number
     ]
     return " and ".join(counts)
 
 
-def _catalog(variant: str) -> Catalog:
-    return catalogs.live() if variant == LIVE else catalogs.get(variant)
+def _get_catalog(variant: str) -> Catalog:
+    return catalogs.get_live_catalog() if variant == LIVE else catalogs.get_catalog(variant)
 
 
-def _named(variant: str) -> str:
+def _display_variant(variant: str) -> str:
     return variant[:12] if len(variant) == 64 else variant
 
 
-def _users(number: int) -> str:
+def _describe_users(number: int) -> str:
     """Describe the users that a change was evaluated for: all seen last week, or the latest up to the limit."""
-    return f"the latest {number:,} users" if number == people.MOST else f"last week's {_count(number, 'user')}"
+    return f"the latest {number:,} users" if number == people.MAX_SUBJECTS else f"last week's {_format_count(number, 'user')}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def _format_count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

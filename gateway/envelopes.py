@@ -21,19 +21,19 @@ class Trace:
     handler_ms: float = 0.0
     source: str = "api"  # where the call came in, for the operation event
     release: str = ""  # version of the release that answered, if one did
-    told: metrics.Told | None = None  # how the call ended; None if the request is not a call
+    metric_labels: metrics.CallLabels | None = None  # how the call ended; None if the request is not a call
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the request reached the view."""
         return (time.perf_counter() - self.started) * 1000
 
-    def timing(self) -> str:
+    def format_server_timing(self) -> str:
         """Return the Server-Timing header: total and handler milliseconds."""
         return f"total;dur={self.elapsed_ms():.2f}, handler;dur={self.handler_ms:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EnvelopeResponse:
     """An envelope with its HTTP status and headers."""
 
     status: int
@@ -41,17 +41,17 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def success(op: str, result: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+def build_success(op: str, result: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     """Return the envelope of a call that succeeded."""
     return {"op": op, "ok": True, "result": result, "meta": meta}
 
 
-def failure(op: str | None, error: GatewayError, meta: dict[str, Any]) -> dict[str, Any]:
+def build_failure(op: str | None, error: GatewayError, meta: dict[str, Any]) -> dict[str, Any]:
     """Return the envelope of a call that failed. `op` is None if it is unknown, and for errors of help."""
     return {"op": op, "ok": False, "error": error.as_dict(), "meta": meta}
 
 
-def meta(trace: Trace, warnings: list[str] | None = None, **more: Any) -> dict[str, Any]:
+def build_meta(trace: Trace, warnings: list[str] | None = None, **more: Any) -> dict[str, Any]:
     """Return an envelope's meta: trace id, milliseconds, warnings, and the members of `more` that are not empty."""
-    said = {name: value for name, value in more.items() if value not in (None, False, {}, [])}
-    return {"trace_id": trace.id, "latency_ms": round(trace.elapsed_ms(), 1), "warnings": warnings or [], **said}
+    extra = {name: value for name, value in more.items() if value not in (None, False, {}, [])}
+    return {"trace_id": trace.id, "latency_ms": round(trace.elapsed_ms(), 1), "warnings": warnings or [], **extra}

@@ -9,7 +9,7 @@ from django.db import models
 from registry.models import ROOT
 
 
-class Code(models.TextChoices):
+class ErrorCode(models.TextChoices):
     """All error codes of an envelope."""
 
     VALIDATION_ERROR = "VALIDATION_ERROR"
@@ -40,7 +40,7 @@ class FieldError:
 class GatewayError(Exception):
     """An error for the caller. `details` are added to the envelope's details, `headers` to the response."""
 
-    code = Code.INTERNAL
+    code = ErrorCode.INTERNAL
     status = 500
     reason = "internal"
     retryable = False
@@ -81,43 +81,43 @@ class GatewayError(Exception):
         return {"code": self.code, "message": str(self), "details": details, "help_path": self.help_path or ROOT}
 
 
-class Invalid(GatewayError):
+class InvalidRequestError(GatewayError):
     """The call is invalid. The caller can correct it and send it again."""
 
-    code = Code.VALIDATION_ERROR
+    code = ErrorCode.VALIDATION_ERROR
     status = 400
     reason = "invalid"
 
 
-class Denied(GatewayError):
+class PermissionDeniedError(GatewayError):
     """The caller may not run the call."""
 
-    code = Code.PERMISSION_DENIED
+    code = ErrorCode.PERMISSION_DENIED
     status = 403
     reason = "denied"
 
 
-class Missing(GatewayError):
+class NotFoundError(GatewayError):
     """The call names something that does not exist, or that this subject cannot see."""
 
-    code = Code.NOT_FOUND
+    code = ErrorCode.NOT_FOUND
     status = 404
     reason = "not_found"
 
 
-class Conflict(GatewayError):
+class ConflictError(GatewayError):
     """The call conflicts with the current state."""
 
-    code = Code.CONFLICT
+    code = ErrorCode.CONFLICT
     status = 409
     reason = "conflict"
 
 
-class Failed(GatewayError):
+class InternalError(GatewayError):
     """The gateway or an upstream failed; the call itself may be valid."""
 
 
-class NotSent(Failed):
+class UpstreamUnreachableError(InternalError):
     """An upstream could not be reached. It has not seen the call, which may be sent again."""
 
     status = 503
@@ -125,16 +125,16 @@ class NotSent(Failed):
     retryable = True
 
 
-class InDoubt(Failed):
+class OutcomeUnknownError(InternalError):
     """A write was sent to an upstream and no answer came. It may or may not have taken effect."""
 
     status = 504
     reason = "outcome_unknown"
 
 
-def unavailable() -> Failed:
+def build_unavailable_error() -> InternalError:
     """Return the error for a database that cannot be reached."""
-    return Failed(
+    return InternalError(
         "The service is briefly unavailable; nothing was done. Send the same call again.",
         status=503,
         reason="unavailable",
@@ -143,21 +143,21 @@ def unavailable() -> Failed:
     )
 
 
-def in_doubt() -> InDoubt:
+def build_outcome_unknown_error() -> OutcomeUnknownError:
     """Return the error for a write that was sent and whose outcome the gateway does not know."""
-    return InDoubt(
+    return OutcomeUnknownError(
         "The call was sent, but it is not known whether it took effect. It is not sent again. Check with a list, "
         "search or get op before you send a new call."
     )
 
 
-def unsupported_media_type() -> Invalid:
+def build_unsupported_media_type_error() -> InvalidRequestError:
     """Return the error for a body that is not application/json in UTF-8."""
-    return Invalid(
+    return InvalidRequestError(
         "Send the body as application/json, in UTF-8, uncompressed.", status=415, reason="unsupported_media_type"
     )
 
 
-def too_large(limit: int) -> Invalid:
+def build_too_large_error(limit: int) -> InvalidRequestError:
     """Return the error for a body over `limit` bytes."""
-    return Invalid(f"The body is larger than {limit} bytes. Send less at a time.", status=413, reason="too_large")
+    return InvalidRequestError(f"The body is larger than {limit} bytes. Send less at a time.", status=413, reason="too_large")

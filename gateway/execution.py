@@ -30,19 +30,19 @@ from gateway import (
     writes,
 )
 from gateway.callers import Caller
-from gateway.calls import Call, Superseded
-from gateway.envelopes import Answer, Trace
-from gateway.errors import Denied, Failed, FieldError, GatewayError, Invalid, Missing
+from gateway.calls import ExecCall, Superseded
+from gateway.envelopes import EnvelopeResponse, Trace
+from gateway.errors import PermissionDeniedError, InternalError, FieldError, GatewayError, InvalidRequestError, NotFoundError
 from gateway.executors import executor_for
-from gateway.executors.base import Executor, Work
+from gateway.executors.base import Executor, UpstreamCall
 from gateway.models import Scope
-from gateway.validation import field_errors
+from gateway.validation import find_field_errors
 from registry import help, signatures
 from registry.catalogs import Catalog, CatalogOp
 
 log = logging.getLogger(__name__)
 
-SCHEMA_CHARACTERS = 1_500  # a validation error includes a schema up to this size, which saves a call of help
+MAX_SCHEMA_CHARACTERS = 1_500  # a validation error includes a schema up to this size, which saves a call of help
 
 
 def execute(
@@ -53,78 +53,78 @@ def execute(
     catalog: Catalog | None = None,
     until: Deadline | None = None,
     key: str | None = None,
-    settle: Callable[[Answer], None] | None = None,
-) -> Answer:
-    """Run one op and return its response. Raises catalogs.NothingLive; every other failure becomes a response.
+    store_response: Callable[[EnvelopeResponse], None] | None = None,
+) -> EnvelopeResponse:
+    """Run one op and return its response. Raises catalogs.NoLiveRelease; every other failure becomes a response.
 
     A batch entry passes the catalog of its release, a deadline in addition to that of its op, the idempotency key to
     use if neither body nor header has one, and `store_response`, which for a write runs in the same transaction. If
     it raises Superseded, the write is rolled back and the exception propagates.
     """
-    call = Call(
+    call = ExecCall(
         caller=caller,
         trace=trace,
-        catalog=catalog or serving.catalog(caller.served),
+        catalog=catalog or serving.get_catalog(caller.routing),
         until=until,
         key=key,
-        settle=settle,
+        store_response=store_response,
     )
     logs.release.set(call.catalog.version)
     trace.release = call.catalog.version
-    answer = _answered(call, body)
-    if call.settle and not call.is_settled:
-        call.settle(answer)
+    answer = _respond(call, body)
+    if call.store_response and not call.is_stored:
+        call.store_response(answer)
     return answer
 
 
-def refuse(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> Answer:
+def reject_call(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> EnvelopeResponse:
     """Return the response to a call that failed before it could start, and record its event."""
-    return _refused(Call(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find(name)), error)
+    return _respond_with_error(ExecCall(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find_op(name)), error)
 
 
-def _answered(call: Call, body: dict[str, Any]) -> Answer:
+def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
     try:
-        _read(call, body)
-        return _replayed(call) or _run(call)
+        _parse_body(call, body)
+        return _replay_stored(call) or _run_op(call)
     except GatewayError as error:
-        return _refused(call, error)
+        return _respond_with_error(call, error)
     except Superseded:
         raise
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
-        return _refused(call, database.meaning(error, keyed=call.keyed is not None))
+        return _respond_with_error(call, database.to_api_error(error, keyed=call.keyed_call is not None))
     except Exception as error:
-        log.error("exec.crashed op=%s trace=%s\n%s", call.op.op if call.op else "-", call.trace.id, faults.told(error))
-        return _refused(call, Failed("The call failed on our side. Its trace id tells the administrator where."))
+        log.error("exec.crashed op=%s trace=%s\n%s", call.op.op if call.op else "-", call.trace.id, faults.format(error))
+        return _respond_with_error(call, InternalError("The call failed on our side. Its trace id tells the administrator where."))
 
 
-def _read(call: Call, body: dict[str, Any]) -> None:
-    """Parse the body into the call. Raises Invalid with all field errors and, if it is certain, the corrected call."""
+def _parse_body(call: ExecCall, body: dict[str, Any]) -> None:
+    """Parse the body into the call. Raises InvalidRequestError with all field errors and, if it is certain, the corrected call."""
     name = body.get("op")
     if isinstance(name, str):
-        call.name, call.op = name, call.catalog.find(name)
+        call.name, call.op = name, call.catalog.find_op(name)
     _check_body(call, body)
     call.args = body.get("args", {})
     call.dry_run = body.get("dry_run", False)
-    sent = bodies.idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
-    call.key = call.key if sent is None else sent
-    if sent is not None and call.op is not None and not call.op.is_write:
+    sent_key = bodies.resolve_idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
+    call.key = call.key if sent_key is None else sent_key
+    if sent_key is not None and call.op is not None and not call.op.is_write:
         call.warnings.append("Ignored the idempotency key: reads do not need one.")
 
 
-def _check_body(call: Call, body: dict[str, Any]) -> None:
+def _check_body(call: ExecCall, body: dict[str, Any]) -> None:
     if not body:
-        raise Invalid(f"The call is empty. Send an op and its args, such as {_example(call)}.", reason="empty_call")
-    errors = field_errors(bodies.exec_validator(), bodies.EXEC, body)
+        raise InvalidRequestError(f"The call is empty. Send an op and its args, such as {_render_example_call(call)}.", reason="empty_call")
+    errors = find_field_errors(bodies.get_exec_validator(), bodies.EXEC, body)
     if errors:
-        raise Invalid(
+        raise InvalidRequestError(
             f"The call is malformed. {errors[0].message}",
             reason="malformed_call",
             field_errors=errors,
-            retry_with=_meant(call.op, body) if call.op else None,
+            retry_with=_correct_malformed_call(call.op, body) if call.op else None,
         )
 
 
-def _meant(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
+def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
     """Return the corrected call if it is certain: args were sent as a string, or next to op instead of inside args."""
     args = body.get("args", {})
     if isinstance(args, str):
@@ -132,15 +132,15 @@ def _meant(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
             args = strictjson.loads(args.encode())
         except strictjson.NotStrictJSON:
             return None
-    strays: dict[str, Any] = {name: value for name, value in body.items() if name not in bodies.EXEC["properties"]}
-    if not isinstance(args, dict) or not set(strays) <= set(op.arguments) - set(args):
+    misplaced_args: dict[str, Any] = {name: value for name, value in body.items() if name not in bodies.EXEC["properties"]}
+    if not isinstance(args, dict) or not set(misplaced_args) <= set(op.arguments) - set(args):
         return None
-    kept = {name: value for name, value in body.items() if name in ("idempotency_key", "dry_run")}
-    meant: dict[str, Any] = {"op": op.op, "args": {**args, **strays}, **kept}
-    return None if field_errors(bodies.exec_validator(), bodies.EXEC, meant) else repair.fitting(meant)
+    options = {name: value for name, value in body.items() if name in ("idempotency_key", "dry_run")}
+    corrected_call: dict[str, Any] = {"op": op.op, "args": {**args, **misplaced_args}, **options}
+    return None if find_field_errors(bodies.get_exec_validator(), bodies.EXEC, corrected_call) else repair.drop_if_too_long(corrected_call)
 
 
-def _example(call: Call) -> str:
+def _render_example_call(call: ExecCall) -> str:
     """Return an example call as JSON that works for this caller."""
     visible = (call.catalog.ops[path] for path in sorted(call.view.ops))
     op = next((op for op in visible if op.examples and not op.is_write), None)
@@ -149,30 +149,30 @@ def _example(call: Call) -> str:
     return orjson.dumps({"op": op.op, "args": op.examples[0]["args"]}).decode()
 
 
-def _replayed(call: Call) -> Answer | None:
+def _replay_stored(call: ExecCall) -> EnvelopeResponse | None:
     """Return the stored response of an earlier call with this key, if any.
 
     The caller still needs permission. The op need not be live any more.
     """
-    stored = idempotency.find(call.keyed, at=call.trace.at) if call.keyed else None
+    stored = idempotency.find_stored_response(call.keyed_call, at=call.trace.at) if call.keyed_call else None
     if stored is None:
         return None
     if call.op is not None:
-        _authorise(call, call.op)
+        _check_permission(call, call.op)
     elif Scope.EXEC_WRITE not in call.caller.key.scopes:
-        raise Denied("This API key may not write. Use a key with the scope exec:write.", reason="scope_missing")
-    answer = calls.replayed(call, stored)
-    events.later(calls.event(call, answer, replayed=True))
+        raise PermissionDeniedError("This API key may not write. Use a key with the scope exec:write.", reason="scope_missing")
+    answer = calls.build_replay(call, stored)
+    events.enqueue_event(calls.build_event(call, answer, replayed=True))
     return answer
 
 
-def _run(call: Call) -> Answer:
-    asked = _resolved(call)
-    _authorise(call, asked)
-    _check_switched_on(call, asked)
-    executor_for(asked)  # before validation: corrected args do not help an op that has no executor
-    op, args = _validated(call, asked)
-    work = Work(
+def _run_op(call: ExecCall) -> EnvelopeResponse:
+    requested_op = _resolve_op(call)
+    _check_permission(call, requested_op)
+    _check_switched_on(call, requested_op)
+    executor_for(requested_op)  # before validation: corrected args do not help an op that has no executor
+    op, args = _validate_args(call, requested_op)
+    work = UpstreamCall(
         op=op,
         catalog=call.catalog,
         args=args,
@@ -183,109 +183,109 @@ def _run(call: Call) -> Answer:
     executor = executor_for(op)
     if op.is_write:
         _require_confirmation(call, work, executor)
-        return writes.run(call, work, executor) if executor.transactional else remote.run(call, work, executor)
+        return writes.run_local_write(call, work, executor) if executor.transactional else remote.run_remote_write(call, work, executor)
     prepared = executor.prepare(work)
-    with database.read_within(work.deadline, timeout_ms=op.timeout_ms):
-        outcome = writes.timed(call.trace, executor, work, prepared)
-    answer = calls.succeeded(call, work, outcome)
-    events.later(calls.event(call, answer))
+    with database.enforce_read_deadline(work.deadline, timeout_ms=op.timeout_ms):
+        outcome = writes.apply_timed(call.trace, executor, work, prepared)
+    answer = calls.build_success(call, work, outcome)
+    events.enqueue_event(calls.build_event(call, answer))
     return answer
 
 
-def _require_confirmation(call: Call, work: Work, executor: Executor) -> None:
-    """Raise Conflict if the end user must agree first. It holds the result of a dry run and the token."""
-    asks = work.op.confirm and call.caller.key.confirms and not call.dry_run
-    if asks and not confirmation.is_given(call.caller, work):
-        rehearsal = (writes if executor.transactional else remote).rehearse(call, work, executor)
-        if rehearsal.envelope["ok"]:  # a call that would fail needs no agreement
-            raise confirmation.required(call.caller, work, rehearsal.envelope)
+def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor) -> None:
+    """Raise ConflictError if the end user must agree first. It holds the result of a dry run and the token."""
+    needs_confirmation = work.op.confirm and call.caller.key.confirms and not call.dry_run
+    if needs_confirmation and not confirmation.is_confirmed(call.caller, work):
+        dry_run = (writes if executor.transactional else remote).rehearse(call, work, executor)
+        if dry_run.envelope["ok"]:  # a call that would fail needs no agreement
+            raise confirmation.build_required_error(call.caller, work, dry_run.envelope)
 
 
-def _resolved(call: Call) -> CatalogOp:
+def _resolve_op(call: ExecCall) -> CatalogOp:
     if call.op is not None and call.op.is_active:
         return call.op
     if call.op is not None:
         successor = call.op.successor
-        close = [successor] if successor in call.view.ops else []
-        message = f"{call.op.op} is retired." + (f" Use {successor}." if close else "")
+        suggestions = [successor] if successor in call.view.ops else []
+        message = f"{call.op.op} is retired." + (f" Use {successor}." if suggestions else "")
     else:
-        close = [path for path in help.did_you_mean(call.catalog, call.view, call.name) if path in call.view.ops]
-        what = f"{call.path} is a group, not an op." if call.name in call.view.children else "There is no such op."
-        message = what + (f" Did you mean {', '.join(close)}?" if close else "")
-    raise Missing(
+        suggestions = [path for path in help.suggest_paths(call.catalog, call.view, call.name) if path in call.view.ops]
+        problem = f"{call.path} is a group, not an op." if call.name in call.view.children else "There is no such op."
+        message = problem + (f" Did you mean {', '.join(suggestions)}?" if suggestions else "")
+    raise NotFoundError(
         message,
         reason="unknown_op",
-        details={"did_you_mean": close} if close else None,
+        details={"did_you_mean": suggestions} if suggestions else None,
     )
 
 
-def _authorise(call: Call, op: CatalogOp) -> None:
+def _check_permission(call: ExecCall, op: CatalogOp) -> None:
     decision = policies.may_run(call.caller, op)
     if not decision.allowed:
-        raise Denied(decision.message, reason=decision.reason)
+        raise PermissionDeniedError(decision.message, reason=decision.reason)
 
 
-def _check_switched_on(call: Call, op: CatalogOp) -> None:
-    if told := call.view.off.get(op.op):
-        raise Denied(f"{told} Nothing was done.", reason="switched_off")
+def _check_switched_on(call: ExecCall, op: CatalogOp) -> None:
+    if message := call.view.off_reasons.get(op.op):
+        raise PermissionDeniedError(f"{message} Nothing was done.", reason="switched_off")
 
 
-def _validated(call: Call, op: CatalogOp) -> tuple[CatalogOp, dict[str, Any]]:
+def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, Any]]:
     """Return the op to run and its args in canonical form. A get without its id runs another op.
 
-    Raises Invalid with all field errors at once.
+    Raises InvalidRequestError with all field errors at once.
     """
-    found = normalise.normalise(op, call.args, call.caller.context)
-    op, found = standins.stand_in(op, found, catalog=call.catalog, caller=call.caller) or (op, found)
-    call.warnings += found.warnings
-    call.applied_defaults = found.applied_defaults
-    errors = field_errors(op.validator, op.schema, found.args, id_sources=_id_sources(call, op))
-    if normalise.changes_nothing(op, found.args):
-        errors.append(_no_change(op))
+    result = normalise.normalise_args(op, call.args, call.caller.context)
+    op, result = standins.fall_back_to_list(op, result, catalog=call.catalog, caller=call.caller) or (op, result)
+    call.warnings += result.warnings
+    call.applied_defaults = result.applied_defaults
+    errors = find_field_errors(op.validator, op.schema, result.args, id_sources=_find_id_sources(call, op))
+    if normalise.is_empty_update(op, result.args):
+        errors.append(_build_no_change_error(op))
     if errors:
-        raise _invalid(call, op, found.without_defaults, errors)
-    return op, found.args
+        raise _build_invalid_args_error(call, op, result.without_defaults, errors)
+    return op, result.args
 
 
-def _no_change(op: CatalogOp) -> FieldError:
-    fields = ", ".join(name for name in op.arguments if name not in op.required | normalise.STRATEGY)
+def _build_no_change_error(op: CatalogOp) -> FieldError:
+    fields = ", ".join(name for name in op.arguments if name not in op.required | normalise.UPDATE_OPTIONS)
     return FieldError("", "no_change", f"The update changes nothing. Send one or more of {fields}.")
 
 
-def _invalid(call: Call, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]) -> Invalid:
-    retry_with = repair.corrected(op, args, errors, call.caller.context)
-    schema = signatures.without_annotations(op.schema, prose=False)
-    tell = retry_with is None and len(orjson.dumps(schema)) <= SCHEMA_CHARACTERS
-    return Invalid(
+def _build_invalid_args_error(call: ExecCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]) -> InvalidRequestError:
+    retry_with = repair.repair_call(op, args, errors, call.caller.context)
+    schema = signatures.strip_annotations(op.schema, prose=False)
+    includes_schema = retry_with is None and len(orjson.dumps(schema)) <= MAX_SCHEMA_CHARACTERS
+    return InvalidRequestError(
         f"{op.op} cannot run with these args. " + " ".join(error.message for error in errors[:3]),
         reason="invalid_args",
         field_errors=errors,
         retry_with=retry_with,
-        details={"schema": schema} if tell else None,
+        details={"schema": schema} if includes_schema else None,
     )
 
 
-class _Listers(dict[tuple[str, str], str]):
+class _ListOps(dict[tuple[str, str], str]):
     """Maps (connection, entity) to the op that lists the entity. Ids of one upstream mean nothing to another."""
 
 
-def _id_sources(call: Call, op: CatalogOp) -> dict[str, str]:
+def _find_id_sources(call: ExecCall, op: CatalogOp) -> dict[str, str]:
     """Return, for each id argument of an op, the op that lists such ids, unless it is switched off."""
-    listers = call.catalog.derived(_Listers, lambda: _listers(call.catalog))
+    list_ops = call.catalog.get_or_derive(_ListOps, lambda: _index_list_ops(call.catalog))
     entities = {name: (op.connection, name[:-3]) for name in op.arguments if name[-3:] == "_id"}
-    found = {name: listers[entity] for name, entity in entities.items() if entity in listers}
-    return {name: path for name, path in found.items() if path not in call.view.off}
+    sources = {name: list_ops[entity] for name, entity in entities.items() if entity in list_ops}
+    return {name: path for name, path in sources.items() if path not in call.view.off_reasons}
 
 
-def _listers(catalog: Catalog) -> _Listers:
+def _index_list_ops(catalog: Catalog) -> _ListOps:
     lists = (op for op in catalog.ops.values() if op.action == "list" and op.is_active and op.entity)
-    return _Listers({(op.connection, op.entity): op.op for op in lists})
+    return _ListOps({(op.connection, op.entity): op.op for op in lists})
 
 
-def _refused(call: Call, error: GatewayError) -> Answer:
+def _respond_with_error(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
     """Return the response to a failed call, record its event and log it. Caller mistakes are logged as INFO."""
-    answer = calls.failed(call, error)
-    events.later(calls.event(call, answer))
+    answer = calls.build_failure(call, error)
+    events.enqueue_event(calls.build_event(call, answer))
     level = logging.WARNING if error.status >= 500 else logging.INFO
     name = call.op.op if call.op else "-"
     log.log(level, "exec.failed op=%s code=%s reason=%s trace=%s", name, error.code, error.reason, call.trace.id)

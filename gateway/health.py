@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from gateway.batches import queue
-from gateway.views import PublicView, answer
+from gateway.views import PublicView, render_envelope
 from registry import catalogs
 
 
@@ -15,7 +15,7 @@ class AliveView(PublicView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return answer({"status": "ok"}, 200)
+        return render_envelope({"status": "ok"}, 200)
 
 
 class ReadyView(PublicView):
@@ -26,13 +26,13 @@ class ReadyView(PublicView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        checks = {"database": _database(), "release": _release()}
+        checks = {"database": _check_database(), "release": _check_release()}
         ok = all(check == "ok" for check in checks.values())
         checks["broker"] = "takes no messages; batches run one after another" if queue.is_down() else "ok"
-        return answer({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
+        return render_envelope({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
 
 
-def _database() -> str:
+def _check_database() -> str:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -41,9 +41,9 @@ def _database() -> str:
     return "ok"
 
 
-def _release() -> str:
+def _check_release() -> str:
     try:
-        catalogs.live()
-    except (catalogs.NothingLive, DatabaseError, InterfaceError):
+        catalogs.get_live_catalog()
+    except (catalogs.NoLiveRelease, DatabaseError, InterfaceError):
         return "none is live"
     return "ok"

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from core import canonical
-from gateway.errors import Conflict
+from gateway.errors import ConflictError
 from gateway.models import IdempotencyRecord
 
 _TABLE = IdempotencyRecord._meta.db_table
@@ -32,49 +32,49 @@ class KeyedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredResponse:
     """The response to the first call with a key."""
 
     status: int
     envelope: dict[str, Any]
 
 
-def fingerprint(op: str, args: Any) -> str:
+def compute_fingerprint(op: str, args: Any) -> str:
     """Return the SHA-256 of the op's canonical path and the args as sent, as canonical JSON (RFC 8785)."""
     return canonical.digest({"op": op, "args": args})
 
 
-def find(call: KeyedCall, *, at: datetime) -> Stored | None:
+def find_stored_response(call: KeyedCall, *, at: datetime) -> StoredResponse | None:
     """Return the stored response of an earlier call with this key, or None if the key is free.
 
-    Raises Conflict: 422 if the key was used for another call, 409 if the first call has not ended or its outcome is
+    Raises ConflictError: 422 if the key was used for another call, 409 if the first call has not ended or its outcome is
     unknown.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT fingerprint, state, status, answer, doubtful_at <= %s FROM {_TABLE}"  # noqa: S608
             " WHERE client_id = %s AND subject = %s AND key = %s AND (expires_at > %s OR state <> 'done')",
-            [_time(at), call.client_id, call.subject, call.key, _time(at)],
+            [_adapt_time(at), call.client_id, call.subject, call.key, _adapt_time(at)],
         )
         row = cursor.fetchone()
     if row is None:
         return None
-    known, state, status, answer, is_doubtful = row
-    if known != call.fingerprint:
-        raise Conflict(
+    known_fingerprint, state, status, answer, is_doubtful = row
+    if known_fingerprint != call.fingerprint:
+        raise ConflictError(
             "This idempotency key was used for another call. Send a new key with a new call.",
             status=422,
             reason="idempotency_key_reused",
             help_path=call.op,
         )
     if state == IdempotencyRecord.State.UNKNOWN or (state == IdempotencyRecord.State.CLAIMED and is_doubtful):
-        raise unknown(call.op)
+        raise build_outcome_unknown_error(call.op)
     if state == IdempotencyRecord.State.CLAIMED:
-        raise in_progress(call.op)
-    return Stored(status, orjson.loads(answer))
+        raise build_in_progress_error(call.op)
+    return StoredResponse(status, orjson.loads(answer))
 
 
-def claim(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime | None = None) -> int | None:
+def claim_key(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime | None = None) -> int | None:
     """Claim the key in the open transaction and return the claim's id; None if another call holds it.
 
     Waits while the claim of another call is uncommitted: on PostgreSQL at the unique index, on SQLite at BEGIN.
@@ -92,15 +92,15 @@ def claim(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime
             f" WHERE {_TABLE}.expires_at <= excluded.created_at AND {_TABLE}.state = 'done' RETURNING id",
             [
                 *(call.client_id, call.subject, call.key, call.op, call.fingerprint, trace_id),
-                *(_time(at), _time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS))),
-                _time(doubtful_at) if doubtful_at else None,
+                *(_adapt_time(at), _adapt_time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS))),
+                _adapt_time(doubtful_at) if doubtful_at else None,
             ],
         )
         row = cursor.fetchone()
     return int(row[0]) if row else None
 
 
-def finish(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
+def store_response(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
     """Store the response of the claiming call, in its transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -109,19 +109,19 @@ def finish(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
         )
 
 
-def free(claim_id: int) -> None:
+def release_claim(claim_id: int) -> None:
     """Release a committed claim, because nothing was done under it."""
     IdempotencyRecord.objects.filter(pk=claim_id, state=IdempotencyRecord.State.CLAIMED).delete()
 
 
-def doubt(claim_id: int) -> None:
+def mark_outcome_unknown(claim_id: int) -> None:
     """Mark the outcome of a committed claim as unknown: no call with its key will run again."""
     IdempotencyRecord.objects.filter(pk=claim_id).update(state=IdempotencyRecord.State.UNKNOWN)
 
 
-def unknown(op: str) -> Conflict:
+def build_outcome_unknown_error(op: str) -> ConflictError:
     """Return the error for a key whose first call may or may not have taken effect."""
-    return Conflict(
+    return ConflictError(
         "A call with this idempotency key was sent, but it is not known whether it took effect. It is not sent again. "
         "Check with a list, search or get op, and send a new key only if nothing was done.",
         reason="outcome_unknown",
@@ -129,9 +129,9 @@ def unknown(op: str) -> Conflict:
     )
 
 
-def in_progress(op: str) -> Conflict:
+def build_in_progress_error(op: str) -> ConflictError:
     """Return the error for a key whose first call is still running."""
-    return Conflict(
+    return ConflictError(
         "A call with this idempotency key is still running. Send the same call again in a second.",
         reason="in_progress",
         retryable=True,
@@ -140,5 +140,5 @@ def in_progress(op: str) -> Conflict:
     )
 
 
-def _time(moment: datetime) -> Any:
+def _adapt_time(moment: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(moment)

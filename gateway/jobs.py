@@ -18,45 +18,45 @@ from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 5.0  # seconds; one query per process
+POLL_SECONDS = 5.0  # seconds; one query per process
 
 Job = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again at once
 
-_next_look = 0.0
+_next_poll = 0.0
 
 
 def follow() -> None:
     """Run due jobs, at most every few seconds, or at once if work was left."""
-    global _next_look
-    if time.monotonic() >= _next_look:
-        _next_look = time.monotonic() + LOOK_EVERY
-        if any(more for _, more in run_due(at=timezone.now())):
-            _next_look = 0.0
+    global _next_poll
+    if time.monotonic() >= _next_poll:
+        _next_poll = time.monotonic() + POLL_SECONDS
+        if any(more for _, more in run_due_jobs(at=timezone.now())):
+            _next_poll = 0.0
 
 
-def run_due(*, at: datetime) -> list[tuple[str, bool]]:
+def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
     """Run the due jobs that no other process has claimed; return (name, whether more is left) of each."""
     next_runs = dict(PeriodicJob.objects.values_list("name", "next_run"))
-    missing = [PeriodicJob(name=name, next_run=at) for name in settings.GATEWAY_JOBS if name not in next_runs]
-    if missing:
-        PeriodicJob.objects.bulk_create(missing, ignore_conflicts=True)
+    new_jobs = [PeriodicJob(name=name, next_run=at) for name in settings.GATEWAY_JOBS if name not in next_runs]
+    if new_jobs:
+        PeriodicJob.objects.bulk_create(new_jobs, ignore_conflicts=True)
     due = [name for name in settings.GATEWAY_JOBS if next_runs.get(name, at) <= at]
-    return [(name, _run(name, at)) for name in due if _claim(name, at)]
+    return [(name, _run_job(name, at)) for name in due if _claim_job(name, at)]
 
 
-def _claim(name: str, at: datetime) -> bool:
+def _claim_job(name: str, at: datetime) -> bool:
     """Move the job's next run forward. If several processes try, only one changes the row."""
-    moved = PeriodicJob.objects.filter(name=name, next_run__lte=at).update(next_run=at + settings.GATEWAY_JOBS[name])
-    return moved == 1
+    updated_rows = PeriodicJob.objects.filter(name=name, next_run__lte=at).update(next_run=at + settings.GATEWAY_JOBS[name])
+    return updated_rows == 1
 
 
-def _run(name: str, at: datetime) -> bool:
+def _run_job(name: str, at: datetime) -> bool:
     """Run a claimed job. A failure is logged, and the job runs again at its next time."""
     job: Job = import_string(name)
     try:
         more = job(at)
     except Exception as error:
-        log.error("job.failed name=%s next_run_in=%s\n%s", name, settings.GATEWAY_JOBS[name], faults.told(error))
+        log.error("job.failed name=%s next_run_in=%s\n%s", name, settings.GATEWAY_JOBS[name], faults.format(error))
         return False
     if more:
         PeriodicJob.objects.filter(name=name).update(next_run=at)

@@ -11,14 +11,14 @@ from rest_framework.request import Request
 
 from analytics import events
 from core import follower, metrics
-from gateway.errors import Missing
+from gateway.errors import NotFoundError
 from gateway.views import PublicView
 from registry import catalogs
 
 LOOPBACK = ("127.0.0.1", "::1")
 
-_lost = 0
-_release: str | None = None
+_last_lost = 0
+_last_release: str | None = None
 
 
 class MetricsView(PublicView):
@@ -26,29 +26,29 @@ class MetricsView(PublicView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        if not _may_read(request.META):
-            raise Missing("There is nothing at this address. See /api/v1/help.", reason="unknown_address")
-        return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
+        if not _can_read(request.META):
+            raise NotFoundError("There is nothing at this address. See /api/v1/help.", reason="unknown_address")
+        return HttpResponse(metrics.render_metrics(), content_type=metrics.CONTENT_TYPE)
 
 
 def follow() -> None:
     """Update the metrics that change without a call: event buffer, live release, connection pool."""
-    global _lost, _release
-    lost = events.lost()
-    metrics.EVENTS_LOST.inc(lost - _lost)
-    _lost = lost
-    metrics.EVENTS_BUFFERED.set(events.buffered())
+    global _last_lost, _last_release
+    lost = events.count_lost()
+    metrics.EVENTS_LOST.inc(lost - _last_lost)
+    _last_lost = lost
+    metrics.EVENTS_BUFFERED.set(events.count_queued())
     if not follower.is_failing():
-        metrics.FOLLOWED.set(time.time())
-    version = catalogs.live_version()
+        metrics.LAST_POLL.set(time.time())
+    version = catalogs.get_live_version()
     metrics.RELEASE_LIVE.set(version is not None)
-    if version != _release:
-        _release = version
+    if version != _last_release:
+        _last_release = version
         metrics.RELEASE_LOADED.set(time.time())
-    _take_pool()
+    _update_pool_metrics()
 
 
-def _take_pool() -> None:
+def _update_pool_metrics() -> None:
     pool = getattr(connection, "pool", None)  # PostgreSQL only
     if pool is not None:
         stats = pool.get_stats()
@@ -56,7 +56,7 @@ def _take_pool() -> None:
         metrics.POOL_WAITING.set(stats.get("requests_waiting", 0))
 
 
-def _may_read(meta: dict[str, str]) -> bool:
+def _can_read(meta: dict[str, str]) -> bool:
     """Return whether a request has the token. Without a configured token, allow this machine in local mode."""
     token = settings.GATEWAY_METRICS_TOKEN
     if token:

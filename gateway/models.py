@@ -68,7 +68,7 @@ class Client(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def refusal_of(self, subject: str) -> str:
+    def explain_subject_refusal(self, subject: str) -> str:
         """Return why a key of this client cannot be bound to a subject; empty if it can."""
         if _NAMEABLE.fullmatch(subject) and fnmatchcase(subject, self.subject_pattern):
             return ""
@@ -110,7 +110,7 @@ class ApiKey(models.Model):
 
     def clean(self) -> None:
         """Raise ValidationError for a subject that a key of this client cannot be bound to."""
-        if self.subject and self.client_id and (refusal := self.client.refusal_of(self.subject)):
+        if self.subject and self.client_id and (refusal := self.client.explain_subject_refusal(self.subject)):
             raise ValidationError({"subject": refusal})
 
 

@@ -14,22 +14,22 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from analytics.rollout import exposures
-from analytics.rollout.evaluation import Outcome
-from analytics.rollout.facts import Facts
+from analytics.rollout.evaluation import EvaluationDetails
+from analytics.rollout.facts import EvaluationContext
 from analytics.rollout.flags import FlagKey
 from gateway import bodies, flags
-from gateway.errors import GatewayError, Invalid
+from gateway.errors import GatewayError, InvalidRequestError
 from gateway.models import Scope
-from gateway.views import GatewayView, caller_of, matches, meaning
+from gateway.views import GatewayView, require_caller, etag_matches, to_api_error
 
-JSON = "application/json"
-LONGEST = 200  # characters of any text in an evaluation context
+JSON_CONTENT_TYPE = "application/json"
+MAX_LENGTH = 200  # characters of any text in an evaluation context
 # Context members that are not traits, and our name of each. The client is known from its key.
-KNOWN = {"targetingKey": "subject", "environment": "environment", "context": "context", "model": "model"}
-KNOWN |= {"project_id": "project"}
+CONTEXT_FIELDS = {"targetingKey": "subject", "environment": "environment", "context": "context", "model": "model"}
+CONTEXT_FIELDS |= {"project_id": "project"}
 
 
-class BadContext(Exception):
+class InvalidEvaluationContext(Exception):
     """The evaluation context is invalid. Has the protocol's error code and a message that says what to send."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -37,7 +37,7 @@ class BadContext(Exception):
         self.code = code
 
 
-class FlagsView(GatewayView):
+class OfrepView(GatewayView):
     """Base of both endpoints: the scope, and errors in the protocol's format."""
 
     http_method_names = ["post"]
@@ -45,70 +45,70 @@ class FlagsView(GatewayView):
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # we render it ourselves
         key = self.kwargs.get("key")
-        said: dict[str, Any] = {"key": key} if key else {}
-        if isinstance(exc, BadContext):
-            return _answer(said | {"errorCode": exc.code, "errorDetails": str(exc)}, 400)
-        error: GatewayError = meaning(exc, self)
-        code = "PARSE_ERROR" if isinstance(error, Invalid) else "GENERAL"
-        return _answer(said | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
+        error_body: dict[str, Any] = {"key": key} if key else {}
+        if isinstance(exc, InvalidEvaluationContext):
+            return _render_json(error_body | {"errorCode": exc.code, "errorDetails": str(exc)}, 400)
+        error: GatewayError = to_api_error(exc, self)
+        code = "PARSE_ERROR" if isinstance(error, InvalidRequestError) else "GENERAL"
+        return _render_json(error_body | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
 
-    def facts(self, request: Request) -> Facts:
-        """Return the evaluation context of the body. Raises Invalid, BadContext."""
-        return facts_of(bodies.read(request._request), client=caller_of(self).key.client)
+    def parse_context(self, request: Request) -> EvaluationContext:
+        """Return the evaluation context of the body. Raises InvalidRequestError, InvalidEvaluationContext."""
+        return parse_evaluation_context(bodies.read_json_object(request._request), client=require_caller(self).key.client)
 
 
-class FlagView(FlagsView):
+class EvaluateFlagView(OfrepView):
     """Evaluates one flag and records an exposure, because a client asks for one flag when it uses it."""
 
     @extend_schema(exclude=True)
     def post(self, request: Request, key: str) -> HttpResponse:
-        facts = self.facts(request)
+        facts = self.parse_context(request)
         if key not in set(FlagKey):
-            known = ", ".join(FlagKey)
-            said = {"key": key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": f"Unknown flag. Send one of {known}."}
-            return _answer(said, 404)
-        outcome = flags.decide(FlagKey(key), facts)
-        exposures.record([outcome], subject=facts.subject, at=timezone.now())
-        return _answer(told(outcome), 200)
+            known_keys = ", ".join(FlagKey)
+            error_body = {"key": key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": f"Unknown flag. Send one of {known_keys}."}
+            return _render_json(error_body, 404)
+        outcome = flags.evaluate_flag(FlagKey(key), facts)
+        exposures.record_exposures([outcome], subject=facts.subject, at=timezone.now())
+        return _render_json(format_evaluation(outcome), 200)
 
 
-class AllFlagsView(FlagsView):
+class EvaluateAllFlagsView(OfrepView):
     """Evaluates all flags for clients that cache them. Records no exposure: which flags are used is not known."""
 
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
-        facts = self.facts(request)
-        body = orjson.dumps({"flags": [told(flags.decide(flag, facts)) for flag in FlagKey]})
+        facts = self.parse_context(request)
+        body = orjson.dumps({"flags": [format_evaluation(flags.evaluate_flag(flag, facts)) for flag in FlagKey]})
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        if matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
+        if etag_matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
             return HttpResponse(status=304, headers={"ETag": etag})
-        return HttpResponse(body, content_type=JSON, headers={"ETag": etag})
+        return HttpResponse(body, content_type=JSON_CONTENT_TYPE, headers={"ETag": etag})
 
 
-def facts_of(body: dict[str, Any], *, client: str) -> Facts:
-    """Return the evaluation context of a body; unknown members become traits. Raises BadContext."""
+def parse_evaluation_context(body: dict[str, Any], *, client: str) -> EvaluationContext:
+    """Return the evaluation context of a body; unknown members become traits. Raises InvalidEvaluationContext."""
     context = body.get("context")
     if not isinstance(context, dict):
-        raise BadContext("INVALID_CONTEXT", 'Send {"context": {"targetingKey": "<subject>"}}.')
+        raise InvalidEvaluationContext("INVALID_CONTEXT", 'Send {"context": {"targetingKey": "<subject>"}}.')
     if not context.get("targetingKey"):
-        raise BadContext("TARGETING_KEY_MISSING", "Send context.targetingKey: the subject to evaluate for.")
-    texts = {name: context[name] for name in KNOWN if name in context}
-    if not all(isinstance(value, str) and len(value) <= LONGEST for value in texts.values()):
-        raise BadContext("INVALID_CONTEXT", f"{', '.join(KNOWN)} must be strings of at most {LONGEST} characters.")
-    traits = {name: value for name, value in context.items() if name not in KNOWN and _is_trait(value)}
-    return Facts(client=client, traits=traits, **{KNOWN[name]: value for name, value in texts.items()})
+        raise InvalidEvaluationContext("TARGETING_KEY_MISSING", "Send context.targetingKey: the subject to evaluate for.")
+    texts = {name: context[name] for name in CONTEXT_FIELDS if name in context}
+    if not all(isinstance(value, str) and len(value) <= MAX_LENGTH for value in texts.values()):
+        raise InvalidEvaluationContext("INVALID_CONTEXT", f"{', '.join(CONTEXT_FIELDS)} must be strings of at most {MAX_LENGTH} characters.")
+    traits = {name: value for name, value in context.items() if name not in CONTEXT_FIELDS and _is_trait(value)}
+    return EvaluationContext(client=client, traits=traits, **{CONTEXT_FIELDS[name]: value for name, value in texts.items()})
 
 
-def told(outcome: Outcome) -> dict[str, Any]:
+def format_evaluation(outcome: EvaluationDetails) -> dict[str, Any]:
     """Return an outcome in the protocol's format of a successful evaluation."""
-    said: dict[str, Any] = {"key": outcome.flag, "value": outcome.variant, "variant": outcome.variant}
+    evaluation: dict[str, Any] = {"key": outcome.flag, "value": outcome.variant, "variant": outcome.variant}
     metadata = {"cohort": outcome.cohort} if outcome.cohort else {}
-    return said | {"reason": outcome.reason, "metadata": metadata}
+    return evaluation | {"reason": outcome.reason, "metadata": metadata}
 
 
 def _is_trait(value: object) -> bool:
-    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= LONGEST)
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_LENGTH)
 
 
-def _answer(said: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
-    return HttpResponse(orjson.dumps(said), status=status, content_type=JSON, headers=headers)
+def _render_json(body: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(orjson.dumps(body), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)

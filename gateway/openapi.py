@@ -12,7 +12,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 
 from gateway import bodies, pages, telemetry, told_events
 from gateway.batches import service
-from gateway.errors import Code
+from gateway.errors import ErrorCode
 from gateway.toolset import service as toolset
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -22,11 +22,11 @@ TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 OBJECT: dict[str, Any] = {"type": "object"}
 
 
-def _ref(name: str) -> dict[str, Any]:
+def _build_ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _object(required: dict[str, Any], optional: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def _build_object(required: dict[str, Any], optional: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},
@@ -36,12 +36,12 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None, **
     }
 
 
-def _items(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _object(required, optional)}
+def _build_array(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _build_object(required, optional)}
 
 
-_EXAMPLES = {"type": "array", "items": _object({"args": OBJECT}, {"title": TEXT, "note": TEXT})}
-_POLICY = _object({}, {"do": TEXTS, "dont": TEXTS, "edge_cases": TEXTS})
+_EXAMPLES = {"type": "array", "items": _build_object({"args": OBJECT}, {"title": TEXT, "note": TEXT})}
+_POLICY = _build_object({}, {"do": TEXTS, "dont": TEXTS, "edge_cases": TEXTS})
 _ARGUMENT = {"name": TEXT, "type": TEXT, "required": {"type": "boolean"}}
 _OP = {"path": TEXT, "type": {"const": "op"}, "kind": {"enum": ["read", "write"]}}
 
@@ -53,7 +53,7 @@ _BATCH: dict[str, Any] = {
         "ops": {**bodies.BATCH["properties"]["ops"], "items": {"oneOf": _ENTRIES}},
     },
 }
-_PLACE = {"index": {"type": "integer"}, "type": {"enum": ["help", "exec"]}}
+_ENTRY_FIELDS = {"index": {"type": "integer"}, "type": {"enum": ["help", "exec"]}}
 _SUMMARY = {name: {"type": "integer"} for name in ("succeeded", "failed", "skipped")}
 
 # Named components of the document, so that generated clients get named types.
@@ -61,29 +61,29 @@ COMPONENTS: dict[str, Any] = {
     "HelpRequest": bodies.HELP,
     "ExecRequest": bodies.EXEC,
     "BatchRequest": _BATCH,
-    "HelpGroup": _object(
+    "HelpGroup": _build_object(
         {
             "path": TEXT,
             "type": {"const": "group"},
-            "items": _items({"path": TEXT}, {"summary": TEXT, "kind": {"enum": ["read", "write"]}}),
+            "items": _build_array({"path": TEXT}, {"summary": TEXT, "kind": {"enum": ["read", "write"]}}),
         },
         {"summary": TEXT, "next_cursor": TEXT},
         description="A group: its direct children, 50 per page.",
     ),
-    "HelpOp": _object(
+    "HelpOp": _build_object(
         {**_OP, "args": {"type": "object", "additionalProperties": TEXT}},
         {"summary": TEXT, "examples": _EXAMPLES, "schema": OBJECT, "omitted": TEXTS},
         description="An op in the short format: its arguments as typed signatures.",
     ),
-    "HelpOpFull": _object(
+    "HelpOpFull": _build_object(
         {
             **_OP,
-            "args": _items(_ARGUMENT, {"default": {}, "enum": {"type": "array"}, "description": TEXT}),
+            "args": _build_array(_ARGUMENT, {"default": {}, "enum": {"type": "array"}, "description": TEXT}),
         },
         {
             "summary": TEXT,
             "description": TEXT,
-            "usage": _object({"op": TEXT, "args": OBJECT}),
+            "usage": _build_object({"op": TEXT, "args": OBJECT}),
             "policy": _POLICY,
             "notes": TEXT,
             "examples": _EXAMPLES,
@@ -92,20 +92,20 @@ COMPONENTS: dict[str, Any] = {
         },
         description="An op in the full format, with its policy and examples.",
     ),
-    "HelpArg": _object(
+    "HelpArg": _build_object(
         {"path": TEXT, "type": {"const": "arg"}, "arg": {"type": "object", "properties": _ARGUMENT}},
         description="One argument of an op, in full.",
     ),
-    "HelpSearch": _object(
+    "HelpSearch": _build_object(
         {
             "query": TEXT,
             "type": {"const": "search"},
-            "items": _items({"path": TEXT}, {"summary": TEXT, "ops": {"type": "integer"}}),
+            "items": _build_array({"path": TEXT}, {"summary": TEXT, "ops": {"type": "integer"}}),
         },
         description="The ops that match a query, best first; else the nearest groups with their number of ops.",
     ),
     "Meta": {
-        **_object(
+        **_build_object(
             {"trace_id": TEXT, "latency_ms": {"type": "number"}, "warnings": TEXTS},
             {
                 "dry_run": {"type": "boolean"},
@@ -113,29 +113,29 @@ COMPONENTS: dict[str, Any] = {
                 "original_trace_id": TEXT,
                 "applied_defaults": OBJECT,
                 "executed_op": TEXT,
-                "operation": _object({"entity": TEXT, "action": TEXT}, {"entity_id": TEXT, "entity_name": TEXT}),
+                "operation": _build_object({"entity": TEXT, "action": TEXT}, {"entity_id": TEXT, "entity_name": TEXT}),
             },
         ),
         "additionalProperties": True,
     },
-    "FieldError": _object(
+    "FieldError": _build_object(
         {"path": TEXT, "code": TEXT, "message": TEXT},
         {"expected": {}, "got": TEXT},
         description="What is wrong with one value: where (JSON Pointer), which rule, and what to send instead.",
     ),
-    "Success": _object({"op": TEXT, "ok": {"const": True}, "result": OBJECT, "meta": _ref("Meta")}),
-    "Error": _object(
+    "Success": _build_object({"op": TEXT, "ok": {"const": True}, "result": OBJECT, "meta": _build_ref("Meta")}),
+    "Error": _build_object(
         {
             "op": {"type": ["string", "null"]},
             "ok": {"const": False},
-            "error": _object(
+            "error": _build_object(
                 {
-                    "code": {"enum": list(Code.values)},
+                    "code": {"enum": list(ErrorCode.values)},
                     "message": TEXT,
                     "details": {
                         "type": "object",
                         "properties": {
-                            "field_errors": {"type": "array", "items": _ref("FieldError")},
+                            "field_errors": {"type": "array", "items": _build_ref("FieldError")},
                             "reason": TEXT,
                             "retryable": {"type": "boolean"},
                             "retry_with": OBJECT,
@@ -147,43 +147,43 @@ COMPONENTS: dict[str, Any] = {
                     "help_path": TEXT,
                 }
             ),
-            "meta": _ref("Meta"),
+            "meta": _build_ref("Meta"),
         }
     ),
 }
 
-COMPONENTS["BatchHelp"] = _object(
-    {**_PLACE, "path": TEXT, "ok": {"type": "boolean"}},
+COMPONENTS["BatchHelp"] = _build_object(
+    {**_ENTRY_FIELDS, "path": TEXT, "ok": {"type": "boolean"}},
     {"result": OBJECT, "error": COMPONENTS["Error"]["properties"]["error"]},
     description="A help entry: its result or its error.",
 )
-COMPONENTS["BatchExec"] = _object(
-    {**_PLACE, "op": {"type": ["string", "null"]}, "ok": {"type": "boolean"}, "meta": _ref("Meta")},
+COMPONENTS["BatchExec"] = _build_object(
+    {**_ENTRY_FIELDS, "op": {"type": ["string", "null"]}, "ok": {"type": "boolean"}, "meta": _build_ref("Meta")},
     {"result": OBJECT, "error": COMPONENTS["Error"]["properties"]["error"]},
     description="An exec entry: its envelope.",
 )
-COMPONENTS["BatchWaiting"] = _object(
-    {**_PLACE, "status": {"enum": ["pending", "running"]}},
+COMPONENTS["BatchWaiting"] = _build_object(
+    {**_ENTRY_FIELDS, "status": {"enum": ["pending", "running"]}},
     {"op": TEXT, "path": TEXT},
     description="An entry that is not done.",
 )
-_DONE = {"batch_id": {**TEXT, "format": "uuid"}, "ok": {"type": "boolean"}, "meta": _ref("Meta")}
-COMPONENTS["Batch"] = _object(
+_BATCH_FIELDS = {"batch_id": {**TEXT, "format": "uuid"}, "ok": {"type": "boolean"}, "meta": _build_ref("Meta")}
+COMPONENTS["Batch"] = _build_object(
     {
-        **_DONE,
-        "results": {"type": "array", "items": {"oneOf": [_ref("BatchHelp"), _ref("BatchExec")]}},
-        "summary": _object(_SUMMARY),
+        **_BATCH_FIELDS,
+        "results": {"type": "array", "items": {"oneOf": [_build_ref("BatchHelp"), _build_ref("BatchExec")]}},
+        "summary": _build_object(_SUMMARY),
     },
     description="A batch that is done or out of time: one result per entry, in the order of the request.",
 )
-COMPONENTS["BatchStatus"] = _object(
+COMPONENTS["BatchStatus"] = _build_object(
     {
-        **_DONE,
+        **_BATCH_FIELDS,
         "results": {
             "type": "array",
-            "items": {"oneOf": [_ref("BatchHelp"), _ref("BatchExec"), _ref("BatchWaiting")]},
+            "items": {"oneOf": [_build_ref("BatchHelp"), _build_ref("BatchExec"), _build_ref("BatchWaiting")]},
         },
-        "summary": _object({**_SUMMARY, "pending": {"type": "integer"}}),
+        "summary": _build_object({**_SUMMARY, "pending": {"type": "integer"}}),
         "status": {"enum": ["pending", "running", "done", "cancelled"]},
     },
     description="The status of a batch.",
@@ -199,21 +199,21 @@ _RELEASE = {
     "withdrawn": {"type": "boolean", "description": "It can never be made live or serve calls again."},
 }
 _WITHDRAWN = {"withdrawn_reason": TEXT}
-COMPONENTS["ReleasePage"] = _object(
-    {"results": _items(_RELEASE, _WITHDRAWN), "next_cursor": {"type": ["string", "null"]}},
+COMPONENTS["ReleasePage"] = _build_object(
+    {"results": _build_array(_RELEASE, _WITHDRAWN), "next_cursor": {"type": ["string", "null"]}},
     description="Releases, newest first.",
 )
-COMPONENTS["Release"] = _object(
+COMPONENTS["Release"] = _build_object(
     {
         **_RELEASE,
-        "ops": _items(
+        "ops": _build_array(
             {
                 "op": TEXT,
                 "kind": {"enum": ["read", "write"]},
                 "summary": TEXT,
                 "status": {"enum": ["active", "retired"]},
             },
-            {"tokens": _object({"short": {"type": "integer"}, "full": {"type": "integer"}})},
+            {"tokens": _build_object({"short": {"type": "integer"}, "full": {"type": "integer"}})},
         ),
     },
     _WITHDRAWN,
@@ -221,8 +221,8 @@ COMPONENTS["Release"] = _object(
 )
 
 _VERSIONED = {"release": TEXT, "surface": TEXT, "cohort": {**TEXT, "description": "The cohorts that decided."}}
-COMPONENTS["ToolsetRequest"] = toolset.BODY
-COMPONENTS["Toolset"] = _object(
+COMPONENTS["ToolsetRequest"] = toolset.TOOLSET_SCHEMA
+COMPONENTS["Toolset"] = _build_object(
     {
         "id": {**TEXT, "description": "For Gateway-Toolset: keeps a turn on this surface and release, 15 minutes."},
         **_VERSIONED,
@@ -231,16 +231,16 @@ COMPONENTS["Toolset"] = _object(
         "tokens": {"type": "integer", "description": "Tokens of tools and prompt together (o200k_base)."},
     },
     {
-        "selection": _object(
+        "selection": _build_object(
             {"kind": {"const": "static"}, "count": {"type": "integer"}},
             {"left_out": {**TEXTS, "description": "Tools that providers would refuse, or that were too many."}},
         )
     },
     description="What to show the model.",
 )
-COMPONENTS["TelemetryRequest"] = telemetry.BODY
-COMPONENTS["Told"] = _object({"ok": {"const": True}, "meta": _ref("Meta")})
-_EVENT: dict[str, Any] = dict.fromkeys(told_events.FIELDS, TEXT) | {
+COMPONENTS["TelemetryRequest"] = telemetry.TELEMETRY_SCHEMA
+COMPONENTS["Told"] = _build_object({"ok": {"const": True}, "meta": _build_ref("Meta")})
+_EVENT: dict[str, Any] = dict.fromkeys(told_events.EVENT_FIELDS, TEXT) | {
     "dry_run": {"type": "boolean"},
     "ok": {"type": "boolean"},
     "replayed": {"type": "boolean"},
@@ -251,15 +251,15 @@ _EVENT: dict[str, Any] = dict.fromkeys(told_events.FIELDS, TEXT) | {
     "field_errors": {"type": "array", "description": "[JSON Pointer, code] of each field error; never a value."},
     "content": {"type": ["object", "null"], "description": "{args, result}, if the gateway stores them."},
 }
-COMPONENTS["EventPage"] = _object(
+COMPONENTS["EventPage"] = _build_object(
     {
-        "results": _items({"id": {"type": "integer"}, "time": {**TEXT, "format": "date-time"}, **_EVENT}, {}),
+        "results": _build_array({"id": {"type": "integer"}, "time": {**TEXT, "format": "date-time"}, **_EVENT}, {}),
         "next_cursor": {"type": ["string", "null"]},
     },
     description="Operation events, newest first.",
 )
 
-_ERROR = _ref("Error")
+_ERROR = _build_ref("Error")
 _FAILURES = {
     400: "VALIDATION_ERROR: malformed, with all field errors.",
     401: "No valid API key.",
@@ -305,14 +305,14 @@ _KEY = OpenApiParameter(
     "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="A repeated write takes effect once."
 )
 _CONFIRM = "The token of a confirmation_required error, after the end user has agreed."
-_AGAIN = "Send the batch again with its idempotency key: entries that have run do not run again."
+_RESEND_NOTE = "Send the batch again with its idempotency key: entries that have run do not run again."
 
 
-def _confirm(description: str) -> OpenApiParameter:
+def _build_confirm_header(description: str) -> OpenApiParameter:
     return OpenApiParameter("Gateway-Confirm", OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
-class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself, untyped
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself, untyped
     """Describes Bearer keys, so that the Authorize button of the docs page works."""
 
     target_class = "gateway.authentication.KeyAuthentication"
@@ -325,74 +325,74 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add our named components and mark request bodies as required (a drf-spectacular post-processing hook)."""
     result["components"].setdefault("schemas", {}).update(COMPONENTS)
-    for doors in result["paths"].values():
-        for door in doors.values():
-            if "requestBody" in door:
-                door["requestBody"]["required"] = True
+    for endpoints in result["paths"].values():
+        for endpoint in endpoints.values():
+            if "requestBody" in endpoint:
+                endpoint["requestBody"]["required"] = True
     return result
 
 
 @cache
-def document() -> bytes:
+def render_document() -> bytes:
     """Return the OpenAPI document of all endpoints as JSON; built once per process."""
     return orjson.dumps(SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
 
 
-def documents(
+def describe_endpoint(
     *,
     id: str,
     summary: str,
-    takes: str | None,
+    body: str | None,
     answers: dict[int, Any],
     parameters: list[OpenApiParameter] | None = None,
 ) -> Callable[[View], View]:
     """Describe one endpoint: its body (a component name), responses by status, and its own parameters."""
-    responses = {status: OpenApiResponse(_ERROR, description=said) for status, said in _FAILURES.items()} | answers
+    responses = {status: OpenApiResponse(_ERROR, description=text) for status, text in _FAILURES.items()} | answers
     return extend_schema(
         operation_id=id,
         summary=summary,
         tags=["gateway"],
-        request={"application/json": _ref(takes)} if takes else None,
+        request={"application/json": _build_ref(body)} if body else None,
         responses=dict(sorted(responses.items())),
         parameters=[*_HEADERS, *(parameters or [])],
     )
 
 
 _HELP = OpenApiResponse(
-    {"oneOf": [_ref(name) for name in ("HelpGroup", "HelpOp", "HelpOpFull", "HelpArg", "HelpSearch")]},
+    {"oneOf": [_build_ref(name) for name in ("HelpGroup", "HelpOp", "HelpOpFull", "HelpArg", "HelpSearch")]},
     description="Exactly what the model should read.",
 )
 
-help_by_post = documents(id="help", summary="List, read or search", takes="HelpRequest", answers={200: _HELP})
-help_by_get = documents(
+help_by_post = describe_endpoint(id="help", summary="List, read or search", body="HelpRequest", answers={200: _HELP})
+help_by_get = describe_endpoint(
     id="help_get",
     summary="List, read or search, with an ETag",
-    takes=None,
+    body=None,
     answers={200: _HELP, 304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")},
     parameters=[
         OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in bodies.HELP["properties"].items()
     ],
 )
-exec_by_post = documents(
+exec_by_post = describe_endpoint(
     id="exec",
     summary="Run one op",
-    takes="ExecRequest",
-    answers={200: OpenApiResponse(_ref("Success"), description="The op succeeded.")}
+    body="ExecRequest",
+    answers={200: OpenApiResponse(_build_ref("Success"), description="The op succeeded.")}
     | {status: OpenApiResponse(_ERROR, description=text) for status, text in _EXEC_FAILURES.items()},
-    parameters=[_KEY, _confirm(_CONFIRM)],
+    parameters=[_KEY, _build_confirm_header(_CONFIRM)],
 )
-batch_by_post = documents(
+batch_by_post = describe_endpoint(
     id="batch",
     summary="Make several calls at once",
-    takes="BatchRequest",
+    body="BatchRequest",
     answers={
-        200: OpenApiResponse(_ref("Batch"), description="All entries are done, or the time is over."),
-        202: OpenApiResponse(_ref("BatchStatus"), description="Accepted; Location is the URL of its status."),
+        200: OpenApiResponse(_build_ref("Batch"), description="All entries are done, or the time is over."),
+        202: OpenApiResponse(_build_ref("BatchStatus"), description="Accepted; Location is the URL of its status."),
         422: OpenApiResponse(_ERROR, description=_EXEC_FAILURES[422]),
     },
     parameters=[
         _KEY,
-        _confirm(f"{_CONFIRM} {_AGAIN}"),
+        _build_confirm_header(f"{_CONFIRM} {_RESEND_NOTE}"),
         OpenApiParameter(
             "Prefer",
             OpenApiTypes.STR,
@@ -401,56 +401,56 @@ batch_by_post = documents(
         ),
     ],
 )
-_STATUS = {200: OpenApiResponse(_ref("BatchStatus"), description="The current status.")}
-batch_status = documents(
+_STATUS = {200: OpenApiResponse(_build_ref("BatchStatus"), description="The current status.")}
+batch_status = describe_endpoint(
     id="batch_status",
     summary="Get the status of a batch",
-    takes=None,
+    body=None,
     answers=_STATUS,
     parameters=[
         OpenApiParameter(
             "wait",
-            {"type": "integer", "minimum": 0, "maximum": service.LONGEST_WAIT},
+            {"type": "integer", "minimum": 0, "maximum": service.MAX_WAIT_SECONDS},
             OpenApiParameter.QUERY,
             description="Seconds to wait for a change before responding. A process lets "
-            f"{service.HELD_ANSWERS} requests wait at a time and responds to others at once: if nothing has changed, "
+            f"{service.MAX_WAITING_REQUESTS} requests wait at a time and responds to others at once: if nothing has changed, "
             "wait a second before you ask again.",
         )
     ],
 )
-batch_cancel = documents(id="batch_cancel", summary="Cancel entries that have not started", takes=None, answers=_STATUS)
-releases_list = documents(
+batch_cancel = describe_endpoint(id="batch_cancel", summary="Cancel entries that have not started", body=None, answers=_STATUS)
+releases_list = describe_endpoint(
     id="releases",
     summary="List the releases, newest first",
-    takes=None,
-    answers={200: OpenApiResponse(_ref("ReleasePage"), description="A page of releases.")},
+    body=None,
+    answers={200: OpenApiResponse(_build_ref("ReleasePage"), description="A page of releases.")},
     parameters=[
         OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in pages.QUERY["properties"].items()
     ],
 )
-release_get = documents(
+release_get = describe_endpoint(
     id="release",
     summary="Get one release: its ops and their tokens",
-    takes=None,
-    answers={200: OpenApiResponse(_ref("Release"), description="The release.")},
+    body=None,
+    answers={200: OpenApiResponse(_build_ref("Release"), description="The release.")},
 )
-toolset_by_post = documents(
+toolset_by_post = describe_endpoint(
     id="toolset",
     summary="Get what to show the model in this turn",
-    takes="ToolsetRequest",
-    answers={200: OpenApiResponse(_ref("Toolset"), description="Tools, prompt, and the toolset id for the turn.")},
+    body="ToolsetRequest",
+    answers={200: OpenApiResponse(_build_ref("Toolset"), description="Tools, prompt, and the toolset id for the turn.")},
 )
-telemetry_by_post = documents(
+telemetry_by_post = describe_endpoint(
     id="telemetry",
     summary="Report how a turn went",
-    takes="TelemetryRequest",
-    answers={200: OpenApiResponse(_ref("Told"), description="Recorded; a repeated report replaces the earlier one.")},
+    body="TelemetryRequest",
+    answers={200: OpenApiResponse(_build_ref("Told"), description="Recorded; a repeated report replaces the earlier one.")},
 )
-events_list = documents(
+events_list = describe_endpoint(
     id="events",
     summary="List your client's operation events, newest first",
-    takes=None,
-    answers={200: OpenApiResponse(_ref("EventPage"), description="A page of events.")},
+    body=None,
+    answers={200: OpenApiResponse(_build_ref("EventPage"), description="A page of events.")},
     parameters=[
         OpenApiParameter(name, schema, OpenApiParameter.QUERY)
         for name, schema in told_events.QUERY["properties"].items()

@@ -12,11 +12,11 @@ from typing import Any
 from django.db.models import Q
 
 from gateway import bodies, discovery
-from gateway.errors import FieldError, Invalid
-from gateway.validation import field_errors
+from gateway.errors import FieldError, InvalidRequestError
+from gateway.validation import find_field_errors
 from registry import schemas
 
-LIMIT = 50
+DEFAULT_LIMIT = 50
 QUERY: dict[str, Any] = {
     "type": "object",
     "properties": {name: bodies.HELP["properties"][name] for name in ("limit", "cursor")},
@@ -25,13 +25,13 @@ QUERY: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRequest:
     """The size of a page and the (time, key) of the row before it; None for the first page."""
 
-    limit: int = LIMIT
+    limit: int = DEFAULT_LIMIT
     after: tuple[datetime, str] | None = None
 
-    def condition(self, time: str, key: str) -> Q:
+    def build_filter(self, time: str, key: str) -> Q:
         """Return the filter for rows after the cursor, ordered by time and key, both descending."""
         if self.after is None:
             return Q()
@@ -40,56 +40,56 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListQuery:
     """A page and the validated query parameters of a list request."""
 
-    page: Page
+    page: PageRequest
     query: dict[str, Any]
 
 
-def asked(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False) -> Asked:
+def parse_list_query(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False) -> ListQuery:
     """Parse URL parameters by a schema; `numbered` tells that the keys of the rows are integers.
 
-    Raises Invalid with all field errors.
+    Raises InvalidRequestError with all field errors.
     """
-    query = discovery.from_parameters(parameters)
-    errors = field_errors(_validator(json.dumps(schema)), schema, query)
+    values = discovery.parse_parameters(parameters)
+    errors = find_field_errors(_get_validator(json.dumps(schema)), schema, values)
     after = None
-    if not errors and "cursor" in query:
-        after = _read(query["cursor"])
-        if after is None or (numbered and not _is_number(after[1])):
+    if not errors and "cursor" in values:
+        after = _decode_cursor(values["cursor"])
+        if after is None or (numbered and not _is_row_number(after[1])):
             message = "The cursor is not valid. Send the next_cursor of the previous page."
             errors.append(FieldError("/cursor", "invalid", message))
     if errors:
-        raise Invalid(f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
-    return Asked(Page(query.get("limit", LIMIT), after), query)
+        raise InvalidRequestError(f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
+    return ListQuery(PageRequest(values.get("limit", DEFAULT_LIMIT), after), values)
 
 
-def told(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mapping[str, Any]:
+def build_page(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mapping[str, Any]:
     """Return {results, next_cursor}; `last` is the (time, key) of the last row if more follow, else None."""
-    return {"results": rows, "next_cursor": None if last is None else _cursor(*last)}
+    return {"results": rows, "next_cursor": None if last is None else _encode_cursor(*last)}
 
 
 @lru_cache
-def _validator(schema: str) -> schemas.Validator:
-    return schemas.Validator(json.loads(schema))
+def _get_validator(schema: str) -> schemas.SchemaValidator:
+    return schemas.SchemaValidator(json.loads(schema))
 
 
-def _cursor(at: datetime, key: str) -> str:
+def _encode_cursor(at: datetime, key: str) -> str:
     return base64.urlsafe_b64encode(json.dumps([at.isoformat(), key]).encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> tuple[datetime, str] | None:
+def _decode_cursor(cursor: str) -> tuple[datetime, str] | None:
     try:
         text = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         at, key = json.loads(text)
         time, key = datetime.fromisoformat(at), str(key)
         # Refuse what databases do not accept: a time before year 1 in UTC, a lone surrogate, a NUL.
-        found = time.astimezone(UTC), key.encode().decode()
+        position = time.astimezone(UTC), key.encode().decode()
     except (binascii.Error, ValueError, TypeError, RecursionError, OverflowError):
         return None
-    return found if time.tzinfo is not None and "\x00" not in key else None
+    return position if time.tzinfo is not None and "\x00" not in key else None
 
 
-def _is_number(key: str) -> bool:
+def _is_row_number(key: str) -> bool:
     return key.isascii() and key.isdecimal() and len(key) < 19

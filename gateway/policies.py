@@ -10,7 +10,7 @@ SCOPES = {"read": Scope.EXEC_READ, "write": Scope.EXEC_WRITE}
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AccessDecision:
     """Whether access is allowed. If not: a reason for machines and a message for the caller."""
 
     allowed: bool
@@ -18,23 +18,23 @@ class Decision:
     message: str = ""
 
 
-ALLOWED = Decision(allowed=True)
+ALLOWED = AccessDecision(allowed=True)
 
 
-def may_ask(caller: Caller) -> Decision:
+def may_use_help(caller: Caller) -> AccessDecision:
     """Decide by the key's scope whether a batch entry may use help. For the help endpoint the view checks the scope."""
     if Scope.HELP in caller.key.scopes:
         return ALLOWED
-    return Decision(False, "scope_missing", f"This API key lacks the scope {Scope.HELP}. Use a key that has it.")
+    return AccessDecision(False, "scope_missing", f"This API key lacks the scope {Scope.HELP}. Use a key that has it.")
 
 
-def may_run(caller: Caller, op: CatalogOp) -> Decision:
+def may_run(caller: Caller, op: CatalogOp) -> AccessDecision:
     """Decide by the key's scope, the client's op patterns and whether the op needs a subject, in this order."""
     scope = SCOPES[op.kind]
     if scope not in caller.key.scopes:
-        return Decision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
+        return AccessDecision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
     if not caller.key.visibility.allows(op):
-        return Decision(False, "op_not_allowed", f"This client may not run {op.op}.")
+        return AccessDecision(False, "op_not_allowed", f"This client may not run {op.op}.")
     if op.needs_subject and not caller.subject:
-        return Decision(False, "subject_required", f"{op.op} runs for one end user. Send their id in Gateway-Subject.")
+        return AccessDecision(False, "subject_required", f"{op.op} runs for one end user. Send their id in Gateway-Subject.")
     return ALLOWED

@@ -16,12 +16,12 @@ from gateway.envelopes import Trace
 from registry.catalogs import CatalogOp
 from registry.models import Op
 
-FIELD_ERRORS_KEPT = 20
+MAX_FIELD_ERRORS = 20
 
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
-def event(
+def build_event(
     kind: OperationEvent.Type,
     *,
     caller: Caller,
@@ -44,18 +44,18 @@ def event(
         )
     if error:
         details = error["details"]
-        pairs = [[each["path"], each["code"]] for each in details["field_errors"][:FIELD_ERRORS_KEPT]]
+        pairs = [[each["path"], each["code"]] for each in details["field_errors"][:MAX_FIELD_ERRORS]]
         fields |= {"code": str(error["code"]), "reason": details["reason"], "field_errors": pairs}
-    trace.told = (str(kind), op.kind if op else "", fields.get("code", "OK"), fields.get("reason", ""))
-    return events.new(
+    trace.metric_labels = (str(kind), op.kind if op else "", fields.get("code", "OK"), fields.get("reason", ""))
+    return events.build_event(
         time=trace.at,
         type=kind,
         source=trace.source,
         latency_ms=round(trace.elapsed_ms(), 3),
         release=release,
-        surface=caller.served.surface,
-        cohort=caller.served.cohort,
-        model=facts.family(caller.model)[:40],
+        surface=caller.routing.surface,
+        cohort=caller.routing.cohort,
+        model=facts.get_model_family(caller.model)[:40],
         client=caller.key.client,
         key=caller.key.prefix,
         subject=caller.subject,
@@ -66,22 +66,22 @@ def event(
     )
 
 
-def digest(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:
+def hash_call(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:
     """Return a keyed hash that is equal for equal calls within one turn; empty without a turn."""
     if not caller.turn:
         return ""
-    said = orjson.dumps([caller.key.client_id, caller.session, caller.turn, kind, body], option=_SORTED)
+    payload = orjson.dumps([caller.key.client_id, caller.session, caller.turn, kind, body], option=_SORTED)
     # The pepper prevents readers of events from guessing args: the event holds all other inputs of the hash.
-    return hashlib.blake2b(said, key=_hashed(settings.GATEWAY_KEY_PEPPER), digest_size=8).hexdigest()
+    return hashlib.blake2b(payload, key=_hash_pepper(settings.GATEWAY_KEY_PEPPER), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=1)
-def _hashed(pepper: str) -> bytes:
+def _hash_pepper(pepper: str) -> bytes:
     """Return the pepper at a key length that BLAKE2 accepts."""
     return hashlib.sha256(pepper.encode()).digest()
 
 
-def item_count(op: CatalogOp, result: Any) -> int | None:
+def count_items(op: CatalogOp, result: Any) -> int | None:
     """Return the length of a read's list, if the result is a list or holds exactly one; else None."""
     if op.kind != Op.Kind.READ:
         return None
@@ -89,7 +89,7 @@ def item_count(op: CatalogOp, result: Any) -> int | None:
     return len(lists[0]) if len(lists) == 1 else None
 
 
-def entity_id(op: CatalogOp, args: dict[str, Any], found: str | None = None) -> str:
+def resolve_entity_id(op: CatalogOp, args: dict[str, Any], upstream_id: str | None = None) -> str:
     """Return the id of the entity of a call: from the upstream, else from the args; empty if it is not a UUID."""
-    named = found or args.get(f"{op.entity}_id")
-    return named if isinstance(named, str) and is_uuid(named) else ""
+    candidate = upstream_id or args.get(f"{op.entity}_id")
+    return candidate if isinstance(candidate, str) and is_uuid(candidate) else ""

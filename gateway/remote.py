@@ -13,60 +13,60 @@ from django.db import transaction
 from analytics import events
 from core import faults
 from gateway import calls, errors, idempotency, writes
-from gateway.calls import Call
-from gateway.envelopes import Answer
-from gateway.errors import GatewayError, InDoubt, NotSent
-from gateway.executors.base import Executor, Outcome, Work
+from gateway.calls import ExecCall
+from gateway.envelopes import EnvelopeResponse
+from gateway.errors import GatewayError, OutcomeUnknownError, UpstreamUnreachableError
+from gateway.executors.base import Executor, UpstreamResponse, UpstreamCall
 from gateway.idempotency import KeyedCall
 
 log = logging.getLogger(__name__)
-GRACE = timedelta(seconds=5)  # time for storing the outcome after the call's deadline
+STORE_GRACE = timedelta(seconds=5)  # time for storing the outcome after the call's deadline
 
 
-def run(call: Call, work: Work, executor: Executor) -> Answer:
+def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
     """Run a remote write and return its response. Without an idempotency key a repeated call is sent again.
 
-    Raises Conflict if another call with the key is running, without waiting: an upstream may take arbitrarily long.
-    Raises NotSent if nothing was sent, InDoubt if the outcome could not be stored.
+    Raises ConflictError if another call with the key is running, without waiting: an upstream may take arbitrarily long.
+    Raises UpstreamUnreachableError if nothing was sent, OutcomeUnknownError if the outcome could not be stored.
     """
     if call.dry_run:
-        return rehearse(call, work, executor)
+        return dry_run_write(call, work, executor)
     prepared = executor.prepare(work)
-    claim = _claim(call, call.keyed, work) if call.keyed else None
-    if call.keyed and claim is None:
-        return writes.twin(call, call.keyed)
+    claim = _claim_key(call, call.keyed_call, work) if call.keyed_call else None
+    if call.keyed_call and claim is None:
+        return writes.replay_stored_response(call, call.keyed_call)
     try:
-        outcome = writes.timed(call.trace, executor, work, prepared)
-    except NotSent:
+        outcome = writes.apply_timed(call.trace, executor, work, prepared)
+    except UpstreamUnreachableError:
         if claim is not None:
-            idempotency.free(claim)
+            idempotency.release_claim(claim)
         raise
-    except GatewayError as refusal:
-        return _kept(call, claim, calls.failed(call, refusal), in_doubt=isinstance(refusal, InDoubt))
+    except GatewayError as gateway_error:
+        return _store_outcome(call, claim, calls.build_failure(call, gateway_error), in_doubt=isinstance(gateway_error, OutcomeUnknownError))
     except Exception as error:
-        _log(call, error)
-        return _kept(call, claim, calls.failed(call, errors.in_doubt()), in_doubt=True)
+        _log_unknown_outcome(call, error)
+        return _store_outcome(call, claim, calls.build_failure(call, errors.build_outcome_unknown_error()), in_doubt=True)
     except BaseException:  # the process is shutting down
         if claim is not None:
-            idempotency.doubt(claim)
+            idempotency.mark_outcome_unknown(claim)
         raise
-    return _kept(call, claim, calls.succeeded(call, work, outcome))
+    return _store_outcome(call, claim, calls.build_success(call, work, outcome))
 
 
-def rehearse(call: Call, work: Work, executor: Executor) -> Answer:
+def dry_run_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
     """Return the response to a dry run: the call is valid. Nothing is sent, so the effect is not known."""
     executor.prepare(work)
-    told = {"message": f"{work.op.op} would be sent with these args. Nothing was sent."}
-    return calls.succeeded(call, work, Outcome(result=told))
+    result = {"message": f"{work.op.op} would be sent with these args. Nothing was sent."}
+    return calls.build_success(call, work, UpstreamResponse(result=result))
 
 
-def _claim(call: Call, keyed: KeyedCall, work: Work) -> int | None:
-    doubtful_at = call.trace.at + timedelta(milliseconds=work.deadline.left_ms()) + GRACE
-    return idempotency.claim(keyed, trace_id=call.trace.id, at=call.trace.at, doubtful_at=doubtful_at)
+def _claim_key(call: ExecCall, keyed: KeyedCall, work: UpstreamCall) -> int | None:
+    doubtful_at = call.trace.at + timedelta(milliseconds=work.deadline.get_remaining_ms()) + STORE_GRACE
+    return idempotency.claim_key(keyed, trace_id=call.trace.id, at=call.trace.at, doubtful_at=doubtful_at)
 
 
-def _kept(call: Call, claim: int | None, answer: Answer, *, in_doubt: bool = False) -> Answer:
-    """Store the outcome and its event in one transaction. Raises InDoubt if that fails.
+def _store_outcome(call: ExecCall, claim: int | None, answer: EnvelopeResponse, *, in_doubt: bool = False) -> EnvelopeResponse:
+    """Store the outcome and its event in one transaction. Raises OutcomeUnknownError if that fails.
 
     The response is handed over after this commits, not inside: a batch entry that another runner took over must not
     roll back a known outcome.
@@ -75,16 +75,16 @@ def _kept(call: Call, claim: int | None, answer: Answer, *, in_doubt: bool = Fal
         orjson.dumps(answer.envelope)
         with transaction.atomic():
             if claim is not None and in_doubt:
-                idempotency.doubt(claim)
+                idempotency.mark_outcome_unknown(claim)
             elif claim is not None:
-                idempotency.finish(claim, status=answer.status, envelope=answer.envelope)
-            events.record(calls.event(call, answer))
+                idempotency.store_response(claim, status=answer.status, envelope=answer.envelope)
+            events.record_event(calls.build_event(call, answer))
     except Exception as error:
-        _log(call, error)
-        raise errors.in_doubt() from None
+        _log_unknown_outcome(call, error)
+        raise errors.build_outcome_unknown_error() from None
     return answer
 
 
-def _log(call: Call, error: Exception) -> None:
-    told = "exec.outcome_unknown op=%s trace=%s\n%s"
-    log.error(told, call.path, call.trace.id, faults.told(error))
+def _log_unknown_outcome(call: ExecCall, error: Exception) -> None:
+    message = "exec.outcome_unknown op=%s trace=%s\n%s"
+    log.error(message, call.path, call.trace.id, faults.format(error))

@@ -6,50 +6,50 @@ from typing import Any
 
 from core import nearest, strictjson
 from gateway import normalise
-from gateway.callers import Context, is_uuid
+from gateway.callers import UserContext, is_uuid
 from gateway.errors import FieldError
-from gateway.validation import field_errors, schema_at
+from gateway.validation import find_field_errors, get_subschema
 from registry.catalogs import CatalogOp
 
 # Minimum similarity before one spelling is taken for another. It is high: `position` must not become `description`.
-SURE_NAME, SURE_VALUE = 0.78, 0.85
-MAX_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens than it saves
+MIN_NAME_SIMILARITY, MIN_VALUE_SIMILARITY = 0.78, 0.85
+MAX_CALL_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens than it saves
 
 
-_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
+_PYTHON_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
 
 
-def corrected(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: Context) -> dict[str, Any] | None:
+def repair_call(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: UserContext) -> dict[str, Any] | None:
     """Return a valid `{op, args}` if every error has one certain correction, else None.
 
     Certain are: a misspelt argument name, a misspelt enum value, a number or boolean in quotes (also inside a list), a
     single value instead of a list, null for an optional argument, and a malformed project_id if the context has one.
     """
-    mended = copy.deepcopy(args)
+    repaired_args = copy.deepcopy(args)
     for error in errors:
-        if not _mend(op, mended, error, context):
+        if not _repair_argument(op, repaired_args, error, context):
             return None
-    if field_errors(op.validator, op.schema, mended) or normalise.changes_nothing(op, mended):
+    if find_field_errors(op.validator, op.schema, repaired_args) or normalise.is_empty_update(op, repaired_args):
         return None
-    return fitting({"op": op.op, "args": mended})
+    return drop_if_too_long({"op": op.op, "args": repaired_args})
 
 
-def fitting(call: dict[str, Any]) -> dict[str, Any] | None:
+def drop_if_too_long(call: dict[str, Any]) -> dict[str, Any] | None:
     """Return the call if it is small enough for retry_with, else None."""
-    return call if len(json.dumps(call, ensure_ascii=False)) <= MAX_CHARACTERS else None
+    return call if len(json.dumps(call, ensure_ascii=False)) <= MAX_CALL_CHARACTERS else None
 
 
-def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Context) -> bool:
-    name, _, place = error.path.removeprefix("/").partition("/")
+def _repair_argument(op: CatalogOp, args: dict[str, Any], error: FieldError, context: UserContext) -> bool:
+    name, _, item_path = error.path.removeprefix("/").partition("/")
     if name not in args:
         return False
-    if place:
-        return _mend_item(schema_at(op.schema, [name]), args[name], place, error)
+    if item_path:
+        return _repair_item(get_subschema(op.schema, [name]), args[name], item_path, error)
     if error.code == "unknown_argument":
         if (
             error.expected is None
             or error.expected in args
-            or not nearest.close(name, [error.expected], cutoff=SURE_NAME)
+            or not nearest.find_similar(name, [error.expected], cutoff=MIN_NAME_SIMILARITY)
         ):
             return False
         args[error.expected] = args.pop(name)
@@ -60,45 +60,45 @@ def _mend(op: CatalogOp, args: dict[str, Any], error: FieldError, context: Conte
     if error.code in ("type", "enum") and args[name] is None and name not in op.required:
         del args[name]  # strict tool modes send null for omitted arguments
         return True
-    mend = _value(schema_at(op.schema, [name]), args[name], error.code)
-    if mend is None:
+    repaired_value = _repair_value(get_subschema(op.schema, [name]), args[name], error.code)
+    if repaired_value is None:
         return False
-    args[name] = mend
+    args[name] = repaired_value
     return True
 
 
-def _mend_item(argument: dict[str, Any], items: Any, place: str, error: FieldError) -> bool:
+def _repair_item(argument: dict[str, Any], items: Any, item_path: str, error: FieldError) -> bool:
     """Correct one value of a list. Deeper levels are not corrected: a guess there is no longer certain."""
     schema = argument.get("items")
-    if not (isinstance(items, list) and isinstance(schema, dict) and place.isdecimal()):
+    if not (isinstance(items, list) and isinstance(schema, dict) and item_path.isdecimal()):
         return False
-    mend = _value(schema, items[int(place)], error.code)
-    if mend is None or isinstance(mend, list):
+    repaired_value = _repair_value(schema, items[int(item_path)], error.code)
+    if repaired_value is None or isinstance(repaired_value, list):
         return False
-    items[int(place)] = mend
+    items[int(item_path)] = repaired_value
     return True
 
 
-def _value(argument: dict[str, Any], value: Any, code: str) -> Any:
+def _repair_value(argument: dict[str, Any], value: Any, code: str) -> Any:
     if code == "enum" and isinstance(value, str):
-        close = nearest.close(value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=SURE_VALUE)
-        return close[0] if close else None
+        matches = nearest.find_similar(value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=MIN_VALUE_SIMILARITY)
+        return matches[0] if matches else None
     if code != "type":
         return None
     kinds = argument.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
-    read = _read(value) if isinstance(value, str) else None
-    if any(_is(read, _TYPES.get(str(kind), ())) for kind in kinds):
-        return read
+    parsed_value = _parse_json(value) if isinstance(value, str) else None
+    if any(_is_instance(parsed_value, _PYTHON_TYPES.get(str(kind), ())) for kind in kinds):
+        return parsed_value
     return [value] if "array" in kinds and not isinstance(value, dict | list) else None
 
 
-def _read(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return strictjson.loads(text.encode())
     except strictjson.NotStrictJSON:
         return None
 
 
-def _is(value: Any, types: Any) -> bool:
+def _is_instance(value: Any, types: Any) -> bool:
     return isinstance(value, types) and (not isinstance(value, bool) or types is bool)

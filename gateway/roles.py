@@ -47,19 +47,19 @@ AREAS = {
     "people": ("auth.user", "auth.group"),
 }
 
-_LOOKED_AT = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)
+_VIEW_ONLY = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)
 
 # What each role may do with the rows of each area. Publishing, making live and withdrawing require permission to add
 # releases; switching requires permission to change switches.
 GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.ADMIN: dict.fromkeys(AREAS, ALL),
-    Role.EDITOR: {**_LOOKED_AT, "copy": ALL},
-    Role.PRODUCT_MANAGER: {**_LOOKED_AT, "rollout": ALL},
+    Role.EDITOR: {**_VIEW_ONLY, "copy": ALL},
+    Role.PRODUCT_MANAGER: {**_VIEW_ONLY, "rollout": ALL},
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }
 
 
-def permissions(role: Role) -> Iterator[str]:
+def list_permissions(role: Role) -> Iterator[str]:
     """Yield the permissions of a role in the form of `has_perm`, such as registry.change_op."""
     for area, verbs in GRANTS[role].items():
         for model in AREAS[area]:
@@ -68,14 +68,14 @@ def permissions(role: Role) -> Iterator[str]:
                 yield f"{app}.{verb}_{name}"
 
 
-def keep(*, using: str, apps: Any = installed, **_: Any) -> None:
+def sync_groups(*, using: str, apps: Any = installed, **_: Any) -> None:
     """Set the permissions of each role's group to exactly those listed here. Receiver of `post_migrate`."""
     try:
-        groups, known = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+        group_model, permission_model = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     except LookupError:
         return  # a partial migrate: the auth app is not migrated yet
-    found = known.objects.using(using).values_list("pk", "content_type__app_label", "codename")
-    ids = {f"{app}.{codename}": pk for pk, app, codename in found}
+    permission_rows = permission_model.objects.using(using).values_list("pk", "content_type__app_label", "codename")
+    ids = {f"{app}.{codename}": pk for pk, app, codename in permission_rows}
     for role in Role:
-        group, _made = groups.objects.using(using).get_or_create(name=role.value)
-        group.permissions.set([ids[name] for name in permissions(role) if name in ids])
+        group, _created = group_model.objects.using(using).get_or_create(name=role.value)
+        group.permissions.set([ids[name] for name in list_permissions(role) if name in ids])

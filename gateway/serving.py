@@ -8,20 +8,20 @@ from django.conf import settings
 from django.utils import timezone
 
 from analytics.rollout import current, evaluation, exposures, people
-from analytics.rollout.evaluation import Outcome
-from analytics.rollout.facts import Facts
+from analytics.rollout.evaluation import EvaluationDetails
+from analytics.rollout.facts import EvaluationContext
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from gateway import flags
-from gateway.errors import Failed
+from gateway.errors import InternalError
 from registry import catalogs
 from registry.catalogs import Catalog
 from registry.models import Release
 
-GONE = (Release.DoesNotExist, catalogs.CorruptRelease, catalogs.WithdrawnRelease)
+RELEASE_GONE_ERRORS = (Release.DoesNotExist, catalogs.CorruptRelease, catalogs.WithdrawnRelease)
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class Routing:
     """The surface and release that serve a caller, and the cohorts that decided."""
 
     surface: str = Surface.LEGACY
@@ -29,50 +29,50 @@ class Served:
     cohort: str = ""  # the cohorts that decided, in the form of operation events
 
 
-DEFAULT = Served()
+DEFAULT_ROUTING = Routing()
 
 
-def decide(facts: Facts) -> tuple[Served, list[Outcome]]:
+def evaluate_flags(evaluation_context: EvaluationContext) -> tuple[Routing, list[EvaluationDetails]]:
     """Evaluate the surface and release flags. Queries only for a release that is not in memory.
 
     Returns the result and the outcome of each flag.
     """
-    people.note(facts, timezone.now())
-    outcomes = [flags.decide(flag, facts) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
+    people.record_context(evaluation_context, timezone.now())
+    outcomes = [flags.evaluate_flag(flag, evaluation_context) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
     surface, release = outcomes
     version = "" if release.variant == LIVE else release.variant
-    return Served(surface.variant, version, evaluation.told(outcomes)), outcomes
+    return Routing(surface.variant, version, evaluation.join_cohort_names(outcomes)), outcomes
 
 
-def by_flags(subject: str, facts: Callable[[], Facts], at: datetime) -> Served:
+def route_by_flags(subject: str, get_evaluation_context: Callable[[], EvaluationContext], at: datetime) -> Routing:
     """Return the surface and release of a call without a toolset, and record an exposure if a cohort chose the release.
 
     The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
     recently.
     """
-    if not current.current().cohorts:
+    if not current.get_current().cohorts:
         if people.is_due(subject, at):
-            people.note(facts(), at)
-        return DEFAULT
-    served, (_, release) = decide(facts())
+            people.record_context(get_evaluation_context(), at)
+        return DEFAULT_ROUTING
+    routing, (_, release) = evaluate_flags(get_evaluation_context())
     if release.cohort:
-        expose([release], subject)
-    return served
+        record_exposures([release], subject)
+    return routing
 
 
-def expose(outcomes: Iterable[Outcome], subject: str) -> None:
+def record_exposures(outcomes: Iterable[EvaluationDetails], subject: str) -> None:
     """Record an exposure of the subject for each outcome."""
-    exposures.record(outcomes, subject=subject, at=timezone.now())
+    exposures.record_exposures(outcomes, subject=subject, at=timezone.now())
 
 
-def catalog(served: Served) -> Catalog:
-    """Return the catalog that serves a call. Raises Failed if its release was withdrawn in the meantime."""
-    if not served.release:
-        return catalogs.live()
+def get_catalog(routing: Routing) -> Catalog:
+    """Return the catalog that serves a call. Raises InternalError if its release was withdrawn in the meantime."""
+    if not routing.release:
+        return catalogs.get_live_catalog()
     try:
-        return catalogs.get(served.release)
-    except GONE:
-        raise Failed(
+        return catalogs.get_catalog(routing.release)
+    except RELEASE_GONE_ERRORS:
+        raise InternalError(
             "The release that serves this call was just withdrawn. Send the call again with a new toolset.",
             status=503,
             reason="release_gone",
@@ -83,7 +83,7 @@ def catalog(served: Served) -> Catalog:
 
 def follow() -> None:
     """Preload the releases that cohorts use, as many as a process keeps. The follower thread calls this."""
-    cohorts = current.current().cohorts.get(FlagKey.RELEASE, ())
-    pinned = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
-    for version in list(pinned)[: settings.GATEWAY_RELEASES_KEPT - 1]:
-        catalogs.ready(version)
+    cohorts = current.get_current().cohorts.get(FlagKey.RELEASE, ())
+    versions = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
+    for version in list(versions)[: settings.GATEWAY_RELEASES_KEPT - 1]:
+        catalogs.preload_release(version)

@@ -11,17 +11,17 @@ from gateway.batches import queue, running
 
 
 @shared_task(
-    name=queue.TASK,
+    name=queue.TASK_NAME,
     acks_late=True,  # acknowledge only after the turn has ended
     reject_on_worker_lost=True,
     ignore_result=True,  # results are stored in the rows
 )
-def work(*, batch_id: str, trace_id: str, **_: Any) -> None:
+def run_batch_turn(*, batch_id: str, trace_id: str, **_: Any) -> None:
     """Run unclaimed entries of a batch for one turn."""
     logs.trace.set(trace_id)
-    queue.heard()
+    queue.record_message()
     try:
-        running.work(UUID(batch_id))
+        running.run_turn(UUID(batch_id))
     finally:
-        logs.clear()
+        logs.clear_context()
         close_old_connections()

@@ -5,26 +5,26 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from core.ratelimit import Buckets, Taken
+from core.ratelimit import RateLimitBuckets, RateLimitDecision
 from gateway.keys import VerifiedKey
 
-_buckets = Buckets()
+_buckets = RateLimitBuckets()
 
 
 class KeyThrottle(BaseThrottle):
     """Limits each key to its rate. Stores the decision on the view, for the RateLimit header."""
 
-    taken: Taken | None = None
+    rate_limit: RateLimitDecision | None = None
 
     def allow_request(self, request: Request, view: Any) -> bool:
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.taken = view.taken = _buckets.take(key.prefix, key.rate)
-        return self.taken.allowed
+        self.rate_limit = view.rate_limit = _buckets.take(key.prefix, key.rate)
+        return self.rate_limit.allowed
 
     def wait(self) -> float | None:
-        return self.taken.retry_after if self.taken else None
+        return self.rate_limit.retry_after if self.rate_limit else None
 
 
-def charge(key: VerifiedKey, count: int) -> None:
+def charge_calls(key: VerifiedKey, count: int) -> None:
     """Charge a key for further calls of the same request; its next request waits until they are regained."""
     _buckets.charge(key.prefix, key.rate, count)

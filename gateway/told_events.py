@@ -7,47 +7,47 @@ from analytics import events
 from analytics.models import OperationEvent
 from gateway import pages
 from gateway.callers import Caller
-from gateway.errors import Code
-from gateway.pages import Asked
+from gateway.errors import ErrorCode
+from gateway.pages import ListQuery
 
-_TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
+_TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 200}
 QUERY: dict[str, Any] = {
     "type": "object",
     "properties": {
         **pages.QUERY["properties"],
-        "session": {**_TEXT, "description": "Only this conversation"},
-        "turn": {**_TEXT, "description": "Only this turn"},
-        "op": {**_TEXT, "description": "Only this op"},
-        "code": {"type": "string", "enum": list(Code.values), "description": "Only failed with this code"},
+        "session": {**_TEXT_SCHEMA, "description": "Only this conversation"},
+        "turn": {**_TEXT_SCHEMA, "description": "Only this turn"},
+        "op": {**_TEXT_SCHEMA, "description": "Only this op"},
+        "code": {"type": "string", "enum": list(ErrorCode.values), "description": "Only failed with this code"},
     },
     "additionalProperties": False,
 }
 FILTERS = ("session", "turn", "op", "code")
 
-FIELDS = (
+EVENT_FIELDS = (
     *("type", "op", "tool_name", "group", "entity", "action", "entity_id", "kind", "dry_run", "ok", "status", "code"),
     *("reason", "field_errors", "replayed", "result_count", "latency_ms", "release", "surface", "cohort", "model"),
     *("source", "subject", "session", "turn", "trace_id", "mends", "content"),
 )
 
 
-def listed(asked: Asked, caller: Caller) -> Mapping[str, Any]:
+def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
     """Return a page of the client's events: {results, next_cursor}. One query.
 
     A key that is bound to a subject reads only the events of that subject.
     """
     events.flush()  # so that the calls this process just answered are included
-    page = asked.page
-    own = OperationEvent.objects.filter(client=caller.key.client).exclude(source=OperationEvent.Source.ADMIN)
+    page = list_query.page
+    own_events = OperationEvent.objects.filter(client=caller.key.client).exclude(source=OperationEvent.Source.ADMIN)
     if caller.key.bound_subject:
-        own = own.filter(subject=caller.key.bound_subject)
-    rows = own.filter(
-        page.condition("time", "id"), **{name: asked.query[name] for name in FILTERS if name in asked.query}
+        own_events = own_events.filter(subject=caller.key.bound_subject)
+    rows = own_events.filter(
+        page.build_filter("time", "id"), **{name: list_query.query[name] for name in FILTERS if name in list_query.query}
     )
-    found = list(rows.order_by("-time", "-id")[: page.limit + 1])
-    shown, more = found[: page.limit], len(found) > page.limit
-    return pages.told([_told(event) for event in shown], (shown[-1].time, str(shown[-1].pk)) if more else None)
+    matches = list(rows.order_by("-time", "-id")[: page.limit + 1])
+    shown, has_more = matches[: page.limit], len(matches) > page.limit
+    return pages.build_page([_serialize_event(event) for event in shown], (shown[-1].time, str(shown[-1].pk)) if has_more else None)
 
 
-def _told(event: OperationEvent) -> dict[str, Any]:
-    return {"id": event.pk, "time": event.time.isoformat(), **{name: getattr(event, name) for name in FIELDS}}
+def _serialize_event(event: OperationEvent) -> dict[str, Any]:
+    return {"id": event.pk, "time": event.time.isoformat(), **{name: getattr(event, name) for name in EVENT_FIELDS}}

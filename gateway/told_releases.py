@@ -7,33 +7,33 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from gateway import pages
 from gateway.callers import Caller
-from gateway.errors import Missing
-from gateway.pages import Page
+from gateway.errors import NotFoundError
+from gateway.pages import PageRequest
 from registry import catalogs, releases
 from registry.models import Activation, Release
 
 
-def listed(page: Page) -> Mapping[str, Any]:
+def list_releases(page: PageRequest) -> Mapping[str, Any]:
     """Return a page of releases, newest first: {results, next_cursor}. One query."""
-    rows = _rows().defer("content", "tokens").filter(page.condition("created_at", "version"))
-    found = list(rows.order_by("-created_at", "-version")[: page.limit + 1])
-    shown, more = found[: page.limit], len(found) > page.limit
-    last = (shown[-1].created_at, shown[-1].version) if more else None
-    return pages.told([_told(release) for release in shown], last)
+    rows = _query_releases().defer("content", "tokens").filter(page.build_filter("created_at", "version"))
+    matches = list(rows.order_by("-created_at", "-version")[: page.limit + 1])
+    shown, has_more = matches[: page.limit], len(matches) > page.limit
+    last = (shown[-1].created_at, shown[-1].version) if has_more else None
+    return pages.build_page([_serialize_release(release) for release in shown], last)
 
 
-def one(version: str, caller: Caller) -> dict[str, Any]:
-    """Return one release with the ops that this caller may see, and their tokens. Raises Missing."""
-    release = _rows().filter(version=version).first()
+def get_release(version: str, caller: Caller) -> dict[str, Any]:
+    """Return one release with the ops that this caller may see, and their tokens. Raises UnresolvedReference."""
+    release = _query_releases().filter(version=version).first()
     if release is None:
         message = "There is no such release. GET /api/v1/releases lists them."
-        raise Missing(message, reason="unknown_release")
-    catalog = catalogs.build(version, releases.content(release), release.tokens)
+        raise NotFoundError(message, reason="unknown_release")
+    catalog = catalogs.build_catalog(version, releases.load_content(release), release.tokens)
     visible = (op for path, op in sorted(catalog.ops.items()) if caller.key.visibility.allows(op))
-    return {**_told(release), "ops": [_op(op, catalog.tokens) for op in visible]}
+    return {**_serialize_release(release), "ops": [_serialize_op(op, catalog.tokens) for op in visible]}
 
 
-def _rows() -> QuerySet[Release]:
+def _query_releases() -> QuerySet[Release]:
     activations = Activation.objects.filter(release=OuterRef("pk"))
     return Release.objects.annotate(
         is_live=Exists(activations.filter(is_live=True)),
@@ -41,9 +41,9 @@ def _rows() -> QuerySet[Release]:
     )
 
 
-def _told(release: Any) -> dict[str, Any]:
+def _serialize_release(release: Any) -> dict[str, Any]:
     """Return a release as a list shows it; `note` is the note of its first activation."""
-    told = {
+    payload = {
         "version": release.version,
         "at": release.created_at.isoformat(),
         "by": release.created_by,
@@ -52,11 +52,11 @@ def _told(release: Any) -> dict[str, Any]:
         "live": release.is_live,
         "withdrawn": release.withdrawn_at is not None,
     }
-    return told | ({"withdrawn_reason": release.withdrawn_reason} if told["withdrawn"] else {})
+    return payload | ({"withdrawn_reason": release.withdrawn_reason} if payload["withdrawn"] else {})
 
 
-def _op(op: catalogs.CatalogOp, tokens: dict[str, list[int]]) -> dict[str, Any]:
-    told: dict[str, Any] = {"op": op.op, "kind": op.kind, "summary": op.summary, "status": op.status}
+def _serialize_op(op: catalogs.CatalogOp, tokens: dict[str, list[int]]) -> dict[str, Any]:
+    payload: dict[str, Any] = {"op": op.op, "kind": op.kind, "summary": op.summary, "status": op.status}
     if op.op in tokens:
-        told["tokens"] = dict(zip(("short", "full"), tokens[op.op], strict=True))
-    return told
+        payload["tokens"] = dict(zip(("short", "full"), tokens[op.op], strict=True))
+    return payload

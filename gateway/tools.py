@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway import bodies
 
-HELP: dict[str, Any] = {
+HELP_TOOL: dict[str, Any] = {
     "name": "tool_help",
     "description": (
         "Find out what you can do. Send nothing for the top-level groups, path for a group or an op, or query to "
@@ -17,7 +17,7 @@ HELP: dict[str, Any] = {
     "parameters": bodies.HELP,
 }
 
-EXEC: dict[str, Any] = {
+EXEC_TOOL: dict[str, Any] = {
     "name": "tool_exec",
     "description": (
         "Run one op. Take ids from the results of list, search and get ops, never from memory. After an error, read "
@@ -26,7 +26,7 @@ EXEC: dict[str, Any] = {
     "parameters": bodies.EXEC,
 }
 
-BATCH: dict[str, Any] = {
+BATCH_TOOL: dict[str, Any] = {
     "name": "tool_batch",
     "description": (
         "Send up to 50 tool_help and tool_exec calls at once; a failed entry does not stop the others. An entry has "
@@ -37,4 +37,4 @@ BATCH: dict[str, Any] = {
     "parameters": bodies.BATCH,
 }
 
-DEFINITIONS = (HELP, EXEC, BATCH)
+GATEWAY_TOOLS = (HELP_TOOL, EXEC_TOOL, BATCH_TOOL)

@@ -9,53 +9,53 @@ import orjson
 from core import canonical, strictjson
 from gateway import execution
 from gateway.callers import Caller
-from gateway.envelopes import Answer, Trace
-from gateway.errors import Invalid
+from gateway.envelopes import EnvelopeResponse, Trace
+from gateway.errors import InvalidRequestError
 from gateway.keys import VerifiedKey
 from gateway.models import all_scopes
 from registry import catalogs, checks, snapshot
-from registry.catalogs import EVERYTHING, Catalog
+from registry.catalogs import FULL_VISIBILITY, Catalog
 from registry.models import Op
 
-DRAFT = "draft"  # instead of a release's version
-SOURCE = "admin"
+DRAFT_VERSION = "draft"  # instead of a release's version
+TRIAL_SOURCE = "admin"
 
 
-class NotServable(Exception):
+class DraftNotServable(Exception):
     """The draft of an op is invalid and cannot run. The message says what to fix."""
 
 
-def draft_of(op: Op) -> Catalog:
-    """Return the live catalog with one op replaced by its draft. Raises NotServable, catalogs.NothingLive."""
-    entry = snapshot.entry(op)
-    if problems := checks.op_problems(entry):
-        raise NotServable(problems[0].told)
-    drafted = catalogs.op_of(orjson.loads(canonical.dumps(entry)))
-    return catalogs.live().with_op(drafted, version=DRAFT)
+def build_draft_catalog(op: Op) -> Catalog:
+    """Return the live catalog with one op replaced by its draft. Raises DraftNotServable, catalogs.NoLiveRelease."""
+    entry = snapshot.op_to_entry(op)
+    if problems := checks.find_op_errors(entry):
+        raise DraftNotServable(problems[0].summary)
+    draft_op = catalogs.build_op(orjson.loads(canonical.dumps(entry)))
+    return catalogs.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
 
 
-def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace) -> Answer:
+def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace) -> EnvelopeResponse:
     """Return the answer to a dry run. `args` is JSON as typed. No write is kept."""
-    caller = _caller(subject, by, trace)
+    caller = _build_caller(subject, by, trace)
     try:
         body = {"op": op, "args": strictjson.loads(args.encode()), "dry_run": True}
     except strictjson.NotStrictJSON as error:
-        refusal = Invalid(str(error).replace("The body", "args"), reason=error.code)
-        return execution.refuse(refusal, name=op, caller=caller, trace=trace, catalog=catalog)
+        refusal = InvalidRequestError(str(error).replace("The body", "args"), reason=error.code)
+        return execution.reject_call(refusal, name=op, caller=caller, trace=trace, catalog=catalog)
     return execution.execute(body=body, caller=caller, trace=trace, catalog=catalog)
 
 
-def _caller(subject: str, by: str, trace: Trace) -> Caller:
+def _build_caller(subject: str, by: str, trace: Trace) -> Caller:
     """Return a caller with all permissions for a subject. Its client exists only here and has no key."""
     key = VerifiedKey(
         id=0,
-        prefix=SOURCE,
+        prefix=TRIAL_SOURCE,
         client_id=0,
-        client=f"{SOURCE} {by}"[:100],
+        client=f"{TRIAL_SOURCE} {by}"[:100],
         scopes=frozenset(all_scopes()),
         bound_subject=subject,
         subject_pattern="*",
-        visibility=EVERYTHING,
+        visibility=FULL_VISIBILITY,
         confirms=False,
         rate=1,
         expires_at=None,

@@ -19,18 +19,18 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from registry import schemas
-from registry.arguments import is_plain, properties
-from registry.models import ROOT, Activation, Op, PromptSection, Release, parent_of
-from registry.switches import NOTHING_OFF, Switches
+from registry.arguments import has_flat_properties, iter_arguments
+from registry.models import ROOT, Activation, Op, PromptSection, Release, get_parent_path
+from registry.switches import ALL_ON, Switches
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-VIEWS_KEPT = 100
+MAX_CACHED_VIEWS = 100
 
 
-class NothingLive(Exception):
+class NoLiveRelease(Exception):
     """No release has been published yet, or the live one could not be loaded."""
 
 
@@ -86,26 +86,26 @@ class CatalogOp:
         return self.status == Op.Status.ACTIVE
 
     @cached_property
-    def validator(self) -> schemas.Validator:
-        return schemas.Validator(self.schema)
+    def validator(self) -> schemas.SchemaValidator:
+        return schemas.SchemaValidator(self.schema)
 
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
         """The schema of each argument, by argument name."""
-        if not is_plain(self.schema):
-            return {name: schema for name, schema, _ in properties(self.schema)}
-        named: dict[str, dict[str, Any]] = self.schema.get("properties", {})
-        return named
+        if not has_flat_properties(self.schema):
+            return {name: schema for name, schema, _ in iter_arguments(self.schema)}
+        schemas_by_name: dict[str, dict[str, Any]] = self.schema.get("properties", {})
+        return schemas_by_name
 
     @cached_property
     def required(self) -> frozenset[str]:
-        if not is_plain(self.schema):
-            return frozenset(name for name, _, required in properties(self.schema) if required)
+        if not has_flat_properties(self.schema):
+            return frozenset(name for name, _, required in iter_arguments(self.schema) if required)
         return frozenset(self.schema.get("required", ()))
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CatalogSection:
     """One section of a prompt in a release."""
 
     name: str
@@ -119,22 +119,22 @@ class Visibility:
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
-    off: Switches = NOTHING_OFF
+    switches: Switches = ALL_ON
 
-    def without(self, off: Switches) -> "Visibility":
+    def with_switches(self, switches: Switches) -> "Visibility":
         """Return this visibility with the given switches applied."""
-        return self if off is self.off else Visibility(self.patterns, self.kinds, off)
+        return self if switches is self.switches else Visibility(self.patterns, self.kinds, switches)
 
     def allows(self, op: CatalogOp) -> bool:
         """Return whether this caller may run the op, ignoring switches."""
         return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
 
 
-EVERYTHING = Visibility()
+FULL_VISIBILITY = Visibility()
 
 
 @dataclass(frozen=True)
-class View:
+class CatalogView:
     """A catalog as one kind of caller sees it.
 
     Retired and switched-off ops are in no list, but they still resolve by name.
@@ -143,7 +143,7 @@ class View:
     ops: frozenset[str]
     children: dict[str, tuple[str, ...]]  # group path -> its subgroups and ops with visible ops, sorted by name
     counts: dict[str, int]  # group path -> ops below it
-    off: dict[str, str] = field(default_factory=dict)  # switched-off path that would be visible -> why it is off
+    off_reasons: dict[str, str] = field(default_factory=dict)  # switched-off path that would be visible -> why it is off
 
 
 @dataclass(frozen=True)
@@ -154,77 +154,77 @@ class Catalog:
     ops: dict[str, CatalogOp]
     groups: dict[str, str]  # path -> summary
     names: dict[str, str]  # path, tool name, alias or unambiguous upstream name -> path
-    prompts: dict[str, tuple[Section, ...]] = field(default_factory=dict)  # prompt name -> its sections in order
+    prompts: dict[str, tuple[CatalogSection, ...]] = field(default_factory=dict)  # prompt name -> its sections in order
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
-    _views: dict[Visibility, View] = field(default_factory=dict)
+    _views: dict[Visibility, CatalogView] = field(default_factory=dict)
 
-    def find(self, name: str) -> CatalogOp | None:
+    def find_op(self, name: str) -> CatalogOp | None:
         """Return the op with exactly this path, tool name or alias, or None."""
         path = self.names.get(name)
         return self.ops[path] if path is not None else None
 
-    def view(self, visibility: Visibility) -> View:
+    def view_for(self, visibility: Visibility) -> CatalogView:
         """Return the catalog as a caller with this visibility sees it. Views are cached."""
         view = self._views.get(visibility)
         if view is None:
-            if len(self._views) >= VIEWS_KEPT:
+            if len(self._views) >= MAX_CACHED_VIEWS:
                 self._views.clear()
-            view = self._views[visibility] = _view(self, visibility)
+            view = self._views[visibility] = _build_view(self, visibility)
         return view
 
     def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
         """Return a copy of this catalog, under another version, with the op added or replaced by path."""
         ops = self.ops | {op.op: op}
-        return Catalog(version, ops, self.groups, _names(ops, self.groups), self.prompts)
+        return Catalog(version, ops, self.groups, _map_names_to_paths(ops, self.groups), self.prompts)
 
-    def derived(self, kind: type[T], make: Callable[[], T]) -> T:
+    def get_or_derive(self, kind: type[T], make: Callable[[], T]) -> T:
         """Return a value derived from this catalog, such as its search index; made on first use, then cached."""
         if kind not in self._derived:
             self._derived[kind] = make()
-        found: T = self._derived[kind]
-        return found
+        value: T = self._derived[kind]
+        return value
 
 
-def build(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
+def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Build the catalog from a release's content (see registry.snapshot)."""
-    ops = {entry["op"]: op_of(entry) for entry in content["ops"]}
+    ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
-    prompts = _prompts(content.get("sections", []))
-    return Catalog(version, ops, groups, _names(ops, groups), prompts, tokens or {})
+    prompts = _build_prompts(content.get("sections", []))
+    return Catalog(version, ops, groups, _map_names_to_paths(ops, groups), prompts, tokens or {})
 
 
-def op_of(entry: dict[str, Any]) -> CatalogOp:
+def build_op(entry: dict[str, Any]) -> CatalogOp:
     """Build a catalog op from a release's entry (see registry.snapshot)."""
-    said = dict(entry)
-    said["schema"] = said.pop("parameters_schema")
-    said["display_only"] = frozenset(said.get("display_only", ()))
+    fields = dict(entry)
+    fields["schema"] = fields.pop("parameters_schema")
+    fields["display_only"] = frozenset(fields.get("display_only", ()))
     for name in ("contexts", "keywords", "aliases"):
-        said[name] = tuple(said.get(name, ()))
-    said["examples"] = tuple(_example(example, said["schema"]) for example in said.get("examples", ()))
-    return CatalogOp(**said)
+        fields[name] = tuple(fields.get(name, ()))
+    fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
+    return CatalogOp(**fields)
 
 
-def live() -> Catalog:
-    """Return the catalog of the live release. Raises NothingLive if there is none or it cannot be loaded."""
+def get_live_catalog() -> Catalog:
+    """Return the catalog of the live release. Raises NoLiveRelease if there is none or it cannot be loaded."""
     if _live is None:
         try:
-            follow()
+            refresh_live()
         except CorruptRelease as error:
-            raise NothingLive(str(error)) from error
+            raise NoLiveRelease(str(error)) from error
     if _live is None:
-        raise NothingLive("No release is live. Publish one: manage.py load_catalog --publish.")
+        raise NoLiveRelease("No release is live. Publish one: manage.py load_catalog --publish.")
     return _live
 
 
-def live_version() -> str | None:
+def get_live_version() -> str | None:
     """Return the live version that this process has in memory, or None if it has none yet."""
     return _live.version if _live is not None else None
 
 
-def get(version: str) -> Catalog:
+def get_catalog(version: str) -> Catalog:
     """Return the catalog of a release, from memory if it was used recently.
 
     Raises Release.DoesNotExist, WithdrawnRelease, or CorruptRelease if the stored content is not what was published.
@@ -233,16 +233,16 @@ def get(version: str) -> Catalog:
         if version in _loaded:
             _loaded.move_to_end(version)
             return _loaded[version]
-    catalog = _load(version)
+    catalog = _load_release(version)
     with _lock:
         _loaded[version] = catalog
         while len(_loaded) > settings.GATEWAY_RELEASES_KEPT:
             # Never evict the live version: it stays in memory anyway, and a turn pinned to it would reload it.
-            del _loaded[next(each for each in _loaded if each != live_version())]
+            del _loaded[next(each for each in _loaded if each != get_live_version())]
     return catalog
 
 
-def follow() -> None:
+def refresh_live() -> None:
     """Load the live release if it has changed, and serve it once it is warmed up.
 
     Takes one query if nothing changed.
@@ -252,50 +252,50 @@ def follow() -> None:
     if version is None:
         _live = None
     elif _live is None or _live.version != version:
-        _live = _warmed(get(version))
+        _live = _warm_up(get_catalog(version))
         log.info("release.live version=%s", version[:12])
 
 
-def ready(version: str) -> None:
+def preload_release(version: str) -> None:
     """Load a release into memory before it is requested. Does nothing if the release cannot be served."""
-    if is_held(version) or version in _withdrawn:
+    if is_loaded(version) or version in _withdrawn:
         return
     try:
-        _warmed(get(version))
+        _warm_up(get_catalog(version))
     except (Release.DoesNotExist, CorruptRelease, WithdrawnRelease) as error:
         log.debug("release.not_preloaded version=%s error=%s", version[:12], error)
 
 
-def is_held(version: str) -> bool:
+def is_loaded(version: str) -> bool:
     """Return whether a release is in memory and so may be served. Withdrawn ones are dropped within half a second."""
     with _lock:
         return version in _loaded
 
 
-def is_served(version: str) -> bool:
+def is_servable(version: str) -> bool:
     """Return whether a release may be served. Takes one query if it is neither in memory nor known to be withdrawn."""
-    if is_held(version):
+    if is_loaded(version):
         return True
     if version in _withdrawn:
         return False
-    found = Release.objects.filter(version=version).values_list("withdrawn_at", flat=True)
-    if is_withdrawn := any(found):
+    withdrawal_times = Release.objects.filter(version=version).values_list("withdrawn_at", flat=True)
+    if is_withdrawn := any(withdrawal_times):
         _withdrawn.add(version)
-    return bool(found) and not is_withdrawn
+    return bool(withdrawal_times) and not is_withdrawn
 
 
-def follow_withdrawn() -> None:
+def drop_withdrawn() -> None:
     """Drop withdrawn releases from memory. Takes one query."""
     with _lock:
         versions = list(_loaded)
-    gone = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
-    for version in gone if versions else ():
+    withdrawn = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
+    for version in withdrawn if versions else ():
         _withdrawn.add(version)
         with _lock:
             _loaded.pop(version, None)
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear all catalogs from memory, as in a new process."""
     global _live
     _live = None
@@ -310,23 +310,23 @@ _withdrawn: set[str] = set()  # known to this process. Withdrawing is permanent,
 _lock = Lock()
 
 
-def _warmed(catalog: Catalog) -> Catalog:
+def _warm_up(catalog: Catalog) -> Catalog:
     for path in settings.GATEWAY_WARMS:
         import_string(path)(catalog)
     return catalog
 
 
-def _load(version: str) -> Catalog:
+def _load_release(version: str) -> Catalog:
     release = Release.objects.get(version=version)
     if release.withdrawn_at is not None:
         _withdrawn.add(version)
         raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published. The previous live release stays.")
-    return build(version, json.loads(release.content), release.tokens)
+    return build_catalog(version, json.loads(release.content), release.tokens)
 
 
-def _names(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
+def _map_names_to_paths(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
     """Return {name: path} for every name of an op."""
     # Upstream names were not chosen here, so they lose to groups and other names. If two ops share one, both lose it.
     upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name and op.upstream_name not in groups)
@@ -335,16 +335,16 @@ def _names(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
     return names | {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
 
 
-def _prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[Section, ...]]:
-    found: dict[str, tuple[Section, ...]] = {}
+def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSection, ...]]:
+    sections_by_prompt: dict[str, tuple[CatalogSection, ...]] = {}
     for entry in sorted(entries, key=lambda entry: (entry["position"], entry["name"])):
         if entry["status"] == PromptSection.Status.ACTIVE:
-            section = Section(name=entry["name"], title=entry["title"], text=entry["text"])
-            found[entry["prompt"]] = (*found.get(entry["prompt"], ()), section)
-    return found
+            section = CatalogSection(name=entry["name"], title=entry["title"], text=entry["text"])
+            sections_by_prompt[entry["prompt"]] = (*sections_by_prompt.get(entry["prompt"], ()), section)
+    return sections_by_prompt
 
 
-def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """Return an example in reading order: title, args (required ones first), note."""
     required = schema.get("required", [])
     args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}
@@ -352,24 +352,24 @@ def _example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in ordered.items() if value is not None}
 
 
-def _view(catalog: Catalog, visibility: Visibility) -> View:
+def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:
     allowed = {path: op for path, op in catalog.ops.items() if op.is_active and visibility.allows(op)}
-    told = {
-        path: visibility.off.told(path, aliases=op.aliases, connection=op.connection) for path, op in allowed.items()
+    reasons = {
+        path: visibility.switches.explain_off(path, aliases=op.aliases, connection=op.connection) for path, op in allowed.items()
     }
-    ops = frozenset(path for path in allowed if not told[path])
+    ops = frozenset(path for path in allowed if not reasons[path])
     children: dict[str, set[str]] = {ROOT: set()}
     counts: dict[str, int] = {ROOT: len(ops)}
     for path in ops:
-        child, parent = path, parent_of(path)
+        child, parent = path, get_parent_path(path)
         children.setdefault(parent, set()).add(child)
         while parent != ROOT:
             counts[parent] = counts.get(parent, 0) + 1
-            child, parent = parent, parent_of(parent)
+            child, parent = parent, get_parent_path(parent)
             children.setdefault(parent, set()).add(child)
-    off = {path: sentence for path, sentence in told.items() if sentence}
+    off = {path: sentence for path, sentence in reasons.items() if sentence}
     for path in list(off):
-        while (path := parent_of(path)) not in children:
-            off[path] = visibility.off.told(path) or f"Every op of {path} is switched off."
-    named = {path: tuple(sorted(found)) for path, found in children.items()}
-    return View(ops=ops, children=named, counts=counts, off=off)
+        while (path := get_parent_path(path)) not in children:
+            off[path] = visibility.switches.explain_off(path) or f"Every op of {path} is switched off."
+    sorted_children = {path: tuple(sorted(found)) for path, found in children.items()}
+    return CatalogView(ops=ops, children=sorted_children, counts=counts, off_reasons=off)

@@ -5,12 +5,12 @@ from registry.models import Connection
 _kinds: dict[str, str] = {}
 
 
-def kind(name: str) -> str | None:
+def get_kind(name: str) -> str | None:
     """Return the kind of the connection with this name, or None if there is no such connection."""
     return _kinds.get(name)
 
 
-def follow() -> None:
+def refresh_connections() -> None:
     """Reload all connections. Takes one query."""
     global _kinds
     _kinds = dict(Connection.objects.values_list("name", "kind"))

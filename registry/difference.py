@@ -5,43 +5,43 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from registry import export
-from registry.changes import Action, Change
+from registry.changes import Action, CopyChange
 
-CONTEXT = 1  # unchanged lines around a difference
+CONTEXT_LINES = 1  # unchanged lines around a difference
 
 
-def told(changes: Sequence[Change]) -> str:
+def format_changes(changes: Sequence[CopyChange]) -> str:
     """Return changes as text, with their number at the end."""
-    lines = [line for change in changes for line in _change(change)]
-    return "\n".join([*lines, _counted(changes)])
+    lines = [line for change in changes for line in _format_change(change)]
+    return "\n".join([*lines, _format_counts(changes)])
 
 
-def _counted(changes: Sequence[Change]) -> str:
+def _format_counts(changes: Sequence[CopyChange]) -> str:
     counts = {action: sum(change.action == action for change in changes) for action in Action}
     return ", ".join(f"{count} {action}" for action, count in counts.items()) + "."
 
 
-def _change(change: Change) -> Iterator[str]:
+def _format_change(change: CopyChange) -> Iterator[str]:
     yield f"{change.kind} {change.name} {change.action}"
     if change.action == Action.CHANGED:
         for name, (before, after) in change.fields.items():
             yield f"  {name}"
-            yield from (f"    {_printable(line)}" for line in _lines(before, after))
+            yield from (f"    {_escape_unprintable(line)}" for line in _diff_lines(before, after))
 
 
-def _lines(before: Any, after: Any) -> Iterator[str]:
-    found = difflib.unified_diff(_text(before), _text(after), n=CONTEXT, lineterm="")
-    for number, line in enumerate(found):
+def _diff_lines(before: Any, after: Any) -> Iterator[str]:
+    diff = difflib.unified_diff(_to_lines(before), _to_lines(after), n=CONTEXT_LINES, lineterm="")
+    for number, line in enumerate(diff):
         if number > 1 and not line.startswith("@@"):  # the first two are file names
             yield line
 
 
-def _text(value: Any) -> list[str]:
+def _to_lines(value: Any) -> list[str]:
     if isinstance(value, str):
         return value.splitlines()
-    return export.text(value).splitlines() if value not in ([], {}, None) else []
+    return export.dump_yaml(value).splitlines() if value not in ([], {}, None) else []
 
 
-def _printable(line: str) -> str:
+def _escape_unprintable(line: str) -> str:
     """Return an untrusted line with non-printable characters escaped."""
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line)

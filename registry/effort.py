@@ -19,129 +19,129 @@ MAX_INSTANCE_DEPTH = 32
 MAX_PATTERN_BYTES = 1_000_000  # of a compiled pattern
 
 # Limits of one check, to keep a request under 250 ms. The estimates below are measured worst cases; most cost less.
-CHECKING_NS = 100_000_000
-TELLING_NS = 160_000_000
+MAX_CHECKING_NS = 100_000_000
+MAX_REPORTING_NS = 160_000_000
 
-_COUNTING_NS = 1_000  # spent in this module for each schema of a value
+_METERING_NS = 1_000  # spent in this module for each schema of a value
 _APPLICATION_NS = 100
 _ERROR_NS = 20_000  # to report one failed application…
 _COPY_NS = 200  # …plus this for each value in it, because an error copies the value it is about
-_CHARACTERS = 100  # this many characters of a string cost as much as one value
-_CHARACTER_NS = 60  # per character and thousand bytes of the compiled pattern
+_CHARACTERS_PER_VALUE = 100  # this many characters of a string cost as much as one value
+_CHARACTER_NS_PER_1000_BYTES = 60  # per character and thousand bytes of the compiled pattern
 _PATTERN_BYTES = (5_000, 10_000, 20_000, 50_000, 100_000, 200_000, MAX_PATTERN_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class ValidationCost:
     """The most that an instance costs, in nanoseconds: to check it, and to report all its errors."""
 
-    checking: int
-    telling: int
+    checking_ns: int
+    reporting_ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ValueRules:
     """Everything that one schema applies to a value, by itself and through its in-place subschemas."""
 
     applications: int
     pattern_ns: int  # for each character of a string
     name_ns: int  # for each character of a member name
-    names: tuple[object, ...]
-    named: tuple[dict[str, Any], ...]
-    first: tuple[list[object], ...]
-    any: tuple[object, ...]
+    name_schemas: tuple[object, ...]
+    properties: tuple[dict[str, Any], ...]
+    prefix_items: tuple[list[object], ...]
+    member_schemas: tuple[object, ...]
 
 
-class Endless(Exception):
+class EndlessReference(Exception):
     """A schema applies itself again to the same value, without going one level down."""
 
 
-def bound(root: dict[str, Any]) -> int:
+def bound_applications(root: dict[str, Any]) -> int:
     """Return how many subschemas apply along one path into the deepest instance, at most MAX_APPLICATIONS + 1.
 
     Raises EndlessReference.
     """
-    known: dict[tuple[int, int], int] = {}
-    open_here: set[tuple[int, int]] = set()
+    costs: dict[tuple[int, int], int] = {}
+    in_progress: set[tuple[int, int]] = set()
 
     def cost(schema: object, levels: int) -> int:
         if not isinstance(schema, dict) or levels == 0 or keywords.is_leaf(schema):
             return 1
         key = (id(schema), levels)
-        if key in known:
-            return known[key]
-        if key in open_here:
-            raise Endless
-        open_here.add(key)
-        total = 1 + keywords.again(schema) * sum(cost(child, levels) for child in keywords.in_place(schema, root))
-        total += sum(cost(child, levels - 1) for child in keywords.any_member(schema))
-        total += max((cost(child, levels - 1) for child in keywords.named_members(schema)), default=0)
-        open_here.remove(key)
-        known[key] = min(total, MAX_APPLICATIONS + 1)
-        return known[key]
+        if key in costs:
+            return costs[key]
+        if key in in_progress:
+            raise EndlessReference
+        in_progress.add(key)
+        total = 1 + keywords.count_in_place_applications(schema) * sum(cost(child, levels) for child in keywords.iter_in_place_subschemas(schema, root))
+        total += sum(cost(child, levels - 1) for child in keywords.iter_member_subschemas(schema))
+        total += max((cost(child, levels - 1) for child in keywords.list_named_member_subschemas(schema)), default=0)
+        in_progress.remove(key)
+        costs[key] = min(total, MAX_APPLICATIONS + 1)
+        return costs[key]
 
     try:
         return cost(root, MAX_INSTANCE_DEPTH)
     except RecursionError:
-        raise Endless from None
+        raise EndlessReference from None
 
 
-class Meter:
+class CostMeter:
     """Estimates the cost of instances under one schema whose bound was checked."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
-        self._places: dict[int, _Place] = {}
+        self._rules_by_schema: dict[int, _ValueRules] = {}
 
-    def effort(self, instance: object) -> Effort:
+    def estimate(self, instance: object) -> ValidationCost:
         """Return the cost of an instance, counted until the checking limit is passed."""
-        checking = telling = 0
+        checking = reporting = 0
         stack: list[tuple[object, tuple[object, ...], int]] = [(instance, (self._root,), 0)]
-        while stack and checking <= CHECKING_NS:
-            value, schemas, above = stack.pop()
-            places = [self._place(schema) for schema in schemas if isinstance(schema, dict)]
-            applied = sum(place.applications for place in places)
-            held = above + applied  # errors about this value or one that contains it; each copies this one
-            checking += _COUNTING_NS * (1 + len(places)) + _APPLICATION_NS * applied
-            telling += _ERROR_NS * applied + _COPY_NS * held
+        while stack and checking <= MAX_CHECKING_NS:
+            value, schemas, containing = stack.pop()
+            rules = [self._get_value_rules(schema) for schema in schemas if isinstance(schema, dict)]
+            applications = sum(rule.applications for rule in rules)
+            copies = containing + applications  # errors about this value or one that contains it; each copies this one
+            checking += _METERING_NS * (1 + len(rules)) + _APPLICATION_NS * applications
+            reporting += _ERROR_NS * applications + _COPY_NS * copies
             if isinstance(value, str):
-                checking += len(value) * sum(place.pattern_ns for place in places)
-                telling += len(value) // _CHARACTERS * held * _COPY_NS
+                checking += len(value) * sum(rule.pattern_ns for rule in rules)
+                reporting += len(value) // _CHARACTERS_PER_VALUE * copies * _COPY_NS
             elif isinstance(value, dict):
-                checking += sum(map(len, value)) * sum(place.name_ns for place in places)
-                stack += [(item, _of_member(places, name), held) for name, item in value.items()]
-                if of_names := tuple(schema for place in places for schema in place.names):
-                    stack += [(name, of_names, held) for name in value]
+                checking += sum(map(len, value)) * sum(rule.name_ns for rule in rules)
+                stack += [(item, _select_member_schemas(rules, name), copies) for name, item in value.items()]
+                if name_schemas := tuple(schema for rule in rules for schema in rule.name_schemas):
+                    stack += [(name, name_schemas, copies) for name in value]
             elif isinstance(value, list):
-                stack += [(item, _of_item(places, index), held) for index, item in enumerate(value)]
-        return Effort(checking, telling + checking)
+                stack += [(item, _select_item_schemas(rules, index), copies) for index, item in enumerate(value)]
+        return ValidationCost(checking, reporting + checking)
 
-    def _place(self, schema: dict[str, Any]) -> _Place:
-        place = self._places.get(id(schema))
-        if place is None:
-            place = self._places[id(schema)] = self._made(schema)
-        return place
+    def _get_value_rules(self, schema: dict[str, Any]) -> _ValueRules:
+        rules = self._rules_by_schema.get(id(schema))
+        if rules is None:
+            rules = self._rules_by_schema[id(schema)] = self._build_value_rules(schema)
+        return rules
 
-    def _made(self, schema: dict[str, Any]) -> _Place:
-        applied = [(schema, 1)]
-        for each, times in applied:  # grows during the loop; `bound_applications` has shown that it ends
-            further = times * keywords.again(each)
-            applied += [(child, further) for child in keywords.in_place(each, self._root) if isinstance(child, dict)]
-        return _Place(
-            applications=sum(times for _, times in applied),
-            pattern_ns=sum(times * character_ns(each.get("pattern")) for each, times in applied),
-            name_ns=sum(times * character_ns(pattern) for each, times in applied for pattern in _of_names(each)),
-            names=tuple(
-                each["propertyNames"] for each, times in applied for _ in range(times) if "propertyNames" in each
+    def _build_value_rules(self, schema: dict[str, Any]) -> _ValueRules:
+        applications = [(schema, 1)]
+        for each, times in applications:  # grows during the loop; `bound_applications` has shown that it ends
+            child_times = times * keywords.count_in_place_applications(each)
+            applications += [(child, child_times) for child in keywords.iter_in_place_subschemas(each, self._root) if isinstance(child, dict)]
+        return _ValueRules(
+            applications=sum(times for _, times in applications),
+            pattern_ns=sum(times * estimate_character_ns(each.get("pattern")) for each, times in applications),
+            name_ns=sum(times * estimate_character_ns(pattern) for each, times in applications for pattern in _get_name_patterns(each)),
+            name_schemas=tuple(
+                each["propertyNames"] for each, times in applications for _ in range(times) if "propertyNames" in each
             ),
-            named=tuple(each["properties"] for each, _ in applied if isinstance(each.get("properties"), dict)),
-            first=tuple(keywords.prefix(each) for each, _ in applied if keywords.prefix(each)),
-            any=tuple(child for each, times in applied for child in keywords.any_member(each) for _ in range(times)),
+            properties=tuple(each["properties"] for each, _ in applications if isinstance(each.get("properties"), dict)),
+            prefix_items=tuple(keywords.get_prefix_items(each) for each, _ in applications if keywords.get_prefix_items(each)),
+            member_schemas=tuple(child for each, times in applications for child in keywords.iter_member_subschemas(each) for _ in range(times)),
         )
 
 
 @lru_cache(maxsize=4096)
-def character_ns(pattern: object) -> int:
+def estimate_character_ns(pattern: object) -> int:
     """Return the most that one character costs under a pattern. Time grows with the size of the compiled pattern."""
     if not isinstance(pattern, str):
         return 0
@@ -151,20 +151,20 @@ def character_ns(pattern: object) -> int:
             jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options)
         except jsonschema_rs.ValidationError:
             continue
-        return _CHARACTER_NS * limit // 1_000
-    return _CHARACTER_NS * MAX_PATTERN_BYTES // 1_000
+        return _CHARACTER_NS_PER_1000_BYTES * limit // 1_000
+    return _CHARACTER_NS_PER_1000_BYTES * MAX_PATTERN_BYTES // 1_000
 
 
-def _of_names(schema: dict[str, Any]) -> Iterable[object]:
+def _get_name_patterns(schema: dict[str, Any]) -> Iterable[object]:
     patterns = schema.get("patternProperties")
     return patterns if isinstance(patterns, dict) else ()
 
 
-def _of_member(places: list[_Place], name: str) -> tuple[object, ...]:
-    named = [properties[name] for place in places for properties in place.named if name in properties]
-    return (*named, *(schema for place in places for schema in place.any))
+def _select_member_schemas(rules: list[_ValueRules], name: str) -> tuple[object, ...]:
+    property_schemas = [properties[name] for rule in rules for properties in rule.properties if name in properties]
+    return (*property_schemas, *(schema for rule in rules for schema in rule.member_schemas))
 
 
-def _of_item(places: list[_Place], index: int) -> tuple[object, ...]:
-    first = [schemas[index] for place in places for schemas in place.first if index < len(schemas)]
-    return (*first, *(schema for place in places for schema in place.any))
+def _select_item_schemas(rules: list[_ValueRules], index: int) -> tuple[object, ...]:
+    item_schemas = [schemas[index] for rule in rules for schemas in rule.prefix_items if index < len(schemas)]
+    return (*item_schemas, *(schema for rule in rules for schema in rule.member_schemas))

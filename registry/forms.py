@@ -67,13 +67,13 @@ class ReleaseField(forms.ModelChoiceField[Release]):
 
     def __init__(self, **kwargs: Any) -> None:
         note = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id").values("note")[:1]
-        found = Release.objects.only("version", "created_at").annotate(note=Subquery(note))
+        releases = Release.objects.only("version", "created_at").annotate(note=Subquery(note))
         widget = UnfoldAdminSelectWidget()
-        super().__init__(found, required=False, empty_label="The draft", widget=widget, **kwargs)
+        super().__init__(releases, required=False, empty_label="The draft", widget=widget, **kwargs)
 
     def label_from_instance(self, obj: Any) -> str:
-        said = [str(obj), f"{obj.created_at:%Y-%m-%d %H:%M}", obj.note]
-        return " · ".join(filter(None, said))
+        parts = [str(obj), f"{obj.created_at:%Y-%m-%d %H:%M}", obj.note]
+        return " · ".join(filter(None, parts))
 
 
 class CompareForm(forms.Form):
@@ -83,24 +83,24 @@ class CompareForm(forms.Form):
     after = ReleaseField(label="Second")
 
 
-class SeveralFiles(forms.ClearableFileInput):
+class MultipleFileInput(forms.ClearableFileInput):
     """A file input that accepts several files."""
 
     allow_multiple_selected = True
 
 
-class SeveralFilesField(forms.FileField):
+class MultipleFileField(forms.FileField):
     """A field for several files. Its cleaned value is a list."""
 
     def clean(self, data: Any, initial: Any = None) -> Any:
-        return [super(SeveralFilesField, self).clean(each, initial) for each in data or [None]]
+        return [super(MultipleFileField, self).clean(each, initial) for each in data or [None]]
 
 
-class FilesForm(forms.Form):
+class ImportFilesForm(forms.Form):
     """Import copy from files."""
 
-    chosen = SeveralFilesField(
+    chosen = MultipleFileField(
         label="YAML files, or a ZIP archive of them",
-        widget=SeveralFiles(attrs={"accept": ".yaml,.yml,.zip"}),
+        widget=MultipleFileInput(attrs={"accept": ".yaml,.yml,.zip"}),
         help_text="Entries in the files are replaced; others stay.",
     )

@@ -6,12 +6,12 @@ from datetime import datetime
 from django.db.models import Max
 
 from analytics.models import AuditEntry
-from registry.changes import Action, Change, Kind
+from registry.changes import Action, CopyChange, Kind
 from registry.models import Op
-from registry.writing import BATCH
+from registry.writing import BATCH_SIZE
 
 
-def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") -> None:
+def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note: str = "") -> None:
     """Record changes in the history, after they were made.
 
     An added entry is recorded without its fields: they can be derived from the current entry and later changes.
@@ -28,29 +28,29 @@ def record(changes: Iterable[Change], *, by: str, at: datetime, note: str = "") 
         )
         for change in changes
     ]
-    AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
+    AuditEntry.objects.bulk_create(entries, batch_size=BATCH_SIZE)
     ops = [entry.name for entry in entries if entry.kind == Kind.OP]
-    for start in range(0, len(ops), BATCH):
-        Op.objects.filter(op__in=ops[start : start + BATCH]).update(is_counted=False)
+    for start in range(0, len(ops), BATCH_SIZE):
+        Op.objects.filter(op__in=ops[start : start + BATCH_SIZE]).update(is_counted=False)
 
 
-def of(kind: Kind, name: str) -> list[AuditEntry]:
+def list_changes(kind: Kind, name: str) -> list[AuditEntry]:
     """Return the recorded changes of one group, op or prompt section, newest first."""
     return list(AuditEntry.objects.filter(kind=kind, name=name).order_by("-id"))
 
 
-def editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
+def list_editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
     """Return who changed each entry after `since`, most recent first: {(kind, name): [by]}."""
-    found: dict[tuple[str, str], list[str]] = {}
+    editors_by_entry: dict[tuple[str, str], list[str]] = {}
     entries = AuditEntry.objects.filter(**{"time__gt": since} if since else {}).order_by("-id")
     for kind, name, by in entries.values_list("kind", "name", "by"):
-        people = found.setdefault((kind, name), [])
-        if by not in people:
-            people.append(by)
-    return found
+        names = editors_by_entry.setdefault((kind, name), [])
+        if by not in names:
+            names.append(by)
+    return editors_by_entry
 
 
-def last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:
+def get_last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:
     """Return {name: last editor} for some entries of one kind."""
     last = AuditEntry.objects.filter(kind=kind, name__in=list(names)).order_by().values("name").annotate(id=Max("id"))
     return dict(AuditEntry.objects.filter(id__in=last.values("id")).values_list("name", "by"))

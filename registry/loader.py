@@ -6,26 +6,26 @@ from typing import Any
 from django.db import transaction
 
 from registry import files, merge
-from registry.merge import Report
+from registry.merge import MergeReport
 from registry.models import Op
 
-CATALOG = Path(__file__).parent / "catalog"
-SHIPPED = ""  # the source of shipped rows and of rows that admins added
+CATALOG_FOLDER = Path(__file__).parent / "catalog"
+SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
 
 
-def read(folder: Path = CATALOG) -> dict[str, Any]:
-    """Return the shipped catalog as a snapshot. Raises files.BadCatalog."""
-    return files.read(folder)
+def read_shipped_catalog(folder: Path = CATALOG_FOLDER) -> dict[str, Any]:
+    """Return the shipped catalog as a snapshot. Raises files.InvalidCatalogFiles."""
+    return files.read_folder(folder)
 
 
 @transaction.atomic
-def load(content: dict[str, Any]) -> Report:
+def load_into_draft(content: dict[str, Any]) -> MergeReport:
     """Merge a snapshot of shipped copy into the draft and report what was done. Imported rows are left alone."""
-    report = Report()
-    merge.groups(content["groups"], source=SHIPPED, report=report)
-    merge.ops(content["ops"], source=SHIPPED, report=report)
-    named = {entry["op"] for entry in content["ops"]}
-    shipped = Op.objects.filter(source=SHIPPED, shipped__isnull=False).values_list("op", flat=True)
-    report.gone = sorted(path for path in shipped if path not in named)
-    merge.sections(content.get("sections", []), report=report)
+    report = MergeReport()
+    merge.merge_groups(content["groups"], source=SHIPPED_SOURCE, report=report)
+    merge.merge_ops(content["ops"], source=SHIPPED_SOURCE, report=report)
+    paths = {entry["op"] for entry in content["ops"]}
+    shipped = Op.objects.filter(source=SHIPPED_SOURCE, shipped__isnull=False).values_list("op", flat=True)
+    report.no_longer_shipped = sorted(path for path in shipped if path not in paths)
+    merge.merge_sections(content.get("sections", []), report=report)
     return report

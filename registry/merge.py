@@ -10,45 +10,45 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry import snapshot, writing
-from registry.changes import Action, Change, Kind
+from registry.changes import Action, CopyChange, Kind
 from registry.models import Group, Op, PromptSection
 
 
 @dataclass
-class Report:
+class MergeReport:
     """The result of a merge: paths by outcome, and the fields where an admin's edit was kept over a newer value."""
 
     added: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-    taken: list[str] = field(default_factory=list)
+    kept_edits: list[str] = field(default_factory=list)
+    no_longer_shipped: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     unchanged: int = 0
-    changes: list[Change] = field(default_factory=list)  # for the history
+    changes: list[CopyChange] = field(default_factory=list)  # for the history
 
     def __str__(self) -> str:
         lines = [f"{len(self.added)} added, {len(self.updated)} updated, {self.unchanged} unchanged."]
-        lines += [f"Kept your edit: {place}." for place in self.kept]
-        lines += [f"Skipped, because a row of another source has the name: {path}." for path in self.taken]
-        lines += [f"No longer shipped, left unchanged: {path}." for path in self.gone]
+        lines += [f"Kept your edit: {place}." for place in self.kept_edits]
+        lines += [f"Skipped, because a row of another source has the name: {path}." for path in self.skipped]
+        lines += [f"No longer shipped, left unchanged: {path}." for path in self.no_longer_shipped]
         return "\n".join(lines)
 
-    def add(self, kind: Kind, name: str, path: str) -> None:
+    def record_added(self, kind: Kind, name: str, path: str) -> None:
         """Record a new row."""
         self.added.append(path)
-        self.changes.append(Change(kind, name, Action.ADDED))
+        self.changes.append(CopyChange(kind, name, Action.ADDED))
 
-    def note(self, kind: Kind, name: str, path: str, ours: dict[str, Any], changes: dict[str, Any]) -> None:
+    def record_existing(self, kind: Kind, name: str, path: str, ours: dict[str, Any], changes: dict[str, Any]) -> None:
         """Record an existing row as updated or unchanged."""
         if changes:
             self.updated.append(path)
-            fields = {field: (snapshot.value(ours, field), value) for field, value in changes.items()}
-            self.changes.append(Change(kind, name, Action.CHANGED, fields))
+            fields = {field: (snapshot.get_value(ours, field), value) for field, value in changes.items()}
+            self.changes.append(CopyChange(kind, name, Action.CHANGED, fields))
         else:
             self.unchanged += 1
 
 
-def groups(entries: Iterable[dict[str, Any]], *, source: str, report: Report) -> None:
+def merge_groups(entries: Iterable[dict[str, Any]], *, source: str, report: MergeReport) -> None:
     """Merge groups. A group of another source is left alone, because that source's ops may be in it."""
     rows = {group.path: group for group in Group.objects.all()}
     added, changed = [], []
@@ -56,44 +56,44 @@ def groups(entries: Iterable[dict[str, Any]], *, source: str, report: Report) ->
         row = rows.get(entry["path"])
         if row is None:
             added.append(Group(**entry, source=source, shipped=entry))
-            report.add(Kind.GROUP, entry["path"], entry["path"])
+            report.record_added(Kind.GROUP, entry["path"], entry["path"])
         elif row.source == source:
             ours = {"path": row.path, "summary": row.summary}
-            changes = _three_way(entry["path"], row.shipped, ours, entry, report)
-            report.note(Kind.GROUP, entry["path"], entry["path"], ours, changes)
-            if _take(row, changes, entry):
+            changes = _merge_fields(entry["path"], row.shipped, ours, entry, report)
+            report.record_existing(Kind.GROUP, entry["path"], entry["path"], ours, changes)
+            if _update_row(row, changes, entry):
                 changed.append(row)
-    writing.save(Group, added, changed, ["summary"])
+    writing.save_rows(Group, added, changed, ["summary"])
 
 
-def sections(entries: Iterable[dict[str, Any]], *, report: Report) -> None:
+def merge_sections(entries: Iterable[dict[str, Any]], *, report: MergeReport) -> None:
     """Merge prompt sections. They only come from the shipped catalog."""
     rows = {(section.prompt, section.name): section for section in PromptSection.objects.all()}
     added, changed = [], []
     for entry in entries:
         row = rows.pop((entry["prompt"], entry["name"]), None)
-        named = f"{entry['prompt']}, {entry['name']}"
+        label = f"{entry['prompt']}, {entry['name']}"
         if row is None:
             added.append(PromptSection(**entry, shipped=entry))
-            report.add(Kind.SECTION, snapshot.section_name(entry), named)
+            report.record_added(Kind.SECTION, snapshot.get_section_name(entry), label)
             continue
-        ours = snapshot.section_entry(row)
-        changes = _three_way(named, row.shipped, ours, entry, report)
-        report.note(Kind.SECTION, snapshot.section_name(entry), named, ours, changes)
-        if _take(row, changes, entry):
+        ours = snapshot.section_to_entry(row)
+        changes = _merge_fields(label, row.shipped, ours, entry, report)
+        report.record_existing(Kind.SECTION, snapshot.get_section_name(entry), label, ours, changes)
+        if _update_row(row, changes, entry):
             changed.append(row)
-    writing.save(PromptSection, added, changed, snapshot.SECTION_FIELDS)
-    report.gone += sorted(str(row) for row in rows.values() if row.shipped)
+    writing.save_rows(PromptSection, added, changed, snapshot.SECTION_FIELDS)
+    report.no_longer_shipped += sorted(str(row) for row in rows.values() if row.shipped)
 
 
-def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> None:
+def merge_ops(entries: Sequence[dict[str, Any]], *, source: str, report: MergeReport) -> None:
     """Merge ops with their rules, examples and aliases.
 
     An op whose path or tool name belongs to another source is skipped and reported.
     """
-    rows = {op.op: op for op in of_source(source)}
-    others = _names_of_others(source)
-    connections = writing.connections(entry.get("connection", "") for entry in entries)
+    rows = {op.op: op for op in iterate_ops_of_source(source)}
+    others = _get_names_of_other_sources(source)
+    connections = writing.get_or_create_connections(entry.get("connection", "") for entry in entries)
     added: list[Op] = []
     changed: list[Op] = []
     children: list[tuple[Op, dict[str, Any]]] = []
@@ -101,55 +101,55 @@ def ops(entries: Sequence[dict[str, Any]], *, source: str, report: Report) -> No
         path = entry["op"]
         row = rows.get(path)
         if others.intersection((path, entry["tool_name"])):
-            report.taken.append(path)
+            report.skipped.append(path)
             continue
         if row is None:
             row, changes = Op(op=path, source=source), dict(entry)
-            report.add(Kind.OP, path, path)
+            report.record_added(Kind.OP, path, path)
             added.append(row)
         else:
-            ours = snapshot.entry(row)
-            changes = _three_way(path, row.shipped, ours, entry, report)
-            report.note(Kind.OP, path, path, ours, changes)
+            ours = snapshot.op_to_entry(row)
+            changes = _merge_fields(path, row.shipped, ours, entry, report)
+            report.record_existing(Kind.OP, path, path, ours, changes)
             if not changes and row.shipped == entry:
                 continue
             changed.append(row)
         if "connection" in changes:
             row.connection = connections.get(changes["connection"] or "")
-        _take(row, {name: changes[name] for name in snapshot.OP_FIELDS if name in changes}, entry)
+        _update_row(row, {name: changes[name] for name in snapshot.OP_FIELDS if name in changes}, entry)
         children.append((row, changes))
-    writing.save(Op, added, changed, [*snapshot.OP_FIELDS, "connection"])
-    report.kept += [f"{name}, an alias of another op" for name in writing.replace_children(children)]
+    writing.save_rows(Op, added, changed, [*snapshot.OP_FIELDS, "connection"])
+    report.kept_edits += [f"{name}, an alias of another op" for name in writing.replace_children(children)]
 
 
-def of_source(source: str) -> Iterator[Op]:
+def iterate_ops_of_source(source: str) -> Iterator[Op]:
     """Return the ops of one source with their rules, examples and aliases."""
-    found = Op.objects.filter(source=source).select_related("connection")
-    return found.prefetch_related("rules", "examples", "aliases").iterator(writing.BATCH)
+    ops_of_source = Op.objects.filter(source=source).select_related("connection")
+    return ops_of_source.prefetch_related("rules", "examples", "aliases").iterator(writing.BATCH_SIZE)
 
 
-def _names_of_others(source: str) -> frozenset[str]:
+def _get_names_of_other_sources(source: str) -> frozenset[str]:
     names = Op.objects.exclude(source=source).values_list("op", "tool_name")
     return frozenset(name for pair in names for name in pair)
 
 
-def _three_way(
-    path: str, base: dict[str, Any] | None, ours: dict[str, Any], theirs: dict[str, Any], report: Report
+def _merge_fields(
+    path: str, base: dict[str, Any] | None, ours: dict[str, Any], theirs: dict[str, Any], report: MergeReport
 ) -> dict[str, Any]:
     """Return the incoming fields to apply: those that are new and that no admin has changed here."""
     changes = {}
     for name in sorted({*(base or {}), *ours, *theirs}):
-        was, now, new = (snapshot.value(side or {}, name) for side in (base, ours, theirs))
+        was, now, new = (snapshot.get_value(side or {}, name) for side in (base, ours, theirs))
         if new in (was, now):
             continue
         if now == was:
             changes[name] = new
         else:
-            report.kept.append(f"{path} {name}")
+            report.kept_edits.append(f"{path} {name}")
     return changes
 
 
-def _take(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
+def _update_row(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
     """Set a row's changed fields and its `shipped` entry. Return whether anything was new."""
     if not changes and row.shipped == entry:
         return False

@@ -27,7 +27,7 @@ name_validator = RegexValidator(
 word_validator = RegexValidator(r"\A[a-z][a-z0-9_]*\Z", "Lower-case letters, digits and underscores, such as overview.")
 
 
-def parent_of(path: str) -> str:
+def get_parent_path(path: str) -> str:
     """Return the path of the group that contains a path; `root` for a top-level path."""
     return path.rpartition(".")[0] or ROOT
 
@@ -42,7 +42,7 @@ def _map_of_text(value: object) -> None:
         raise ValidationError('Send an object of strings, such as {"search": "query"}.')
 
 
-def _source() -> "models.CharField[str, str]":
+def _source_field() -> "models.CharField[str, str]":
     # A database default, because processes of the previous version insert rows without this column.
     return models.CharField(
         max_length=200,
@@ -72,7 +72,7 @@ class Group(models.Model):
 
     path = models.CharField(max_length=200, unique=True, validators=[path_validator])
     summary = models.CharField(max_length=200, help_text="One line, at most 12 words, read when the parent is listed.")
-    source = _source()
+    source = _source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -144,7 +144,7 @@ class Op(models.Model):
     connection = models.ForeignKey(Connection, null=True, blank=True, on_delete=models.PROTECT, related_name="ops")
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
     successor = models.CharField(max_length=200, blank=True, help_text="The op to run instead of a retired one.")
-    source = _source()
+    source = _source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
     # Set by registry.counting. Database default: processes of the previous version insert rows without it.
@@ -171,18 +171,18 @@ class Op(models.Model):
 
     def clean(self) -> None:
         """Raise ValidationError with a message for problems that publishing would refuse."""
-        found: dict[str, list[str]] = {}
-        if problems := schemas.problems(self.parameters_schema):
-            found["parameters_schema"] = problems
+        errors: dict[str, list[str]] = {}
+        if problems := schemas.find_problems(self.parameters_schema):
+            errors["parameters_schema"] = problems
         if Group.objects.filter(path=self.op).exists():
-            found["op"] = ["A group has this path already. Rename the op or the group."]
-        parent = parent_of(self.op)
+            errors["op"] = ["A group has this path already. Rename the op or the group."]
+        parent = get_parent_path(self.op)
         if parent != ROOT and not Group.objects.filter(path=parent).exists():
-            found["op"] = [f"The group {parent} does not exist. Add it first."]
+            errors["op"] = [f"The group {parent} does not exist. Add it first."]
         if OpAlias.objects.filter(name__in=[self.op, self.tool_name]).exclude(op=self.pk).exists():
-            found["tool_name"] = ["Another op has this name as an alias. Choose another name, or remove that alias."]
-        if found:
-            raise ValidationError(found)
+            errors["tool_name"] = ["Another op has this name as an alias. Choose another name, or remove that alias."]
+        if errors:
+            raise ValidationError(errors)
 
 
 class PolicyRule(models.Model):
@@ -226,9 +226,9 @@ class Example(models.Model):
 
     def clean(self) -> None:
         """Refuse args that the op's schema does not allow."""
-        if self.op_id is None or schemas.problems(self.op.parameters_schema):
+        if self.op_id is None or schemas.find_problems(self.op.parameters_schema):
             return  # no valid schema to check against; the op's own form reports that
-        problems = schemas.instance_problems(self.op.parameters_schema, self.args, ignoring=self.op.display_only)
+        problems = schemas.find_instance_problems(self.op.parameters_schema, self.args, ignoring=self.op.display_only)
         if problems:
             raise ValidationError({"args": problems})
 
@@ -335,17 +335,17 @@ class Switch(models.Model):
 
     def clean(self) -> None:
         """Refuse an unknown name, and switching off without a reason."""
-        found: dict[str, str] = {}
+        errors: dict[str, str] = {}
         if self.is_off and not self.reason.strip():
-            found["reason"] = "Give a reason. Callers read this sentence."
-        if self.kind in self.Kind.values and (names := self._names()) is not None and self.name not in names:
-            close = nearest.close(self.name, names)
-            hint = f" Did you mean {', '.join(close)}?" if close else ""
-            found["name"] = f"There is no {self.kind} {self.name}.{hint}"
-        if found:
-            raise ValidationError(found)
+            errors["reason"] = "Give a reason. Callers read this sentence."
+        if self.kind in self.Kind.values and (names := self._get_valid_names()) is not None and self.name not in names:
+            suggestions = nearest.find_similar(self.name, names)
+            hint = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
+            errors["name"] = f"There is no {self.kind} {self.name}.{hint}"
+        if errors:
+            raise ValidationError(errors)
 
-    def _names(self) -> set[str] | None:
+    def _get_valid_names(self) -> set[str] | None:
         """Return the names that can be switched off. None when switching on: the target may no longer exist."""
         if not self.is_off:
             return None

@@ -14,40 +14,40 @@ from django.db.models import Max
 from analytics.models import AuditEntry
 from core import canonical
 from registry import changes, draft, releases
-from registry.changes import KINDS, Kind
+from registry.changes import COPY_KINDS, Kind
 from registry.models import Activation, Group, Op, PromptSection, Release
 
-Names = dict[Kind, frozenset[str]]
-Rows = dict[Kind, dict[str, datetime]]  # name -> last change
+NamesByKind = dict[Kind, frozenset[str]]
+UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
 
-AT_ONCE = 100  # rows
-SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
+ROWS_PER_BATCH = 100  # rows
+CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
 
 
-def names() -> Names:
+def find_unpublished_names() -> NamesByKind:
     """Return the names of all groups, ops and prompt sections that publishing would add, change or remove."""
-    global _kept
-    rows = {kind: dict(_rows(kind)) for kind in KINDS}
+    global _cached
+    rows = {kind: dict(_iterate_update_times(kind)) for kind in COPY_KINDS}
     live = Activation.objects.filter(is_live=True).values_list("release_id", "release__created_at").first()
     if live is None:
         return {kind: frozenset(found) for kind, found in rows.items()}
-    version, since = live[0], live[1] - SLACK
-    history = AuditEntry.objects.filter(kind__in=KINDS, time__gt=since).values_list("kind", "name")
-    told = {(kind, name): last for kind, name, last in history.annotate(last=Max("id"))}
+    version, since = live[0], live[1] - CLOCK_SLACK
+    history = AuditEntry.objects.filter(kind__in=COPY_KINDS, time__gt=since).values_list("kind", "name")
+    last_changes = {(kind, name): last for kind, name, last in history.annotate(last=Max("id"))}
     touched = {
-        kind: {name for name, at in found.items() if at > since or (kind, name) in told} for kind, found in rows.items()
+        kind: {name for name, at in found.items() if at > since or (kind, name) in last_changes} for kind, found in rows.items()
     }
-    moment = max((at for found in rows.values() for at in found.values()), default=since)
-    stamp = (version, moment, max(told.values(), default=0), *map(len, rows.values()))
-    if _kept is None or _kept[0] != stamp:
-        _kept = (stamp, _differing(version, rows, touched))
-    return _kept[1]
+    last_update = max((at for found in rows.values() for at in found.values()), default=since)
+    cache_key = (version, last_update, max(last_changes.values(), default=0), *map(len, rows.values()))
+    if _cached is None or _cached[0] != cache_key:
+        _cached = (cache_key, _find_differing(version, rows, touched))
+    return _cached[1]
 
 
-_kept: tuple[tuple[Any, ...], Names] | None = None
+_cached: tuple[tuple[Any, ...], NamesByKind] | None = None
 
 
-def _rows(kind: Kind) -> Iterator[tuple[str, datetime]]:
+def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:
     if kind == Kind.GROUP:
         yield from Group.objects.values_list("path", "updated_at")
     elif kind == Kind.OP:
@@ -57,24 +57,24 @@ def _rows(kind: Kind) -> Iterator[tuple[str, datetime]]:
             yield f"{prompt}/{name}", at
 
 
-def _differing(version: str, rows: Rows, touched: dict[Kind, set[str]]) -> Names:
-    found = {}
-    for kind in KINDS:
-        live = _digests(version)[kind]
-        moved = {name for name, digest in _drafted(kind, touched[kind]) if live.get(name) != digest}
-        found[kind] = frozenset(moved | (live.keys() ^ rows[kind].keys()))
-    return found
+def _find_differing(version: str, rows: UpdateTimes, touched: dict[Kind, set[str]]) -> NamesByKind:
+    names_by_kind = {}
+    for kind in COPY_KINDS:
+        live = _hash_release_entries(version)[kind]
+        changed = {name for name, digest in _hash_draft_entries(kind, touched[kind]) if live.get(name) != digest}
+        names_by_kind[kind] = frozenset(changed | (live.keys() ^ rows[kind].keys()))
+    return names_by_kind
 
 
-def _drafted(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
+def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
     """Yield (name, hash of its entry in the draft), reading rows in batches to limit memory."""
-    wanted = sorted(names)
-    for start in range(0, len(wanted), AT_ONCE):
-        for name, row in draft.rows(kind, wanted[start : start + AT_ONCE]).items():
-            yield name, _digest(draft.entry_of(row))
+    sorted_names = sorted(names)
+    for start in range(0, len(sorted_names), ROWS_PER_BATCH):
+        for name, row in draft.get_rows(kind, sorted_names[start : start + ROWS_PER_BATCH]).items():
+            yield name, _hash_entry(draft.row_to_entry(row))
 
 
-def _digest(entry: dict[str, Any]) -> str:
+def _hash_entry(entry: dict[str, Any]) -> str:
     """Return the hash of a draft entry; an empty string if no release could store the entry."""
     try:
         return canonical.digest(entry)
@@ -83,10 +83,10 @@ def _digest(entry: dict[str, Any]) -> str:
 
 
 @lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
-def _digests(version: str) -> dict[Kind, dict[str, str]]:
+def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
     """Return the hash of each entry of a release."""
-    content = releases.content(Release.objects.get(version=version))
+    content = releases.load_content(Release.objects.get(version=version))
     return {
-        kind: {name: canonical.digest(entry) for name, entry in changes.entries(content, kind).items()}
-        for kind in KINDS
+        kind: {name: canonical.digest(entry) for name, entry in changes.index_entries(content, kind).items()}
+        for kind in COPY_KINDS
     }

@@ -11,15 +11,15 @@ from core import canonical
 from registry import budget, catalogs, changes, checks, comparison, help, schemas
 from registry.catalogs import Catalog, CatalogOp
 from registry.changes import Kind
-from registry.checks import Context, Finding
-from registry.comparison import Passage
+from registry.checks import CheckContext, Finding
+from registry.comparison import ChangedPassage
 from registry.help import HelpQuery
 from registry.models import PromptSection
 
-NEEDED = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
+REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
 
 
-class Standing(StrEnum):
+class DraftState(StrEnum):
     """How an entry differs from the live release."""
 
     NEW = "new"  # not live yet
@@ -28,58 +28,58 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerPreview:
     """One help answer as it would be sent, with its size compared to the live one."""
 
     body: bytes
     tokens: int
-    live: int | None  # tokens of the live answer, None if there is none
+    live_tokens: int | None  # tokens of the live answer, None if there is none
 
     @property
-    def more(self) -> int | None:
+    def added_tokens(self) -> int | None:
         """Tokens more than the live answer (negative: fewer); None if nothing is live."""
-        return None if self.live is None else self.tokens - self.live
+        return None if self.live_tokens is None else self.tokens - self.live_tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class OpPreview:
     """An op as a model would read it. The findings report what cannot be shown yet."""
 
     entry: dict[str, Any]
-    answers: Mapping[str, Answer]  # by form: short, full and, if it has arguments, arg
+    answers: Mapping[str, AnswerPreview]  # by form: short, full and, if it has arguments, arg
     arguments: tuple[str, ...]
     argument: str  # the argument that the `arg` answer describes, empty if there is none
-    is_whole: bool  # False if its arguments or some examples cannot be shown yet
+    is_complete: bool  # False if its arguments or some examples cannot be shown yet
     findings: list[Finding]
-    passages: tuple[Passage, ...]  # differences from live in its full help
-    standing: Standing
+    passages: tuple[ChangedPassage, ...]  # differences from live in its full help
+    standing: DraftState
 
 
-def of_entry(
-    entry: dict[str, Any], *, context: Context, live: Catalog | None, was: str = "", argument: str = ""
-) -> Preview:
+def preview_op(
+    entry: dict[str, Any], *, context: CheckContext, live: Catalog | None, was: str = "", argument: str = ""
+) -> OpPreview:
     """Return the preview of an op's entry (see registry.snapshot), which may be invalid.
 
     `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show.
     """
-    entry = {**dict.fromkeys(NEEDED, ""), **entry}
-    context = context.without(was) if was not in ("", entry["op"]) else context
-    shown = _showable(entry)
-    now, before = _served(shown), live.ops.get(was or entry["op"]) if live else None
+    entry = {**dict.fromkeys(REQUIRED_FIELDS, ""), **entry}
+    context = context.without_op(was) if was not in ("", entry["op"]) else context
+    showable = _drop_unshowable(entry)
+    draft_op, live_op = _to_catalog_op(showable), live.ops.get(was or entry["op"]) if live else None
     answers = {}
-    arguments = tuple(now.arguments) if now else ()
+    arguments = tuple(draft_op.arguments) if draft_op else ()
     argument = argument if argument in arguments else next(iter(arguments), "")
-    if now is not None:
-        answers = {form: _answer(now, before, query) for form, query in _queries(argument).items()}
-    return Preview(
+    if draft_op is not None:
+        answers = {form: _build_answer(draft_op, live_op, query) for form, query in _build_queries(argument).items()}
+    return OpPreview(
         entry=entry,
         answers=answers,
         arguments=arguments,
         argument=argument,
-        is_whole=now is not None and shown == entry,
+        is_complete=draft_op is not None and showable == entry,
         findings=checks.check_entry(entry, context),
-        passages=comparison.passages(_full(before), _full(now)),
-        standing=_standing(now, before),
+        passages=comparison.diff_help_bodies(_render_full_help(live_op), _render_full_help(draft_op)),
+        standing=_compare_with_live(draft_op, live_op),
     )
 
 
@@ -88,86 +88,86 @@ class TextPreview:
     """A group as it appears in its parent's list, or a prompt section as it is sent."""
 
     entry: dict[str, Any]
-    answer: Answer
+    answer: AnswerPreview
     findings: list[Finding]
-    standing: Standing
+    standing: DraftState
 
 
-def of_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
+def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
     """Return the preview of a group's or prompt section's entry. `was` is its name in the draft."""
-    now, before = _text(kind, entry), _live_text(kind, was or changes.name_of(kind, entry), live)
-    is_read = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
-    alone = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
+    draft_text, live_text = _render_text(kind, entry), _render_live_text(kind, was or changes.get_entry_name(kind, entry), live)
+    is_active = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
+    content = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
     return TextPreview(
         entry=entry,
-        answer=Answer(now, budget.size_of(now), None if before is None else budget.size_of(before)),
-        findings=[*_named_elsewhere(kind, entry, live), *checks.warnings(alone, {})],
-        standing=Standing.NEW if before is None else Standing.LIVE if is_read and now == before else Standing.CHANGED,
+        answer=AnswerPreview(draft_text, budget.count_rendered_tokens(draft_text), None if live_text is None else budget.count_rendered_tokens(live_text)),
+        findings=[*_find_off_surface_names(kind, entry, live), *checks.find_warnings(content, {})],
+        standing=DraftState.NEW if live_text is None else DraftState.LIVE if is_active and draft_text == live_text else DraftState.CHANGED,
     )
 
 
-def _named_elsewhere(kind: Kind, entry: dict[str, Any], live: Catalog | None) -> Iterator[Finding]:
+def _find_off_surface_names(kind: Kind, entry: dict[str, Any], live: Catalog | None) -> Iterator[Finding]:
     if kind == Kind.SECTION and live is not None:
         ops = ({"op": op.op, "tool_name": op.tool_name} for op in live.ops.values())
-        yield from checks.off_surface(entry, list(ops))
+        yield from checks.find_off_surface_names(entry, list(ops))
 
 
-def _text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
-    read = ("path", "summary") if kind == Kind.GROUP else ("name", "title", "text")
-    return orjson.dumps({name: entry[name] for name in read})
+def _render_text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
+    fields = ("path", "summary") if kind == Kind.GROUP else ("name", "title", "text")
+    return orjson.dumps({name: entry[name] for name in fields})
 
 
-def _live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
+def _render_live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
     """Return the live text of a group or prompt section, or None."""
     if live is None:
         return None
     if kind == Kind.GROUP:
-        return _text(kind, {"path": name, "summary": live.groups[name]}) if name in live.groups else None
-    prompt, _, wanted = name.partition("/")
-    found = (section for section in live.prompts.get(prompt, ()) if section.name == wanted)
-    return next((_text(kind, asdict(section)) for section in found), None)
+        return _render_text(kind, {"path": name, "summary": live.groups[name]}) if name in live.groups else None
+    prompt, _, section_name = name.partition("/")
+    sections = (section for section in live.prompts.get(prompt, ()) if section.name == section_name)
+    return next((_render_text(kind, asdict(section)) for section in sections), None)
 
 
-def _queries(argument: str) -> dict[str, HelpQuery]:
+def _build_queries(argument: str) -> dict[str, HelpQuery]:
     queries = {"short": HelpQuery(), "full": HelpQuery(format="full")}
     return queries | ({"arg": HelpQuery(arg=argument)} if argument else {})
 
 
-def _showable(entry: dict[str, Any]) -> dict[str, Any]:
+def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the entry without what help cannot show: an invalid schema, and examples whose args are not an object."""
     schema = entry["parameters_schema"]
     examples = [example for example in entry.get("examples", []) if isinstance(example["args"], dict)]
-    if schemas.problems(schema):
+    if schemas.find_problems(schema):
         schema = schemas.no_arguments()
     return entry | {"parameters_schema": schema} | ({"examples": examples} if "examples" in entry else {})
 
 
-def _served(entry: dict[str, Any]) -> CatalogOp | None:
+def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
     """Return the op as it would be served; None if no release could store it."""
     try:
-        return catalogs.op_of(orjson.loads(canonical.dumps(entry)))
+        return catalogs.build_op(orjson.loads(canonical.dumps(entry)))
     except ValueError:  # text or a number that JSON cannot carry
         return None
 
 
-def _answer(now: CatalogOp, before: CatalogOp | None, query: HelpQuery) -> Answer:
-    body, live = help.of_op(now, query).body, None
-    if before is not None and before.is_active and (query.arg is None or query.arg in before.arguments):
-        live = budget.size_of(help.of_op(before, query).body)
-    return Answer(body, budget.size_of(body), live)
+def _build_answer(draft_op: CatalogOp, live_op: CatalogOp | None, query: HelpQuery) -> AnswerPreview:
+    body, live_tokens = help.answer_about_op(draft_op, query).body, None
+    if live_op is not None and live_op.is_active and (query.arg is None or query.arg in live_op.arguments):
+        live_tokens = budget.count_rendered_tokens(help.answer_about_op(live_op, query).body)
+    return AnswerPreview(body, budget.count_rendered_tokens(body), live_tokens)
 
 
-def _full(op: CatalogOp | None) -> dict[str, Any]:
+def _render_full_help(op: CatalogOp | None) -> dict[str, Any]:
     """Return the body of an op's full help; empty if the op is missing or retired."""
     if op is None or not op.is_active:
         return {}
-    found: dict[str, Any] = orjson.loads(help.of_op(op, HelpQuery(format="full")).body)
-    return found
+    body: dict[str, Any] = orjson.loads(help.answer_about_op(op, HelpQuery(format="full")).body)
+    return body
 
 
-def _standing(now: CatalogOp | None, before: CatalogOp | None) -> Standing:
-    if before is None:
-        return Standing.NEW
+def _compare_with_live(draft_op: CatalogOp | None, live_op: CatalogOp | None) -> DraftState:
+    if live_op is None:
+        return DraftState.NEW
     # Comparing with == is not enough: in Python True == 1, and a default may change from one to the other.
-    same = now == before and canonical.dumps(_full(now)) == canonical.dumps(_full(before))
-    return Standing.LIVE if same else Standing.CHANGED
+    is_same = draft_op == live_op and canonical.dumps(_render_full_help(draft_op)) == canonical.dumps(_render_full_help(live_op))
+    return DraftState.LIVE if is_same else DraftState.CHANGED

@@ -4,47 +4,47 @@ from datetime import datetime
 from typing import Any
 
 from registry import changes, draft, releases
-from registry.changes import Change, Kind
-from registry.models import ROOT, Release, parent_of
+from registry.changes import CopyChange, Kind
+from registry.models import ROOT, Release, get_parent_path
 
 
-class UnknownOp(Exception):
+class OpNotInRelease(Exception):
     """The release does not have this op."""
 
 
-def restore(release: Release, *, by: str, at: datetime, seen: str = "") -> list[Change]:
+def restore_release(release: Release, *, by: str, at: datetime, seen: str = "") -> list[CopyChange]:
     """Replace the whole draft with a release and return what changed.
 
     A shipped op that this removes comes back with the next upgrade. `seen` is the version of the draft that the user
-    reviewed. Raises draft.NothingToDo, draft.Refused, draft.Moved.
+    reviewed. Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
     """
-    content = releases.content(release)
-    return draft.write(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
+    content = releases.load_content(release)
+    return draft.write_snapshot(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
 
 
-def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = "") -> list[Change]:
+def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = "") -> list[CopyChange]:
     """Replace one op of the draft with its version in a release. Adds missing parent groups.
 
-    Raises UnknownOp, draft.NothingToDo, draft.Refused, draft.Moved.
+    Raises OpNotInRelease, draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
     """
-    wanted = op_of(release, op)
-    return draft.write(wanted, by=by, at=at, note=f"Restored from release {release}", seen=seen)
+    op_snapshot = build_op_snapshot(release, op)
+    return draft.write_snapshot(op_snapshot, by=by, at=at, note=f"Restored from release {release}", seen=seen)
 
 
-def op_of(release: Release, op: str) -> dict[str, Any]:
-    """Return a snapshot of one op of a release and of the parent groups that the draft lacks. Raises UnknownOp."""
-    content = releases.content(release)
-    entry = changes.entries(content, Kind.OP).get(op)
+def build_op_snapshot(release: Release, op: str) -> dict[str, Any]:
+    """Return a snapshot of one op of a release and of the parent groups that the draft lacks. Raises OpNotInRelease."""
+    content = releases.load_content(release)
+    entry = changes.index_entries(content, Kind.OP).get(op)
     if entry is None:
-        raise UnknownOp(f"Release {release} has no op {op}.")
-    return {"format": 1, "groups": _missing_above(op, content), "ops": [entry]}
+        raise OpNotInRelease(f"Release {release} has no op {op}.")
+    return {"format": 1, "groups": _find_missing_parents(op, content), "ops": [entry]}
 
 
-def _missing_above(op: str, content: dict[str, Any]) -> list[dict[str, Any]]:
-    groups = changes.entries(content, Kind.GROUP)
-    above, path = [], parent_of(op)
+def _find_missing_parents(op: str, content: dict[str, Any]) -> list[dict[str, Any]]:
+    groups = changes.index_entries(content, Kind.GROUP)
+    missing, path = [], get_parent_path(op)
     while path != ROOT:
-        if path in groups and draft.read(Kind.GROUP, path) is None:
-            above.append(groups[path])
-        path = parent_of(path)
-    return above
+        if path in groups and draft.read_entry(Kind.GROUP, path) is None:
+            missing.append(groups[path])
+        path = get_parent_path(path)
+    return missing

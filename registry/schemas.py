@@ -20,18 +20,18 @@ MAX_DEPTH = 16
 MAX_SUBSCHEMAS = 2_000
 MAX_ENUM = 500
 MAX_PATTERN = 500
-PLAIN = 100  # applications; below this, and without patterns, any instance is checked in time
+CHEAP_APPLICATIONS = 100  # applications; below this, and without patterns, any instance is checked in time
 
-_UNSENDABLE = "has text or a number that JSON cannot represent. Delete it."
+_NOT_JSON = "has text or a number that JSON cannot represent. Delete it."
 
 LOCAL_DATE_TIME = "iso-date-time"  # a date-time whose offset is optional; the name that JSON Schema tools use
 _LOCAL_DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )
 
-DAY_OR_TIME = "iso-date-or-date-time"  # the same, or a date for whole days
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_DIGITS = re.compile(r"\+?[0-9]+")  # a name that jsonschema-rs mistakes for a list index
+DATE_OR_LOCAL_DATE_TIME = "iso-date-or-date-time"  # the same, or a date for whole days
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NUMERIC_NAME = re.compile(r"\+?[0-9]+")  # a name that jsonschema-rs mistakes for a list index
 
 VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for words that models send instead of values
 VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}: what to do instead of sending an unsupported value
@@ -41,7 +41,7 @@ class RemoteReference(Exception):
     """A schema refers to a document outside itself."""
 
 
-class Unusable(Exception):
+class UnusableSchema(Exception):
     """A schema cannot be published. `problems` has one sentence for each reason."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -54,7 +54,7 @@ def no_arguments() -> dict[str, Any]:
     return {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def compiled(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
+def compile_schema(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
     """Compile a schema: formats are asserted, patterns run in linear time, remote references are refused.
 
     Raises jsonschema_rs.ValidationError or RemoteReference for a schema that has problems.
@@ -62,8 +62,8 @@ def compiled(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
         schema,
         validate_formats=True,
-        formats={LOCAL_DATE_TIME: _is_local_date_time, DAY_OR_TIME: _is_day_or_time},
-        retriever=_refuse,
+        formats={LOCAL_DATE_TIME: _is_local_date_time, DATE_OR_LOCAL_DATE_TIME: _is_date_or_local_date_time},
+        retriever=_refuse_remote_reference,
         pattern_options=jsonschema_rs.RegexOptions(
             size_limit=effort.MAX_PATTERN_BYTES, dfa_size_limit=effort.MAX_PATTERN_BYTES
         ),
@@ -72,15 +72,15 @@ def compiled(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 def _is_local_date_time(text: str) -> bool:
     """Return whether a text is an RFC 3339 date-time; seconds and offset are optional."""
-    return bool(_LOCAL_DATE_TIME.fullmatch(text)) and _is_there(text)
+    return bool(_LOCAL_DATE_TIME.fullmatch(text)) and _exists_in_calendar(text)
 
 
-def _is_day_or_time(text: str) -> bool:
+def _is_date_or_local_date_time(text: str) -> bool:
     """Return whether a text is a date, or a date-time whose seconds and offset are optional."""
-    return _is_local_date_time(text) or (bool(_DAY.fullmatch(text)) and _is_there(text))
+    return _is_local_date_time(text) or (bool(_DATE.fullmatch(text)) and _exists_in_calendar(text))
 
 
-def _is_there(text: str) -> bool:
+def _exists_in_calendar(text: str) -> bool:
     """Return whether the day and the time exist."""
     try:
         datetime.fromisoformat(text.upper())
@@ -89,113 +89,113 @@ def _is_there(text: str) -> bool:
     return True
 
 
-class TooMuchWork(Exception):
+class ValidationTooExpensive(Exception):
     """An instance is too large to check, or to explain, in time. The message says what to send."""
 
 
-class Validator:
+class SchemaValidator:
     """A compiled schema that validates any instance in bounded time."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         """Raises the same errors as `compile_schema`."""
         self._schema = schema
-        self._compiled = compiled(schema)
+        self._validator = compile_schema(schema)
 
     def is_valid(self, instance: object) -> bool:
         """Return whether an instance is valid. Raises ValidationTooExpensive if checking takes too long."""
-        if not self._is_plain and self._meter.effort(instance).checking > effort.CHECKING_NS:
-            raise TooMuchWork("It is too large to check against its schema. Send less at a time.")
-        return self._compiled.is_valid(instance)
+        if not self._is_cheap and self._cost_meter.estimate(instance).checking_ns > effort.MAX_CHECKING_NS:
+            raise ValidationTooExpensive("It is too large to check against its schema. Send less at a time.")
+        return self._validator.is_valid(instance)
 
-    def errors(self, instance: object) -> Iterator[jsonschema_rs.ValidationError]:
+    def iter_errors(self, instance: object) -> Iterator[jsonschema_rs.ValidationError]:
         """Return all errors of an instance. Raises ValidationTooExpensive if finding them takes too long."""
         if self.is_valid(instance):
             return iter(())
         # The compiled validator collects all errors before it yields the first.
-        if self._meter.effort(instance).telling > effort.TELLING_NS:
-            raise TooMuchWork("It does not match its schema and is too large to say where. Send less at a time.")
-        return self._compiled.iter_errors(instance)
+        if self._cost_meter.estimate(instance).reporting_ns > effort.MAX_REPORTING_NS:
+            raise ValidationTooExpensive("It does not match its schema and is too large to say where. Send less at a time.")
+        return self._validator.iter_errors(instance)
 
-    def problems(self, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
+    def find_problems(self, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
         """Return why an instance is invalid: at most 20 errors, one sentence each."""
         if isinstance(instance, dict):
             instance = {name: value for name, value in instance.items() if name not in ignoring}
         try:
-            errors = list(islice(self.errors(instance), 20))
-        except TooMuchWork as problem:
+            errors = list(islice(self.iter_errors(instance), 20))
+        except ValidationTooExpensive as problem:
             return [f"/: {problem}"]
         except ValueError:  # half a surrogate pair
-            return [f"/: The value {_UNSENDABLE}"]
-        return ["/" + "/".join(map(str, place(error, instance))) + f": {_first_line(error)}." for error in errors]
+            return [f"/: The value {_NOT_JSON}"]
+        return ["/" + "/".join(map(str, locate_error(error, instance))) + f": {_shorten_message(error)}." for error in errors]
 
     @cached_property
-    def _meter(self) -> effort.Meter:
-        return effort.Meter(self._schema)
+    def _cost_meter(self) -> effort.CostMeter:
+        return effort.CostMeter(self._schema)
 
     @cached_property
-    def _is_plain(self) -> bool:
-        patterned = any("pattern" in each or "patternProperties" in each for each, _ in _subschemas(self._schema))
-        return not patterned and effort.bound(self._schema) <= PLAIN
+    def _is_cheap(self) -> bool:
+        has_patterns = any("pattern" in each or "patternProperties" in each for each, _ in _iter_subschemas(self._schema))
+        return not has_patterns and effort.bound_applications(self._schema) <= CHEAP_APPLICATIONS
 
 
-def checked(schema: object) -> Validator:
+def build_validator(schema: object) -> SchemaValidator:
     """Return a validator for an untrusted argument schema. Raises UnusableSchema."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        raise Unusable(['The schema must be an object with "type": "object", because args are an object.'])
-    if found := hazards(schema):
-        raise Unusable(found)
+        raise UnusableSchema(['The schema must be an object with "type": "object", because args are an object.'])
+    if unsafe := find_hazards(schema):
+        raise UnusableSchema(unsafe)
     try:
-        return Validator(schema)
+        return SchemaValidator(schema)
     except jsonschema_rs.ValidationError as error:
-        where = "/".join(str(part) for part in error.instance_path) or "the top"
-        raise Unusable([f"The schema is not valid JSON Schema 2020-12 at {where}: {_first_line(error)}."]) from None
+        location = "/".join(str(part) for part in error.instance_path) or "the top"
+        raise UnusableSchema([f"The schema is not valid JSON Schema 2020-12 at {location}: {_shorten_message(error)}."]) from None
     except (RemoteReference, jsonschema_rs.ReferencingError):
         problem = "The schema refers to something outside itself. Copy that under $defs."
-        raise Unusable([problem]) from None
+        raise UnusableSchema([problem]) from None
     except ValueError:  # half a surrogate pair
-        raise Unusable([f"The schema {_UNSENDABLE}"]) from None
+        raise UnusableSchema([f"The schema {_NOT_JSON}"]) from None
 
 
-def problems(schema: object) -> list[str]:
+def find_problems(schema: object) -> list[str]:
     """Return what is wrong with an argument schema, one sentence each. Empty if it can be published."""
     try:
-        checked(schema)
-    except Unusable as error:
+        build_validator(schema)
+    except UnusableSchema as error:
         return error.problems
     return []
 
 
-def hazards(schema: dict[str, Any]) -> list[str]:
+def find_hazards(schema: dict[str, Any]) -> list[str]:
     """Return why a schema must not be compiled, one sentence each: its depth, size, references or cost."""
-    return _shape_problems(schema) or _cost_problems(schema)
+    return _find_shape_problems(schema) or _find_cost_problems(schema)
 
 
-def instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
+def find_instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
     """Return why `instance` is invalid for a publishable schema: at most 20 errors, one sentence each."""
-    return Validator(schema).problems(instance, ignoring=ignoring)
+    return SchemaValidator(schema).find_problems(instance, ignoring=ignoring)
 
 
-def place(error: jsonschema_rs.ValidationError, instance: Any) -> list[str | int]:
+def locate_error(error: jsonschema_rs.ValidationError, instance: Any) -> list[str | int]:
     """Return the path of an error in `instance`. jsonschema-rs reports numeric member names as numbers; undo that."""
     parts: list[str | int] = []
     for part in error.instance_path:
         if isinstance(instance, dict) and part not in instance:
-            same = (name for name in instance if _DIGITS.fullmatch(name) and int(name) == part)
-            part = str(part) if str(part) in instance else next(same)
+            same_numbers = (name for name in instance if _NUMERIC_NAME.fullmatch(name) and int(name) == part)
+            part = str(part) if str(part) in instance else next(same_numbers)
         parts.append(part)
         instance = instance[part]
     return parts
 
 
-def _refuse(uri: str) -> NoReturn:
+def _refuse_remote_reference(uri: str) -> NoReturn:
     raise RemoteReference(uri)
 
 
-def _first_line(error: jsonschema_rs.ValidationError) -> str:
+def _shorten_message(error: jsonschema_rs.ValidationError) -> str:
     return error.message.splitlines()[0][:200].rstrip(".")
 
 
-def _subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
+def _iter_subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield (subschema, depth) for every subschema that is an object, once each and without recursion."""
     stack: list[tuple[object, int]] = [(root, 1)]
     while stack:
@@ -205,56 +205,56 @@ def _subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
         yield schema, depth
         if keywords.is_leaf(schema):
             continue
-        children = [*keywords.in_place(schema), *keywords.any_member(schema), *keywords.named_members(schema)]
-        children += keywords.values(schema, "$defs") + keywords.values(schema, "definitions")
+        children = [*keywords.iter_in_place_subschemas(schema), *keywords.iter_member_subschemas(schema), *keywords.list_named_member_subschemas(schema)]
+        children += keywords.list_subschemas(schema, "$defs") + keywords.list_subschemas(schema, "definitions")
         stack += [(child, depth + 1) for child in children]
 
 
-def _shape_problems(root: dict[str, Any]) -> list[str]:
+def _find_shape_problems(root: dict[str, Any]) -> list[str]:
     """Return problems with the depth, the number of subschemas, references and unsupported keywords."""
-    found: list[str] = []
-    places: set[int] = set()
+    problems_found: list[str] = []
+    visited: set[int] = set()
     references: list[str] = []
-    for schema, depth in _subschemas(root):
-        places.add(id(schema))
+    for schema, depth in _iter_subschemas(root):
+        visited.add(id(schema))
         if depth > MAX_DEPTH:
             return [f"The schema is nested more than {MAX_DEPTH} levels deep. Make it flatter."]
-        if len(places) > MAX_SUBSCHEMAS:
+        if len(visited) > MAX_SUBSCHEMAS:
             return [f"The schema has more than {MAX_SUBSCHEMAS} subschemas. Make it smaller."]
-        found += _keyword_problems(schema)
+        problems_found += _find_keyword_problems(schema)
         if isinstance(ref := schema.get("$ref"), str):
             references.append(ref)
-    return found + [problem for ref in references for problem in _reference_problems(ref, root, places)]
+    return problems_found + [problem for ref in references for problem in _find_reference_problems(ref, root, visited)]
 
 
-def _reference_problems(ref: str, root: dict[str, Any], places: set[int]) -> list[str]:
+def _find_reference_problems(ref: str, root: dict[str, Any], visited: set[int]) -> list[str]:
     if not ref.startswith("#"):
         return ["A $ref points outside the schema. Copy its target under $defs."]
-    target = keywords.resolve(root, ref)
+    target = keywords.resolve_ref(root, ref)
     # Only visited subschemas were checked, so a reference must point to one of them.
-    if target is None or (isinstance(target, dict) and id(target) not in places):
+    if target is None or (isinstance(target, dict) and id(target) not in visited):
         return [f"The reference {ref[:80]} has no target. Define it under $defs."]
     return []
 
 
-def _keyword_problems(schema: dict[str, Any]) -> list[str]:
-    found = []
+def _find_keyword_problems(schema: dict[str, Any]) -> list[str]:
+    problems_found = []
     dialect = schema.get("$schema", DIALECT)
     if dialect not in (DIALECT, DIALECT + "#"):
-        found.append(f"The dialect {str(dialect)[:80]} is not supported. Use JSON Schema 2020-12.")
+        problems_found.append(f"The dialect {str(dialect)[:80]} is not supported. Use JSON Schema 2020-12.")
     if any(keyword in schema for keyword in ("$dynamicRef", "$dynamicAnchor", "$id", "$anchor")):
-        found.append("$id, $anchor and $dynamicRef are not supported. Use #/$defs/name.")
+        problems_found.append("$id, $anchor and $dynamicRef are not supported. Use #/$defs/name.")
     if isinstance(enum := schema.get("enum"), list) and len(enum) > MAX_ENUM:
-        found.append(f"An enum has more than {MAX_ENUM} values. Use a string, and let another op list the values.")
+        problems_found.append(f"An enum has more than {MAX_ENUM} values. Use a string, and let another op list the values.")
     if isinstance(pattern := schema.get("pattern"), str) and len(pattern) > MAX_PATTERN:
-        found.append(f"A pattern is longer than {MAX_PATTERN} characters. Make it shorter.")
-    return found
+        problems_found.append(f"A pattern is longer than {MAX_PATTERN} characters. Make it shorter.")
+    return problems_found
 
 
-def _cost_problems(root: dict[str, Any]) -> list[str]:
+def _find_cost_problems(root: dict[str, Any]) -> list[str]:
     try:
-        if effort.bound(root) > effort.MAX_APPLICATIONS:
+        if effort.bound_applications(root) > effort.MAX_APPLICATIONS:
             return ["The schema's references multiply too much to check in time. Refer to each part once."]
-    except effort.Endless:
+    except effort.EndlessReference:
         return ["A reference loops back to itself, or passes through too many others. Refer to an actual schema."]
     return []

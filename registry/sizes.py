@@ -7,16 +7,16 @@ from registry.catalogs import Catalog, CatalogOp
 from registry.help import HelpQuery
 
 
-def token_counts(catalog: Catalog) -> dict[str, list[int]]:
+def count_catalog_tokens(catalog: Catalog) -> dict[str, list[int]]:
     """Return {op: [tokens of short help, tokens of full help]}, without retired ops, which have no help."""
-    return {path: _counts(op) for path, op in catalog.ops.items() if op.is_active}
+    return {path: _count_op_tokens(op) for path, op in catalog.ops.items() if op.is_active}
 
 
-def of_entry(entry: dict[str, Any]) -> dict[str, list[int]]:
+def count_entry_tokens(entry: dict[str, Any]) -> dict[str, list[int]]:
     """Return the same for one op that has no problems; other ops do not affect its counts."""
-    op = catalogs.op_of(entry)
-    return {op.op: _counts(op)} if op.is_active else {}
+    op = catalogs.build_op(entry)
+    return {op.op: _count_op_tokens(op)} if op.is_active else {}
 
 
-def _counts(op: CatalogOp) -> list[int]:
-    return [budget.size_of(help.of_op(op, query).body) for query in (HelpQuery(), HelpQuery(format="full"))]
+def _count_op_tokens(op: CatalogOp) -> list[int]:
+    return [budget.count_rendered_tokens(help.answer_about_op(op, query).body) for query in (HelpQuery(), HelpQuery(format="full"))]

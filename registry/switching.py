@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from registry import history, switches
-from registry.changes import Action, Change, Kind
+from registry.changes import Action, CopyChange, Kind
 from registry.models import Switch
 
 
@@ -15,13 +15,13 @@ class AlreadySwitched(Exception):
     """The target has this state (and reason) already; nothing was changed."""
 
 
-def told(kind: str, name: str) -> str:
+def build_history_name(kind: str, name: str) -> str:
     """Return the name of a switch in the history."""
     return f"{kind} {name}"[:200]
 
 
 @transaction.atomic
-def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: datetime) -> Switch:
+def set_switch(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: datetime) -> Switch:
     """Switch an op, group or connection off or on; this process follows at once, all others within two seconds.
 
     Raises ValidationError if the name is unknown or the reason is missing, AlreadySwitched if nothing would change.
@@ -37,22 +37,22 @@ def turn(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: dateti
     switch.full_clean(validate_unique=False, validate_constraints=False)
     switch.save()
     fields: dict[str, tuple[Any, Any]] = {"is_off": (before[0], is_off), "reason": (before[1], reason)}
-    changed = Change(Kind.SWITCH, told(kind, name), Action.CHANGED, fields)
-    history.record([changed], by=by, at=at, note=reason)
-    transaction.on_commit(switches.follow)
+    change = CopyChange(Kind.SWITCH, build_history_name(kind, name), Action.CHANGED, fields)
+    history.record_changes([change], by=by, at=at, note=reason)
+    transaction.on_commit(switches.refresh_switches)
     return switch
 
 
-def off(*, kind: str, name: str, reason: str, by: str, at: datetime) -> Switch:
+def switch_off(*, kind: str, name: str, reason: str, by: str, at: datetime) -> Switch:
     """Switch something off. Raises the same errors as `turn`."""
-    return turn(kind=kind, name=name, is_off=True, reason=reason, by=by, at=at)
+    return set_switch(kind=kind, name=name, is_off=True, reason=reason, by=by, at=at)
 
 
-def on(*, kind: str, name: str, reason: str = "", by: str, at: datetime) -> Switch:
+def switch_on(*, kind: str, name: str, reason: str = "", by: str, at: datetime) -> Switch:
     """Switch something on again, optionally with a reason. Raises the same errors as `turn`."""
-    return turn(kind=kind, name=name, is_off=False, reason=reason, by=by, at=at)
+    return set_switch(kind=kind, name=name, is_off=False, reason=reason, by=by, at=at)
 
 
-def sentence(error: ValidationError) -> str:
+def format_error(error: ValidationError) -> str:
     """Return the messages of a validation error in one line."""
     return " ".join(error.messages)

@@ -100,16 +100,16 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Events wait for events.flush(): their thread has a connection of its own, which does not see a test's transaction.
     """
     monkeypatch.setattr(events._buffer, "_start", lambda: None)
-    catalogs.forget()
-    switches.forget()
-    current.forget()
-    keys.forget()
+    catalogs.clear_cache()
+    switches.clear_switches()
+    current.clear()
+    keys.clear_cache()
     ContentType.objects.clear_cache()
     yield
     # Unwritten: a process that ends would write it where no test database is any more.
-    events.discard()
-    exposures.forget()
-    people.forget()
+    events.discard_queued()
+    exposures.clear()
+    people.clear()
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def make_key(db: None) -> Callable[..., str]:
     def make(**fields: Any) -> str:
         ours = {"confirms": False} | {name: fields.pop(name) for name in of_client if name in fields}
         client = Client.objects.create(name=f"client-{next(_numbers)}", **ours)
-        _, plaintext = keys.create(client=client, by="tests", **{"rate": 10_000, **fields})
+        _, plaintext = keys.issue(client=client, by="tests", **{"rate": 10_000, **fields})
         return plaintext
 
     return make

@@ -24,7 +24,7 @@ from workspace.models import (
     Requirement,
     Risk,
     RiskState,
-    Role,
+    MemberRole,
     Task,
     TaskState,
 )
@@ -43,7 +43,7 @@ class MembershipFactory(DjangoModelFactory[Membership]):
 
     project = factory.SubFactory("tests.factories.ProjectFactory")
     subject = factory.Sequence(lambda n: f"subject-{n}")
-    role = Role.VIEWER
+    role = MemberRole.VIEWER
     created_at = MADE_AT
 
 
@@ -60,7 +60,7 @@ class ProjectFactory(DjangoModelFactory[Project]):
     created_at = MADE_AT
     updated_at = MADE_AT
     members = factory.RelatedFactory(
-        MembershipFactory, "project", subject=factory.SelfAttribute("project.created_by"), role=Role.OWNER
+        MembershipFactory, "project", subject=factory.SelfAttribute("project.created_by"), role=MemberRole.OWNER
     )
 
 

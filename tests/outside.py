@@ -61,7 +61,7 @@ class Outside:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         self.ports[host, 443] = self._serve(host, context=context)
-        client.transport(tuple(LOOPBACK))._pool._ssl_context.load_verify_locations(certificate)
+        client.get_transport(tuple(LOOPBACK))._pool._ssl_context.load_verify_locations(certificate)
 
     def _serve(self, host: str, **options: Any) -> int:
         def answers(request: bytes) -> Answer:

@@ -45,9 +45,9 @@ class Beginning:
 
 
 def _publish() -> None:
-    loader.load(loader.read())
-    releases.publish(note="Shipped catalog", by="tests", at=timezone.now())
-    while counting.fill():  # as the periodic job does soon after a start
+    loader.load_into_draft(loader.read_shipped_catalog())
+    releases.publish_draft(note="Shipped catalog", by="tests", at=timezone.now())
+    while counting.count_batch():  # as the periodic job does soon after a start
         pass
 
 
@@ -85,10 +85,10 @@ def serve() -> catalogs.Catalog:
     begin()
     if _read:
         catalogs._loaded[_read[0].version] = _own(_read[0])
-    follower.poll()
+    follower.refresh()
     if not _read:
-        _read.append(_own(catalogs.live()))
-    return catalogs.live()
+        _read.append(_own(catalogs.get_live_catalog()))
+    return catalogs.get_live_catalog()
 
 
 def _own(read: catalogs.Catalog) -> catalogs.Catalog:

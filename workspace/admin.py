@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from core import desk
-from workspace.kinds import CALENDAR, DOCUMENT, EVENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, Kind
+from workspace.kinds import CALENDAR, DOCUMENT, EVENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, EntityType
 from workspace.models import (
     CalendarEvent,
     Document,
@@ -30,16 +30,16 @@ from workspace.models import (
 )
 from workspace.services import changes, task_events, tree
 
-DELETED = ("deleted_at", admin.EmptyFieldListFilter)
+DELETED_FILTER = ("deleted_at", admin.EmptyFieldListFilter)
 
 
 class EntityAdmin(desk.ModelAdmin[Any]):
     """Base of all entity admins. Delete is an action that soft-deletes, so that rows can be restored."""
 
     empty = "Models create these with workspace ops. Run manage.py load_demo for sample data."
-    kind: Kind
-    longest: str | None = None  # a long text that the change list does not load
-    list_filter = ["state_key", DELETED]
+    kind: EntityType
+    deferred_column: str | None = None  # a long text that the change list does not load
+    list_filter = ["state_key", DELETED_FILTER]
     ordering = ["-updated_at", "-id"]
     actions = ["delete_softly", "restore"]
     show_full_result_count = False
@@ -47,11 +47,11 @@ class EntityAdmin(desk.ModelAdmin[Any]):
     def get_fields(self, request: HttpRequest, obj: Entity | None = None) -> tuple[str, ...]:
         """Return the label first, as the ops do, and the read-only fields last."""
         columns = [self.model._meta.get_field(name).name for name in self.kind.fields]
-        place = [] if self.kind is PROJECT else ["project"]
-        others = [column.name for column in self.model._meta.fields if column.editable]  # not in kind.fields
-        shown = self.get_readonly_fields(request, obj)
-        offered = [name for name in (*columns[:1], *place, *columns[1:], *others) if name not in shown]
-        return tuple(dict.fromkeys([*offered, *shown]))
+        project_field = [] if self.kind is PROJECT else ["project"]
+        other_fields = [column.name for column in self.model._meta.fields if column.editable]  # not in kind.fields
+        readonly = self.get_readonly_fields(request, obj)
+        editable = [name for name in (*columns[:1], *project_field, *columns[1:], *other_fields) if name not in readonly]
+        return tuple(dict.fromkeys([*editable, *readonly]))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         # The admin renders help as HTML, but help texts are plain text: <kind> is not a tag.
@@ -60,39 +60,39 @@ class EntityAdmin(desk.ModelAdmin[Any]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
         """Return the columns that services set: those of every entity and this type's completion time."""
-        stamp = self.kind.stamp[1:] if self.kind.stamp else ()
-        return ["id", *stamp, "created_by", "created_at", "updated_at", "deleted_at"]
+        stamp_columns = self.kind.completion_stamp[1:] if self.kind.completion_stamp else ()
+        return ["id", *stamp_columns, "created_by", "created_at", "updated_at", "deleted_at"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entity]:
         rows = super().get_queryset(request)
-        return rows.defer(self.longest) if self.longest else rows
+        return rows.defer(self.deferred_column) if self.deferred_column else rows
 
     def has_delete_permission(self, request: HttpRequest, obj: Entity | None = None) -> bool:
         return False
 
     def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
-        at = timezone.now()
+        now = timezone.now()
         if not change:
             obj.created_by = request.user.get_username()
-        obj.updated_at = at
-        changes.stamp(obj, kind=self.kind, at=at)
+        obj.updated_at = now
+        changes.update_completion_stamp(obj, kind=self.kind, at=now)
         super().save_model(request, obj, form, change)
 
     @admin.action(description="Delete the selected rows (they can be restored)", permissions=["change"])
     def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
-        number = queryset.filter(deleted_at=None).update(deleted_at=timezone.now())
-        self.message_user(request, f"{number} deleted. Ops no longer find them; use Restore to undo.")
+        count = queryset.filter(deleted_at=None).update(deleted_at=timezone.now())
+        self.message_user(request, f"{count} deleted. Ops no longer find them; use Restore to undo.")
 
     @admin.action(description="Restore the selected rows", permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
         try:
             with transaction.atomic():
-                number = queryset.exclude(deleted_at=None).update(deleted_at=None)
+                count = queryset.exclude(deleted_at=None).update(deleted_at=None)
         except IntegrityError:
             message = "Nothing was restored: a newer row replaces one of these. Delete the newer row first."
             self.message_user(request, message, level=messages.ERROR)
             return
-        self.message_user(request, f"{number} restored.")
+        self.message_user(request, f"{count} restored.")
 
 
 class MembershipInline(desk.TabularInline[Membership, Project]):
@@ -104,7 +104,7 @@ class MembershipInline(desk.TabularInline[Membership, Project]):
 @admin.register(Project)
 class ProjectAdmin(EntityAdmin):
     kind = PROJECT
-    longest = "context"
+    deferred_column = "context"
     list_display = ["name", "state_key", "type_key", "created_by", "updated_at", "deleted_at"]
     search_fields = ["id", "name", "description", "tags", "memberships__subject"]
     inlines = [MembershipInline]
@@ -112,7 +112,7 @@ class ProjectAdmin(EntityAdmin):
     def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
         """Save the form, but keep the current tree_version: a document may have moved since the row was read."""
         if change:
-            tree.hold(obj.pk)
+            tree.lock_tree(obj.pk)
             obj.refresh_from_db(fields=["tree_version"])
         super().save_model(request, obj, form, change)
 
@@ -121,21 +121,21 @@ class ProjectAdmin(EntityAdmin):
 class TaskAdmin(EntityAdmin):
     kind = TASK
     list_display = ["title", "project", "state_key", "priority", "due_at", "updated_at", "deleted_at"]
-    list_filter = ["state_key", "priority", "recurrence", DELETED]
+    list_filter = ["state_key", "priority", "recurrence", DELETED_FILTER]
     search_fields = ["id", "title", "project__name"]
     autocomplete_fields = ["project", "parent_task"]
     list_select_related = ["project"]
 
     def save_model(self, request: HttpRequest, obj: Task, form: Any, change: bool) -> None:  # type: ignore[override]  # tasks only
         super().save_model(request, obj, form, change)
-        task_events.move([obj.pk], project=obj.project_id)
-        task_events.sync([obj], by=obj.created_by, at=obj.updated_at)
+        task_events.move_events([obj.pk], project=obj.project_id)
+        task_events.sync_events([obj], by=obj.created_by, at=obj.updated_at)
 
 
 @admin.register(Document)
 class DocumentAdmin(EntityAdmin):
     kind = DOCUMENT
-    longest = "content"
+    deferred_column = "content"
     list_display = ["title", "project", "state_key", "type_key", "updated_at", "deleted_at"]
     search_fields = ["id", "title", "project__name"]
     autocomplete_fields = ["project"]
@@ -147,28 +147,28 @@ class DocumentAdmin(EntityAdmin):
 
     def save_model(self, request: HttpRequest, obj: Entity, form: Any, change: bool) -> None:
         """Save a new document last at the root. A changed document keeps its current place."""
-        project = tree.hold(cast("Document", obj).project_id)
+        project = tree.lock_tree(cast("Document", obj).project_id)
         if change:
             obj.refresh_from_db(fields=["parent", "position", "deleted_at"])
         super().save_model(request, obj, form, change)
         if not change:
-            tree.changed(project)
+            tree.increment_version(project)
 
     @admin.action(description="Delete the selected rows and those below (can be restored)", permissions=["change"])
     @transaction.atomic
     def delete_softly(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
-        number = tree.remove_all(_ids(queryset), at=timezone.now())
-        self.message_user(request, f"{number} deleted. Ops no longer find them; use Restore to undo.")
+        count = tree.delete_documents(_get_ids(queryset), at=timezone.now())
+        self.message_user(request, f"{count} deleted. Ops no longer find them; use Restore to undo.")
 
     @admin.action(description="Restore the selected rows", permissions=["change"])
     @transaction.atomic
     def restore(self, request: HttpRequest, queryset: QuerySet[Entity]) -> None:
-        number, uprooted = tree.restore_all(_ids(queryset))
-        at_root = f" {uprooted} of them at the root, because their parent is deleted." if uprooted else ""
-        self.message_user(request, f"{number} restored.{at_root}")
+        count, moved_count = tree.restore_documents(_get_ids(queryset))
+        moved_note = f" {moved_count} of them at the root, because their parent is deleted." if moved_count else ""
+        self.message_user(request, f"{count} restored.{moved_note}")
 
 
-def _ids(rows: QuerySet[Entity]) -> list[UUID]:
+def _get_ids(rows: QuerySet[Entity]) -> list[UUID]:
     return list(rows.values_list("pk", flat=True))
 
 
@@ -176,7 +176,7 @@ def _ids(rows: QuerySet[Entity]) -> list[UUID]:
 class GoalAdmin(EntityAdmin):
     kind = GOAL
     list_display = ["name", "project", "state_key", "priority", "target_date", "updated_at", "deleted_at"]
-    list_filter = ["state_key", "priority", DELETED]
+    list_filter = ["state_key", "priority", DELETED_FILTER]
     search_fields = ["id", "name", "project__name"]
     autocomplete_fields = ["project"]
     list_select_related = ["project"]
@@ -204,7 +204,7 @@ class MilestoneAdmin(EntityAdmin):
 class RiskAdmin(EntityAdmin):
     kind = RISK
     list_display = ["title", "project", "state_key", "impact", "probability", "updated_at", "deleted_at"]
-    list_filter = ["state_key", "impact", DELETED]
+    list_filter = ["state_key", "impact", DELETED_FILTER]
     search_fields = ["id", "title", "project__name"]
     autocomplete_fields = ["project"]
     list_select_related = ["project"]
@@ -214,7 +214,7 @@ class RiskAdmin(EntityAdmin):
 class RequirementAdmin(EntityAdmin):
     kind = REQUIREMENT
     list_display = ["text", "project", "type_key", "priority", "updated_at", "deleted_at"]
-    list_filter = ["priority", DELETED]
+    list_filter = ["priority", DELETED_FILTER]
     search_fields = ["id", "text", "project__name"]
     autocomplete_fields = ["project"]
     list_select_related = ["project"]
@@ -226,15 +226,15 @@ class CalendarEventAdmin(EntityAdmin):
 
     kind = EVENT
     list_display = ["title", "subject", "project", "start_at", "start_date", "recurrence", "updated_at", "deleted_at"]
-    list_filter = ["recurrence", "task_event_kind", DELETED]
+    list_filter = ["recurrence", "task_event_kind", DELETED_FILTER]
     search_fields = ["id", "title", "subject", "project__name"]
     autocomplete_fields = ["project", "task"]
     list_select_related = ["project"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
-        of_the_task = ["task", "project", "subject", *(name for name in task_events.FOLLOWING if name != "project")]
-        follows = isinstance(obj, CalendarEvent) and obj.task_event_kind
-        names = [*super().get_readonly_fields(request, obj), "task_event_kind", *(of_the_task if follows else ())]
+        task_columns = ["task", "project", "subject", *(name for name in task_events.DERIVED_COLUMNS if name != "project")]
+        shows_task_date = isinstance(obj, CalendarEvent) and obj.task_event_kind
+        names = [*super().get_readonly_fields(request, obj), "task_event_kind", *(task_columns if shows_task_date else ())]
         return list(dict.fromkeys(names))
 
     @admin.action(description="Delete the selected events (skips events of task dates)", permissions=["change"])
@@ -250,20 +250,20 @@ class CalendarEventAdmin(EntityAdmin):
 class ProjectCalendarAdmin(EntityAdmin):
     kind = CALENDAR
     list_display = ["name", "project", "color_id", "sync_enabled", "updated_at", "deleted_at"]
-    list_filter = ["color_id", "sync_enabled", DELETED]
+    list_filter = ["color_id", "sync_enabled", DELETED_FILTER]
     search_fields = ["id", "name", "project__name"]
     autocomplete_fields = ["project"]
     list_select_related = ["project"]
 
 
 @admin.register(Edge)
-class EdgeAdmin(desk.ReadOnly, desk.ModelAdmin[Edge]):
+class EdgeAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Edge]):
     """Read-only: only the ops check which edges are valid."""
 
     empty = "Models create edges with onto.edge.link. Run manage.py load_demo for sample data."
     list_display = ["__str__", "project", "created_by", "created_at", "deleted_at"]
     fields = readonly_fields = tuple(field.name for field in Edge._meta.fields)
-    list_filter = ["src_kind", "dst_kind", DELETED]
+    list_filter = ["src_kind", "dst_kind", DELETED_FILTER]
     search_fields = ["id", "src_id", "dst_id", "rel", "project__name"]
     list_select_related = ["project"]
     ordering = ["-created_at", "-id"]
@@ -276,7 +276,7 @@ class MembershipAdmin(desk.ModelAdmin[Membership]):
 
     empty = "No members yet. A project's creator becomes its first member; add others here."
     list_display = ["subject", "project", "role", "created_at", "deleted_at"]
-    list_filter = ["role", DELETED]
+    list_filter = ["role", DELETED_FILTER]
     search_fields = ["subject", "project__name"]
     readonly_fields = ["created_at"]
     autocomplete_fields = ["project"]

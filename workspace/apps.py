@@ -11,4 +11,4 @@ class WorkspaceConfig(AppConfig):
 
     def ready(self) -> None:
         """Install the SQL function that searches call on every new database connection."""
-        connection_created.connect(matching.install, dispatch_uid="workspace.matching")
+        connection_created.connect(matching.install_sqlite_function, dispatch_uid="workspace.matching")

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OpRequest:
     """One call on behalf of a subject. The args are validated and have their defaults filled in.
 
     `at` is the time of the call. `prepared` is the return value of the handler's own `prepare`.
@@ -20,7 +20,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OpOutcome:
     """What a call did: the result as JSON values and, if the call concerned one row, its id and name."""
 
     result: dict[str, Any]
@@ -30,11 +30,11 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Handler:
+class OpHandler:
     """An op's two steps: `prepare` outside the transaction (it may use the network), `apply` inside it.
 
     Both raise an error of `workspace.errors` when the workspace refuses the call. The transaction then rolls back.
     """
 
-    apply: Callable[[Request], Outcome]
-    prepare: Callable[[Request], Any] | None = None
+    apply: Callable[[OpRequest], OpOutcome]
+    prepare: Callable[[OpRequest], Any] | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class FieldError:
+class ArgumentError:
     """An error in one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send instead."""
 
     path: str
@@ -16,7 +16,7 @@ class FieldError:
     got: Any = None
 
 
-class Refusal(Exception):
+class WorkspaceError(Exception):
     """Base class of all errors that the workspace raises on purpose.
 
     `reason` names the case in snake_case. `message` is a sentence that the caller can act on. `details` are JSON values
@@ -30,7 +30,7 @@ class Refusal(Exception):
         message: str,
         *,
         reason: str = "",
-        field_errors: Sequence[FieldError] = (),
+        field_errors: Sequence[ArgumentError] = (),
         details: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
@@ -40,32 +40,32 @@ class Refusal(Exception):
         self.details = dict(details or {})
 
 
-class NotFound(Refusal):
+class NotFound(WorkspaceError):
     """The row does not exist, or the subject cannot see it. The message must not reveal which."""
 
     reason = "not_found"
 
 
-class Forbidden(Refusal):
+class Forbidden(WorkspaceError):
     """The subject can see the row but may not do this with it."""
 
     reason = "forbidden"
 
 
-class Conflict(Refusal):
+class StateConflict(WorkspaceError):
     """The call does not fit the current state, for example because the row changed after it was read."""
 
     reason = "conflict"
 
 
-class Invalid(Refusal):
+class InvalidArgs(WorkspaceError):
     """The args match the schema but are still invalid; `field_errors` lists every problem."""
 
     reason = "invalid_args"
 
 
-def invalid(field_errors: Sequence[FieldError]) -> Invalid:
+def build_invalid_args(field_errors: Sequence[ArgumentError]) -> InvalidArgs:
     """Return the exception for these field errors. Its message is that of the first one, with a count of the others."""
-    more = len(field_errors) - 1
+    other_count = len(field_errors) - 1
     message = field_errors[0].message
-    return Invalid(f"{message} ({more} more in field_errors.)" if more else message, field_errors=field_errors)
+    return InvalidArgs(f"{message} ({other_count} more in field_errors.)" if other_count else message, field_errors=field_errors)

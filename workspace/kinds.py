@@ -33,13 +33,13 @@ from workspace.models import (
 )
 from workspace.models.tags import TagsField
 
-Fact = Callable[[Mapping[str, Any], datetime], Any]  # computed from a row's columns and the time of the request
+ComputedField = Callable[[Mapping[str, Any], datetime], Any]  # computed from a row's columns and the time of the request
 
 REPLACE, APPEND, PREPEND, MERGE = "replace", "append", "prepend", "merge_llm"  # update strategies for long texts
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SortKey:
     """A column to sort by. Nulls sort last unless `none_first` is set."""
 
     column: str
@@ -48,24 +48,24 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SortOrder:
     """A sort order: its name in sort_by, its description for messages, and its keys. Ties sort by id, descending."""
 
     name: str
-    told: str
-    keys: tuple[Key, ...]
+    description: str
+    keys: tuple[SortKey, ...]
 
 
-BY_UPDATE = Order("updated", "newest update first", (Key("updated_at", descending=True),))
-BY_CREATION = Order("created_at", "newest first", (Key("created_at", descending=True),))
-BY_PRIORITY = Order("priority", "most urgent first", (Key("priority"), Key("updated_at", descending=True)))
-BY_START = Order("start_at", "earliest start first, no start last", (Key("start_at"),))
-BY_START_DATE = Order("start_date", "earliest start first, no start last", (Key("start_date"),))
-BY_DUE = Order("due_at", "no due date first, then earliest", (Key("due_at", none_first=True),))
+BY_UPDATE = SortOrder("updated", "newest update first", (SortKey("updated_at", descending=True),))
+BY_CREATION = SortOrder("created_at", "newest first", (SortKey("created_at", descending=True),))
+BY_PRIORITY = SortOrder("priority", "most urgent first", (SortKey("priority"), SortKey("updated_at", descending=True)))
+BY_START = SortOrder("start_at", "earliest start first, no start last", (SortKey("start_at"),))
+BY_START_DATE = SortOrder("start_date", "earliest start first, no start last", (SortKey("start_date"),))
+BY_DUE = SortOrder("due_at", "no due date first, then earliest", (SortKey("due_at", none_first=True),))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Kind:
+class EntityType:
     """An entity type: its names, and the role that each of its columns plays."""
 
     name: str  # the singular, as in op names, results and id arguments
@@ -75,32 +75,32 @@ class Kind:
     fields: tuple[str, ...]  # the columns that create and update can set
     list_row: tuple[str, ...]  # the fields of a list row, without the text previews
     texts: Mapping[str, int]  # long texts, and the length of <name>_preview in list rows
-    concise: tuple[str, ...] = ()  # texts that a list row shows as <name> if they fit into the preview
-    hinted: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
+    inline_texts: tuple[str, ...] = ()  # texts that a list row shows as <name> if they fit into the preview
+    extra_columns: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
     full_row: tuple[str, ...]  # the fields that get, create and update return
-    long: tuple[str, ...]  # long texts, the most important first; the last ones are cut first
-    merged: Mapping[str, str] = field(default_factory=dict)  # texts with update strategies, and the default of each
-    searched: tuple[str, ...]  # the columns that the type's own search covers
+    long_texts: tuple[str, ...]  # long texts, the most important first; the last ones are cut first
+    update_strategies: Mapping[str, str] = field(default_factory=dict)  # texts with update strategies, and the default of each
+    search_columns: tuple[str, ...]  # the columns that the type's own search covers
     filters: Mapping[str, Q | Exists] = field(default_factory=dict)  # boolean arguments, and the condition for true
-    orders: tuple[Order, ...] = (BY_UPDATE,)  # the sort orders of a list; the first is the default
-    finished: tuple[str, ...] = ()  # final states; the search over all types ranks these rows slightly lower
-    span: tuple[str, str] | None = None  # the columns of its start and end, if any
-    stamp: tuple[str, str] | None = None  # the final state, and the column with the time it was entered
-    needs: Mapping[str, str] = field(default_factory=dict)  # columns that require another column, and which one
-    facts: Mapping[str, Fact] = field(default_factory=dict)  # computed fields of every row
+    orders: tuple[SortOrder, ...] = (BY_UPDATE,)  # the sort orders of a list; the first is the default
+    final_states: tuple[str, ...] = ()  # final states; the search over all types ranks these rows slightly lower
+    span_columns: tuple[str, str] | None = None  # the columns of its start and end, if any
+    completion_stamp: tuple[str, str] | None = None  # the final state, and the column with the time it was entered
+    required_columns: Mapping[str, str] = field(default_factory=dict)  # columns that require another column, and which one
+    computed_fields: Mapping[str, ComputedField] = field(default_factory=dict)  # computed fields of every row
     domain: str = "onto"  # the first part of its op paths
 
     @cached_property
     def columns(self) -> frozenset[str]:
         """The names of the database columns, with foreign keys as <name>_id; without computed fields."""
-        return frozenset(each.attname for each in self.model._meta.concrete_fields)
+        return frozenset(column.attname for column in self.model._meta.concrete_fields)
 
     @cached_property
-    def may_be_blank(self) -> frozenset[str]:
+    def nullable_texts(self) -> frozenset[str]:
         """The names of the text columns that can be empty. Results show an empty text as null."""
         columns = self.model._meta.concrete_fields
-        texts = [each for each in columns if isinstance(each, CharField | TextField)]
-        return frozenset(each.name for each in texts if each.blank and not isinstance(each, TagsField))
+        texts = [column for column in columns if isinstance(column, CharField | TextField)]
+        return frozenset(column.name for column in texts if column.blank and not isinstance(column, TagsField))
 
     @property
     def has_state(self) -> bool:
@@ -112,20 +112,20 @@ class Kind:
         """The argument that holds a row's id, such as task_id."""
         return f"{self.name}_id"
 
-    def order(self, name: str | None) -> Order:
+    def get_order(self, name: str | None) -> SortOrder:
         """Return the sort order with this name, or the default."""
-        return next((each for each in self.orders if each.name == name), self.orders[0])
+        return next((order for order in self.orders if order.name == name), self.orders[0])
 
-    def rows(self) -> EntityQuerySet[Any]:
+    def get_rows(self) -> EntityQuerySet[Any]:
         """Return all rows of this type, without any access check."""
         return cast("EntityQuerySet[Any]", self.model._default_manager.all())
 
-    def path(self, action: str) -> str:
+    def get_op_path(self, action: str) -> str:
         """Return the path of the op for this action, such as onto.task.get."""
         return f"{self.domain}.{self.name}.{action}"
 
 
-PROJECT = Kind(
+PROJECT = EntityType(
     name="project",
     plural="projects",
     model=Project,
@@ -140,7 +140,7 @@ PROJECT = Kind(
         *("has_phases", "has_notes", "has_brain_dumps"),
     ),
     texts={"description": 200, "executive_summary": 500, "context": 500},
-    concise=("description", "executive_summary"),
+    inline_texts=("description", "executive_summary"),
     full_row=(
         *("id", "name", "slug", "description", "executive_summary", "tags", "context"),
         *("type_key", "state_key", "start_at", "end_at", "completed_at", "props"),
@@ -148,20 +148,20 @@ PROJECT = Kind(
         *("has_phases", "has_notes", "has_brain_dumps"),
         *("created_by", "created_at", "updated_at"),
     ),
-    long=("executive_summary", "description", "context"),
-    merged={"description": REPLACE, "context": APPEND},
-    searched=("name", "description", "tags"),
+    long_texts=("executive_summary", "description", "context"),
+    update_strategies={"description": REPLACE, "context": APPEND},
+    search_columns=("name", "description", "tags"),
     filters={
         "has_active_tasks": Exists(
             Task.objects.filter(project=OuterRef("pk"), deleted_at=None).exclude(state_key=TaskState.DONE)
         )
     },
-    finished=(ProjectState.COMPLETED, ProjectState.CANCELLED),
-    span=("start_at", "end_at"),
-    stamp=(ProjectState.COMPLETED, "completed_at"),
+    final_states=(ProjectState.COMPLETED, ProjectState.CANCELLED),
+    span_columns=("start_at", "end_at"),
+    completion_stamp=(ProjectState.COMPLETED, "completed_at"),
 )
 
-TASK = Kind(
+TASK = EntityType(
     name="task",
     plural="tasks",
     model=Task,
@@ -175,26 +175,26 @@ TASK = Kind(
         *("duration_minutes", "updated_at", "has_subtasks", "has_dependencies", "is_recurring"),
     ),
     texts={"description": 100, "details": 100},
-    hinted=("recurrence",),
+    extra_columns=("recurrence",),
     full_row=(
         *("id", "project_id", "project_name", "title", "description", "details", "type_key", "state_key", "priority"),
         *("start_at", "due_at", "duration_minutes", "recurrence", "recurrence_until", "parent_task_id"),
         *("completed_at", "props"),
         *("has_subtasks", "has_dependencies", "is_recurring", "created_by", "created_at", "updated_at"),
     ),
-    long=("description", "details"),
-    merged={"description": REPLACE},
-    searched=("title",),
+    long_texts=("description", "details"),
+    update_strategies={"description": REPLACE},
+    search_columns=("title",),
     filters={"has_date": Q(start_at__isnull=False) | Q(due_at__isnull=False)},
     orders=(BY_UPDATE, BY_PRIORITY, BY_START, BY_CREATION),
-    finished=(TaskState.DONE,),
-    span=("start_at", "due_at"),
-    stamp=(TaskState.DONE, "completed_at"),
-    needs={"recurrence_until": "recurrence"},
-    facts={"is_overdue": is_overdue},
+    final_states=(TaskState.DONE,),
+    span_columns=("start_at", "due_at"),
+    completion_stamp=(TaskState.DONE, "completed_at"),
+    required_columns={"recurrence_until": "recurrence"},
+    computed_fields={"is_overdue": is_overdue},
 )
 
-DOCUMENT = Kind(
+DOCUMENT = EntityType(
     name="document",
     plural="documents",
     model=Document,
@@ -208,19 +208,19 @@ DOCUMENT = Kind(
         *("created_at", "updated_at", "content_length"),
     ),
     texts={"description": 100, "content": 200, "ai_summary": 500},
-    concise=("ai_summary",),
+    inline_texts=("ai_summary",),
     full_row=(
         *("id", "project_id", "project_name", "parent_id", "position", "title", "description", "content"),
         *("type_key", "state_key", "category", "ai_summary", "operation_count", "props"),
         *("created_by", "created_at", "updated_at"),
     ),
-    long=("content", "ai_summary", "description"),
-    merged={"description": REPLACE, "content": REPLACE},
-    searched=("title", "description", "content"),
-    finished=(DocumentState.ARCHIVED,),
+    long_texts=("content", "ai_summary", "description"),
+    update_strategies={"description": REPLACE, "content": REPLACE},
+    search_columns=("title", "description", "content"),
+    final_states=(DocumentState.ARCHIVED,),
 )
 
-GOAL = Kind(
+GOAL = EntityType(
     name="goal",
     plural="goals",
     model=Goal,
@@ -258,15 +258,15 @@ GOAL = Kind(
         "created_at",
         "updated_at",
     ),
-    long=("description", "measurement_criteria"),
-    merged={"description": REPLACE},
-    searched=("name", "description"),
+    long_texts=("description", "measurement_criteria"),
+    update_strategies={"description": REPLACE},
+    search_columns=("name", "description"),
     orders=(BY_CREATION,),
-    finished=(GoalState.ACHIEVED, GoalState.ABANDONED),
-    stamp=(GoalState.ACHIEVED, "completed_at"),
+    final_states=(GoalState.ACHIEVED, GoalState.ABANDONED),
+    completion_stamp=(GoalState.ACHIEVED, "completed_at"),
 )
 
-PLAN = Kind(
+PLAN = EntityType(
     name="plan",
     plural="plans",
     model=Plan,
@@ -301,16 +301,16 @@ PLAN = Kind(
         "created_at",
         "updated_at",
     ),
-    long=("plan", "description"),
-    merged={"description": REPLACE},
-    searched=("name", "description"),
+    long_texts=("plan", "description"),
+    update_strategies={"description": REPLACE},
+    search_columns=("name", "description"),
     orders=(BY_UPDATE, BY_START_DATE),
-    finished=(PlanState.COMPLETED,),
-    span=("start_date", "end_date"),
-    stamp=(PlanState.COMPLETED, "completed_at"),
+    final_states=(PlanState.COMPLETED,),
+    span_columns=("start_date", "end_date"),
+    completion_stamp=(PlanState.COMPLETED, "completed_at"),
 )
 
-MILESTONE = Kind(
+MILESTONE = EntityType(
     name="milestone",
     plural="milestones",
     model=Milestone,
@@ -341,15 +341,15 @@ MILESTONE = Kind(
         "created_at",
         "updated_at",
     ),
-    long=("description",),
-    searched=("title", "description"),
+    long_texts=("description",),
+    search_columns=("title", "description"),
     orders=(BY_DUE,),
-    finished=(MilestoneState.COMPLETED,),
-    stamp=(MilestoneState.COMPLETED, "completed_at"),
-    facts={"is_missed": is_missed},
+    final_states=(MilestoneState.COMPLETED,),
+    completion_stamp=(MilestoneState.COMPLETED, "completed_at"),
+    computed_fields={"is_missed": is_missed},
 )
 
-RISK = Kind(
+RISK = EntityType(
     name="risk",
     plural="risks",
     model=Risk,
@@ -383,13 +383,13 @@ RISK = Kind(
         "created_at",
         "updated_at",
     ),
-    long=("content", "description"),
-    searched=("title", "description"),
-    finished=(RiskState.MITIGATED, RiskState.CLOSED),
-    stamp=(RiskState.MITIGATED, "mitigated_at"),
+    long_texts=("content", "description"),
+    search_columns=("title", "description"),
+    final_states=(RiskState.MITIGATED, RiskState.CLOSED),
+    completion_stamp=(RiskState.MITIGATED, "mitigated_at"),
 )
 
-REQUIREMENT = Kind(
+REQUIREMENT = EntityType(
     name="requirement",
     plural="requirements",
     model=Requirement,
@@ -417,15 +417,15 @@ REQUIREMENT = Kind(
         "created_at",
         "updated_at",
     ),
-    long=("text",),
+    long_texts=("text",),
     orders=(BY_CREATION,),
-    searched=("text",),
+    search_columns=("text",),
 )
 
-KINDS = {kind.name: kind for kind in (PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE, RISK, REQUIREMENT)}
+ENTITY_TYPE_BY_NAME = {kind.name: kind for kind in (PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE, RISK, REQUIREMENT)}
 
 # Calendar entries have their own ops: their times depend on a time zone, and an event may belong to no project.
-EVENT = Kind(
+EVENT = EntityType(
     name="event",
     plural="events",
     model=CalendarEvent,
@@ -437,12 +437,12 @@ EVENT = Kind(
         *("id", "title", "description", "location", "attendees", "recurrence", "time_zone"),
         *("project_id", "project_name", "task_event_kind", "props", "created_by", "created_at", "updated_at"),
     ),
-    long=("description",),
-    searched=("title", "description", "location"),
+    long_texts=("description",),
+    search_columns=("title", "description", "location"),
     domain="cal",
 )
 
-CALENDAR = Kind(
+CALENDAR = EntityType(
     name="calendar",
     plural="calendars",
     model=ProjectCalendar,
@@ -454,7 +454,7 @@ CALENDAR = Kind(
         *("id", "project_id", "project_name", "name", "description", "color_id", "sync_enabled", "time_zone"),
         *("created_by", "created_at", "updated_at"),
     ),
-    long=("description",),
-    searched=("name",),
+    long_texts=("description",),
+    search_columns=("name",),
     domain="cal",
 )

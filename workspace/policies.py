@@ -2,31 +2,31 @@
 
 from dataclasses import dataclass
 
-from workspace.models import CHANGING_ROLES, Role
+from workspace.models import EDITING_ROLES, MemberRole
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RoleDecision:
     """Whether an action is allowed, and the name of the case."""
 
     allowed: bool
     reason: str
 
 
-def may_view(*, role: str | None) -> Decision:
+def check_view(*, role: str | None) -> RoleDecision:
     """Allow every member to see the project and everything in it. For everyone else it does not exist."""
-    return Decision(True, "member") if role in Role.values else Decision(False, "not_a_member")
+    return RoleDecision(True, "member") if role in MemberRole.values else RoleDecision(False, "not_a_member")
 
 
-def may_change(*, role: str | None) -> Decision:
+def check_change(*, role: str | None) -> RoleDecision:
     """Allow owners and editors to change the project and everything in it. Viewers only read."""
-    if role in CHANGING_ROLES:
-        return Decision(True, f"{role}_may_change")
-    return Decision(False, "viewer_may_not_change") if may_view(role=role).allowed else may_view(role=role)
+    if role in EDITING_ROLES:
+        return RoleDecision(True, f"{role}_may_change")
+    return RoleDecision(False, "viewer_may_not_change") if check_view(role=role).allowed else check_view(role=role)
 
 
-def may_delete_project(*, role: str | None) -> Decision:
+def check_delete_project(*, role: str | None) -> RoleDecision:
     """Allow only owners to delete the project, because that removes it for all members."""
-    if role == Role.OWNER:
-        return Decision(True, "owner_may_delete")
-    return Decision(False, "only_owner_may_delete") if may_view(role=role).allowed else may_view(role=role)
+    if role == MemberRole.OWNER:
+        return RoleDecision(True, "owner_may_delete")
+    return RoleDecision(False, "only_owner_may_delete") if check_view(role=role).allowed else check_view(role=role)

@@ -39,7 +39,7 @@ class Rel(StrEnum):
 
 # The allowed parents of each kind, the most specific first. A row without a parent belongs directly to its project:
 # project_id says so, and no edge repeats it. Documents have their own tree.
-PARENTS: dict[EdgeKind, tuple[EdgeKind, ...]] = {
+ALLOWED_PARENTS: dict[EdgeKind, tuple[EdgeKind, ...]] = {
     PROJECT: (),
     DOCUMENT: (),
     GOAL: (PROJECT,),
@@ -51,7 +51,7 @@ PARENTS: dict[EdgeKind, tuple[EdgeKind, ...]] = {
 }
 
 # The relation from a parent to a child of each kind.
-HOLDS: dict[EdgeKind, Rel] = {
+PARENT_RELATIONS: dict[EdgeKind, Rel] = {
     GOAL: Rel.HAS_GOAL,
     MILESTONE: Rel.HAS_MILESTONE,
     PLAN: Rel.HAS_PLAN,
@@ -61,32 +61,32 @@ HOLDS: dict[EdgeKind, Rel] = {
 }
 
 
-def _pairs(sources: Iterable[EdgeKind], destinations: Iterable[EdgeKind]) -> frozenset[Pair]:
+def _build_pairs(sources: Iterable[EdgeKind], destinations: Iterable[EdgeKind]) -> frozenset[Pair]:
     return frozenset(product(sources, destinations))
 
 
-_ANY = tuple(EdgeKind)
-_PARTS = tuple(kind for kind in EdgeKind if kind is not PROJECT)
-_HELD = {HOLDS[child]: _pairs(PARENTS[child], [child]) for child in HOLDS}
+_ALL_KINDS = tuple(EdgeKind)
+_KINDS_IN_PROJECT = tuple(kind for kind in EdgeKind if kind is not PROJECT)
+_PARENT_PAIRS = {PARENT_RELATIONS[child]: _build_pairs(ALLOWED_PARENTS[child], [child]) for child in PARENT_RELATIONS}
 
-JOINS: dict[Rel, frozenset[Pair]] = {
-    **_HELD,
-    Rel.HAS_DOCUMENT: _pairs([PROJECT], [DOCUMENT]),
-    Rel.TASK_HAS_DOCUMENT: _pairs([TASK], [DOCUMENT]),
-    Rel.CONTAINS: frozenset().union(*_HELD.values(), ((kind, kind) for kind in _PARTS)),
-    Rel.SUPPORTS_GOAL: _pairs([TASK, PLAN, MILESTONE, REQUIREMENT, DOCUMENT], [GOAL]),
-    Rel.TARGETS_MILESTONE: _pairs([TASK, PLAN, REQUIREMENT, DOCUMENT], [MILESTONE]),
-    Rel.MITIGATES: _pairs([TASK, PLAN, MILESTONE, GOAL, REQUIREMENT, DOCUMENT], [RISK]),
-    Rel.DEPENDS_ON: _pairs(_PARTS, _PARTS),
-    Rel.BLOCKS: _pairs(_PARTS, _PARTS),
-    Rel.REFERENCES: _pairs(_ANY, _ANY),
+KINDS_BY_RELATION: dict[Rel, frozenset[Pair]] = {
+    **_PARENT_PAIRS,
+    Rel.HAS_DOCUMENT: _build_pairs([PROJECT], [DOCUMENT]),
+    Rel.TASK_HAS_DOCUMENT: _build_pairs([TASK], [DOCUMENT]),
+    Rel.CONTAINS: frozenset().union(*_PARENT_PAIRS.values(), ((kind, kind) for kind in _KINDS_IN_PROJECT)),
+    Rel.SUPPORTS_GOAL: _build_pairs([TASK, PLAN, MILESTONE, REQUIREMENT, DOCUMENT], [GOAL]),
+    Rel.TARGETS_MILESTONE: _build_pairs([TASK, PLAN, REQUIREMENT, DOCUMENT], [MILESTONE]),
+    Rel.MITIGATES: _build_pairs([TASK, PLAN, MILESTONE, GOAL, REQUIREMENT, DOCUMENT], [RISK]),
+    Rel.DEPENDS_ON: _build_pairs(_KINDS_IN_PROJECT, _KINDS_IN_PROJECT),
+    Rel.BLOCKS: _build_pairs(_KINDS_IN_PROJECT, _KINDS_IN_PROJECT),
+    Rel.REFERENCES: _build_pairs(_ALL_KINDS, _ALL_KINDS),
 }
 
 # The default relation between two kinds, used when the caller names none. Later lines override earlier ones for the
 # same two kinds. Pairs without a line default to REFERENCES.
-_LIKELY: dict[Pair, Rel] = {
-    **{pair: rel for rel, pairs in _HELD.items() for pair in pairs},
-    **{(DOCUMENT, kind): Rel.REFERENCES for kind in _PARTS},
+_DEFAULT_RELATIONS: dict[Pair, Rel] = {
+    **{pair: rel for rel, pairs in _PARENT_PAIRS.items() for pair in pairs},
+    **{(DOCUMENT, kind): Rel.REFERENCES for kind in _KINDS_IN_PROJECT},
     (PROJECT, DOCUMENT): Rel.HAS_DOCUMENT,
     (TASK, TASK): Rel.DEPENDS_ON,
     (TASK, GOAL): Rel.SUPPORTS_GOAL,
@@ -94,10 +94,10 @@ _LIKELY: dict[Pair, Rel] = {
     (TASK, MILESTONE): Rel.TARGETS_MILESTONE,
     (PLAN, MILESTONE): Rel.TARGETS_MILESTONE,
 }
-BY_KINDS: dict[frozenset[EdgeKind], tuple[Pair, Rel]] = {frozenset(pair): (pair, rel) for pair, rel in _LIKELY.items()}
+DEFAULTS_BY_KINDS: dict[frozenset[EdgeKind], tuple[Pair, Rel]] = {frozenset(pair): (pair, rel) for pair, rel in _DEFAULT_RELATIONS.items()}
 
 # Aliases: the relation that each name means, and whether the name reads from destination to source.
-OLD_NAMES: dict[str, tuple[Rel, bool]] = {
+RELATION_ALIASES: dict[str, tuple[Rel, bool]] = {
     "belongs_to_plan": (Rel.HAS_TASK, True),
     "part_of": (Rel.CONTAINS, True),
     "referenced_by": (Rel.REFERENCES, True),
@@ -124,69 +124,69 @@ class Relation:
     is_guess: bool = False
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The relation as a sentence, such as task depends_on task."""
         return f"{self.src_kind.value} {self.rel} {self.dst_kind.value}"
 
 
-def normalise(src_kind: EdgeKind, rel: str, dst_kind: EdgeKind) -> Relation:
+def resolve_relation(src_kind: EdgeKind, rel: str, dst_kind: EdgeKind) -> Relation:
     """Return the relation that a name means between two kinds, in the direction in which it is stored.
 
     Idempotent. The ends are swapped if the name reads from destination to source, or if the relation joins these kinds
     only in the other direction. So the same edge results whichever end the caller starts from.
     """
-    named, from_other_end = _named(rel)
-    if named is Rel.HAS_DOCUMENT and {src_kind, dst_kind} == {TASK, DOCUMENT}:
-        named = Rel.TASK_HAS_DOCUMENT
-    if named is not None:
+    name, from_other_end = _parse_name(rel)
+    if name is Rel.HAS_DOCUMENT and {src_kind, dst_kind} == {TASK, DOCUMENT}:
+        name = Rel.TASK_HAS_DOCUMENT
+    if name is not None:
         ends = (dst_kind, src_kind) if from_other_end else (src_kind, dst_kind)
-        if ends in JOINS[named]:
-            return Relation(ends[0], named, ends[1], swapped=from_other_end)
-        if ends[::-1] in JOINS[named]:
-            return Relation(ends[1], named, ends[0], swapped=not from_other_end)
-    return _likely(src_kind, dst_kind)
+        if ends in KINDS_BY_RELATION[name]:
+            return Relation(ends[0], name, ends[1], swapped=from_other_end)
+        if ends[::-1] in KINDS_BY_RELATION[name]:
+            return Relation(ends[1], name, ends[0], swapped=not from_other_end)
+    return _get_default_relation(src_kind, dst_kind)
 
 
-def semantic(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation:
+def get_semantic_relation(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation:
     """Return the default relation between two kinds that is not a parent-child relation."""
-    found = _likely(src_kind, dst_kind)
-    return normalise(src_kind, Rel.REFERENCES, dst_kind) if is_containment(found) else found
+    relation = _get_default_relation(src_kind, dst_kind)
+    return resolve_relation(src_kind, Rel.REFERENCES, dst_kind) if is_containment(relation) else relation
 
 
-def containment(child: EdgeKind, parent: EdgeKind) -> Relation | None:
+def get_parent_relation(child: EdgeKind, parent: EdgeKind) -> Relation | None:
     """Return the parent-child relation as seen from the child, or None if this parent is not allowed."""
-    return Relation(parent, HOLDS[child], child, swapped=True) if parent in PARENTS[child] else None
+    return Relation(parent, PARENT_RELATIONS[child], child, swapped=True) if parent in ALLOWED_PARENTS[child] else None
 
 
-def holding(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation | None:
+def find_parent_relation(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation | None:
     """Return the parent-child relation between two kinds in either direction, or None if neither can be the parent."""
-    held = Relation(src_kind, HOLDS[dst_kind], dst_kind) if src_kind in PARENTS[dst_kind] else None
-    return held or containment(src_kind, dst_kind)
+    relation = Relation(src_kind, PARENT_RELATIONS[dst_kind], dst_kind) if src_kind in ALLOWED_PARENTS[dst_kind] else None
+    return relation or get_parent_relation(src_kind, dst_kind)
 
 
-def from_other_end(relation: Relation) -> Relation:
+def view_from_other_end(relation: Relation) -> Relation:
     """Return the same relation as seen from the other row."""
     return replace(relation, swapped=not relation.swapped)
 
 
 def is_containment(relation: Relation) -> bool:
     """Whether the source is the parent of the destination."""
-    return HOLDS.get(relation.dst_kind) is relation.rel
+    return PARENT_RELATIONS.get(relation.dst_kind) is relation.rel
 
 
-def spelt(rel: str) -> str:
+def to_snake_case(rel: str) -> str:
     """Return a relation name in snake_case: Depends-On becomes depends_on."""
     return re.sub(r"[\s\-]+", "_", rel.strip().casefold())
 
 
-def _named(rel: str) -> tuple[Rel | None, bool]:
-    name = spelt(rel)
-    if name in OLD_NAMES:
-        return OLD_NAMES[name]
+def _parse_name(rel: str) -> tuple[Rel | None, bool]:
+    name = to_snake_case(rel)
+    if name in RELATION_ALIASES:
+        return RELATION_ALIASES[name]
     return (Rel(name) if name in set(Rel) else None), False
 
 
-def _likely(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation:
+def _get_default_relation(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation:
     ends = (src_kind, dst_kind)
-    likely, rel = BY_KINDS.get(frozenset(ends), (ends, Rel.REFERENCES))
-    return Relation(likely[0], rel, likely[1], swapped=likely != ends, is_guess=True)
+    default_ends, rel = DEFAULTS_BY_KINDS.get(frozenset(ends), (ends, Rel.REFERENCES))
+    return Relation(default_ends[0], rel, default_ends[1], swapped=default_ends != ends, is_guess=True)

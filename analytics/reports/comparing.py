@@ -6,14 +6,14 @@ from enum import StrEnum
 from math import ceil
 
 from analytics.reports import totals
-from analytics.reports.intervals import Interval, newcombe
-from analytics.reports.scope import Scope
+from analytics.reports.intervals import ConfidenceInterval, compute_newcombe_interval
+from analytics.reports.scope import ReportFilter
 from analytics.reports.totals import Totals
 
-LEAST = 50  # minimum sample size on each side; with fewer, the interval is too wide to be useful
+MIN_SAMPLE = 50  # minimum sample size on each side; with fewer, the interval is too wide to be useful
 
 
-class Verdict(StrEnum):
+class ComparisonVerdict(StrEnum):
     """The result of comparing two rates."""
 
     BETTER = "better"
@@ -27,9 +27,9 @@ class Metric:
     """A rate to compare. `count` returns its hits and its total."""
 
     name: str
-    of: str  # what the rate is of, in words: calls, turns
+    denominator: str  # what the rate is of, in words: calls, turns
     count: Callable[[Totals], tuple[int, int]]
-    is_better_low: bool
+    is_lower_better: bool
 
 
 METRICS = (
@@ -43,26 +43,26 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Proportion:
     """A number of hits out of a total."""
 
     hits: int
-    of: int
+    total: int
 
     @property
     def rate(self) -> float | None:
-        return self.hits / self.of if self.of else None
+        return self.hits / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class MetricComparison:
     """A metric on both sides, and the 95% confidence interval of the difference (second minus first)."""
 
     metric: Metric
-    first: Share
-    second: Share
-    interval: Interval | None  # None if the sample is too small
-    verdict: Verdict
+    first: Proportion
+    second: Proportion
+    interval: ConfidenceInterval | None  # None if the sample is too small
+    verdict: ComparisonVerdict
     days_to_wait: int | None  # until the sample may be large enough; None if it is, or if there is no data
 
     @property
@@ -74,49 +74,49 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class OpChange:
     """An op whose failure rate differs significantly between the two sides."""
 
     op: str
-    first: Share
-    second: Share
-    interval: Interval
+    first: Proportion
+    second: Proportion
+    interval: ConfidenceInterval
 
     @property
     def difference(self) -> float:
         """The second rate minus the first."""
-        return self.second.hits / self.second.of - self.first.hits / self.first.of
+        return self.second.hits / self.second.total - self.first.hits / self.first.total
 
 
-def compared(first: Totals, second: Totals, *, days: int) -> list[Compared]:
+def compare_metrics(first: Totals, second: Totals, *, days: int) -> list[MetricComparison]:
     """Return the comparison of every metric. `days` is the length of the period."""
-    return [_compared(metric, Share(*metric.count(first)), Share(*metric.count(second)), days) for metric in METRICS]
+    return [_compare_metric(metric, Proportion(*metric.count(first)), Proportion(*metric.count(second)), days) for metric in METRICS]
 
 
-def moved(scope: Scope, by: str, first: str, second: str, *, limit: int = 10) -> list[Moved]:
+def find_changed_ops(report_filter: ReportFilter, by: str, first: str, second: str, *, limit: int = 10) -> list[OpChange]:
     """Return the ops whose failure rate differs significantly, largest difference first."""
-    sides = [totals.each_op(scope.under(by, name)) for name in (first, second)]
-    shares = [{op: Share(each.failed, each.calls) for op, each in side.items() if op} for side in sides]
-    found = [
-        Moved(op, a, b, newcombe(a.hits, a.of, b.hits, b.of))
+    sides = [totals.sum_by_op(report_filter.narrow(by, name)) for name in (first, second)]
+    shares = [{op: Proportion(each.failed, each.calls) for op, each in side.items() if op} for side in sides]
+    changes = [
+        OpChange(op, a, b, compute_newcombe_interval(a.hits, a.total, b.hits, b.total))
         for op, a in shares[0].items()
-        if (b := shares[1].get(op)) and min(a.of, b.of) >= LEAST
+        if (b := shares[1].get(op)) and min(a.total, b.total) >= MIN_SAMPLE
     ]
-    surely = [each for each in found if not each.interval.low <= 0 <= each.interval.high]
-    return sorted(surely, key=lambda each: -abs(each.difference))[:limit]
+    significant = [each for each in changes if not each.interval.low <= 0 <= each.interval.high]
+    return sorted(significant, key=lambda each: -abs(each.difference))[:limit]
 
 
-def _compared(metric: Metric, first: Share, second: Share, days: int) -> Compared:
-    if min(first.of, second.of) < LEAST:
-        return Compared(metric, first, second, None, Verdict.TOO_FEW, _days_to_wait(first, second, days))
-    interval = newcombe(first.hits, first.of, second.hits, second.of)
+def _compare_metric(metric: Metric, first: Proportion, second: Proportion, days: int) -> MetricComparison:
+    if min(first.total, second.total) < MIN_SAMPLE:
+        return MetricComparison(metric, first, second, None, ComparisonVerdict.TOO_FEW, _estimate_days_to_wait(first, second, days))
+    interval = compute_newcombe_interval(first.hits, first.total, second.hits, second.total)
     if interval.low <= 0 <= interval.high:
-        verdict = Verdict.NONE
+        verdict = ComparisonVerdict.NONE
     else:
-        verdict = Verdict.BETTER if (interval.high < 0) == metric.is_better_low else Verdict.WORSE
-    return Compared(metric, first, second, interval, verdict, None)
+        verdict = ComparisonVerdict.BETTER if (interval.high < 0) == metric.is_lower_better else ComparisonVerdict.WORSE
+    return MetricComparison(metric, first, second, interval, verdict, None)
 
 
-def _days_to_wait(first: Share, second: Share, days: int) -> int | None:
-    fewest = min(first.of, second.of)
-    return ceil((LEAST - fewest) * days / fewest) if fewest else None
+def _estimate_days_to_wait(first: Proportion, second: Proportion, days: int) -> int | None:
+    fewest = min(first.total, second.total)
+    return ceil((MIN_SAMPLE - fewest) * days / fewest) if fewest else None

@@ -4,19 +4,19 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Q
 
-from analytics.reports.scope import Scope
+from analytics.reports.scope import ReportFilter
 
 
-class Step(NamedTuple):
+class FunnelStep(NamedTuple):
     """How many turns took a step, and how many took it and every step before it."""
 
     name: str
     turns: int
-    after_all_before: int
+    cumulative_turns: int
 
 
 # The steps of a turn, in the order of a model that knows no op yet.
-STEPS: dict[str, Q] = {
+STEP_CONDITIONS: dict[str, Q] = {
     "searched": Q(searches__gt=0),
     "read help": Q(helps__gt=0),
     "called an op": Q(calls__gt=0),
@@ -24,13 +24,13 @@ STEPS: dict[str, Q] = {
 }
 
 
-def steps(scope: Scope) -> list[Step]:
+def count_steps(report_filter: ReportFilter) -> list[FunnelStep]:
     """Return the number of all turns, then each step."""
     counts: dict[str, Any] = {}
     before = Q()
-    for number, condition in enumerate(STEPS.values()):
+    for number, condition in enumerate(STEP_CONDITIONS.values()):
         before &= condition
         counts |= {f"took_{number}": Count("id", filter=condition), f"all_{number}": Count("id", filter=before)}
-    found = scope.turns().aggregate(turns=Count("id"), **counts)
-    began = Step("turns", found["turns"], found["turns"])
-    return [began, *(Step(name, found[f"took_{n}"], found[f"all_{n}"]) for n, name in enumerate(STEPS))]
+    counted = report_filter.select_turns().aggregate(turns=Count("id"), **counts)
+    all_turns = FunnelStep("turns", counted["turns"], counted["turns"])
+    return [all_turns, *(FunnelStep(name, counted[f"took_{n}"], counted[f"all_{n}"]) for n, name in enumerate(STEP_CONDITIONS))]

@@ -10,28 +10,28 @@ from typing import NamedTuple
 Z = 1.959964  # standard deviations that contain 95% of a normal distribution
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """A confidence interval."""
 
     low: float
     high: float
 
 
-def wilson(hits: int, of: int) -> Interval:
+def compute_wilson_interval(hits: int, total: int) -> ConfidenceInterval:
     """Return the interval of a rate of `hits` out of `total`, which must be at least 1."""
-    rate, square = hits / of, Z * Z
-    middle = (rate + square / (2 * of)) / (1 + square / of)
-    half = Z / (1 + square / of) * sqrt(rate * (1 - rate) / of + square / (4 * of * of))
+    rate, square = hits / total, Z * Z
+    middle = (rate + square / (2 * total)) / (1 + square / total)
+    half = Z / (1 + square / total) * sqrt(rate * (1 - rate) / total + square / (4 * total * total))
     # If there are no hits, or only hits, that end is exact; the formula would add a float rounding error.
-    return Interval(0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == of else min(1.0, middle + half))
+    return ConfidenceInterval(0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == total else min(1.0, middle + half))
 
 
-def newcombe(hits: int, of: int, other_hits: int, of_other: int) -> Interval:
+def compute_newcombe_interval(hits: int, total: int, other_hits: int, other_total: int) -> ConfidenceInterval:
     """Return the interval of the difference of two rates, the second minus the first."""
-    first, second = hits / of, other_hits / of_other
-    a, b = wilson(hits, of), wilson(other_hits, of_other)
+    first, second = hits / total, other_hits / other_total
+    a, b = compute_wilson_interval(hits, total), compute_wilson_interval(other_hits, other_total)
     difference = second - first
-    return Interval(
+    return ConfidenceInterval(
         difference - sqrt((second - b.low) ** 2 + (a.high - first) ** 2),
         difference + sqrt((b.high - second) ** 2 + (first - a.low) ** 2),
     )

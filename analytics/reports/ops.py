@@ -14,17 +14,17 @@ from django.db.models.functions import Coalesce, NullIf
 from analytics.models import OpDaily
 
 DAYS = 7  # today, which is incomplete, and the days before
-FAILURES = ("invalid", "denied", "not_found", "conflict", "internal")
-FAILED: Combinable = sum((Sum(name) for name in FAILURES[1:]), start=Sum(FAILURES[0]))
-READS = ("short_reads", "full_reads", "arg_reads", "list_reads")
+FAILURE_FIELDS = ("invalid", "denied", "not_found", "conflict", "internal")
+FAILED_CALLS: Combinable = sum((Sum(name) for name in FAILURE_FIELDS[1:]), start=Sum(FAILURE_FIELDS[0]))
+READ_FIELDS = ("short_reads", "full_reads", "arg_reads", "list_reads")
 
 # An op is listed as failing from these on. A rate of fewer calls says little, and failures of 1 in 20 are tolerated.
-LEAST_CALLS = 10
-LEAST_RATE = 0.05
+MIN_FAILING_CALLS = 10
+MIN_FAILURE_RATE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class OpFigures:
     """Figures of an op or a group. `calls` includes the failed ones."""
 
     calls: int = 0
@@ -60,22 +60,22 @@ class Figures:
         return self.latency_ms / self.calls if self.calls else None
 
     @property
-    def commonest_failure(self) -> str | None:
+    def most_common_failure(self) -> str | None:
         """The most frequent of FAILURE_FIELDS; None without failures."""
-        return max(FAILURES, key=lambda name: int(getattr(self, name))) if self.failed else None
+        return max(FAILURE_FIELDS, key=lambda name: int(getattr(self, name))) if self.failed else None
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class FailingOpFigures:
     """An op whose calls fail often, and its most frequent field error as (pointer, code)."""
 
     op: str
-    figures: Figures
+    figures: OpFigures
     error: tuple[str, str] | None  # None if no field errors were recorded
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class DailyReads:
     """Average reads per day of an op's or a group's help, by format."""
 
     short: float
@@ -84,95 +84,95 @@ class Reads:
     listed: float
 
 
-_FIELDS = (*("calls", "mended", "latency_ms"), *FAILURES, *READS)
+_SUM_FIELDS = (*("calls", "mended", "latency_ms"), *FAILURE_FIELDS, *READ_FIELDS)
 
 
-def last_days(at: datetime) -> QuerySet[OpDaily]:
+def filter_last_days(at: datetime) -> QuerySet[OpDaily]:
     """Return the daily figures of the last seven days."""
-    return OpDaily.objects.filter(day__gt=_today(at) - timedelta(days=DAYS), day__lte=_today(at))
+    return OpDaily.objects.filter(day__gt=_get_day(at) - timedelta(days=DAYS), day__lte=_get_day(at))
 
 
-def of_op(op: str, *, at: datetime) -> Figures:
+def get_op_figures(op: str, *, at: datetime) -> OpFigures:
     """Return the figures of one op or group over the last seven days."""
-    sums = last_days(at).filter(op=op).aggregate(**{name: Sum(name, default=0) for name in _FIELDS})
-    return Figures(**sums)
+    sums = filter_last_days(at).filter(op=op).aggregate(**{name: Sum(name, default=0) for name in _SUM_FIELDS})
+    return OpFigures(**sums)
 
 
-def of_each(rows: QuerySet[OpDaily]) -> dict[str, Figures]:
+def sum_figures_by_op(rows: QuerySet[OpDaily]) -> dict[str, OpFigures]:
     """Return the figures of each op and group by name. "" stands for searches and unknown names."""
-    sums: Any = rows.values("op").annotate(**{name: Sum(name) for name in _FIELDS}).order_by("op")
-    return {row.pop("op"): Figures(**row) for row in sums}
+    sums: Any = rows.values("op").annotate(**{name: Sum(name) for name in _SUM_FIELDS}).order_by("op")
+    return {row.pop("op"): OpFigures(**row) for row in sums}
 
 
-def failing(*, at: datetime, limit: int = 5) -> list[Failing]:
+def list_failing_ops(*, at: datetime, limit: int = 5) -> list[FailingOpFigures]:
     """Return the ops that failed often in the last seven days, most failures first."""
-    found = {op: each for op, each in of_each(last_days(at)).items() if op and each.calls >= LEAST_CALLS}
-    worst = sorted(found, key=lambda op: -found[op].failed)
-    told = [op for op in worst if (found[op].failure_rate or 0) >= LEAST_RATE][:limit]
-    errors = commonest_errors(last_days(at).filter(op__in=told))
-    return [Failing(op, found[op], errors.get(op)) for op in told]
+    figures_by_op = {op: each for op, each in sum_figures_by_op(filter_last_days(at)).items() if op and each.calls >= MIN_FAILING_CALLS}
+    worst = sorted(figures_by_op, key=lambda op: -figures_by_op[op].failed)
+    failing_ops = [op for op in worst if (figures_by_op[op].failure_rate or 0) >= MIN_FAILURE_RATE][:limit]
+    errors = find_most_common_errors(filter_last_days(at).filter(op__in=failing_ops))
+    return [FailingOpFigures(op, figures_by_op[op], errors.get(op)) for op in failing_ops]
 
 
-def calls(*, at: datetime) -> int:
+def count_calls(*, at: datetime) -> int:
     """Return the number of calls in the last seven days."""
-    found: int = last_days(at).aggregate(calls=Sum("calls", default=0))["calls"]
-    return found
+    totals: int = filter_last_days(at).aggregate(calls=Sum("calls", default=0))["calls"]
+    return totals
 
 
-def calls_of(op: OuterRef, *, at: datetime) -> Combinable:
+def build_calls_subquery(op: OuterRef, *, at: datetime) -> Combinable:
     """Return a subquery for an op's calls in the last seven days; 0 without calls."""
-    return Coalesce(_of_each(op, Sum("calls"), at), 0)
+    return Coalesce(_build_subquery(op, Sum("calls"), at), 0)
 
 
-def failure_rate_of(op: OuterRef, *, at: datetime) -> Combinable:
+def build_failure_rate_subquery(op: OuterRef, *, at: datetime) -> Combinable:
     """Return a subquery for an op's failure rate in the last seven days; NULL without calls."""
-    return _of_each(op, FAILED * 1.0 / NullIf(Sum("calls"), 0), at)
+    return _build_subquery(op, FAILED_CALLS * 1.0 / NullIf(Sum("calls"), 0), at)
 
 
-def repair_rate_of(op: OuterRef, *, at: datetime) -> Combinable:
+def build_repair_rate_subquery(op: OuterRef, *, at: datetime) -> Combinable:
     """Return a subquery for an op's repair rate in the last seven days; NULL without failures."""
-    return _of_each(op, Sum("mended") * 1.0 / NullIf(FAILED, 0), at)
+    return _build_subquery(op, Sum("mended") * 1.0 / NullIf(FAILED_CALLS, 0), at)
 
 
-def _of_each(op: OuterRef, figure: Combinable, at: datetime) -> Subquery:
-    return Subquery(last_days(at).filter(op=op).order_by().values("op").annotate(figure=figure).values("figure"))
+def _build_subquery(op: OuterRef, figure: Combinable, at: datetime) -> Subquery:
+    return Subquery(filter_last_days(at).filter(op=op).order_by().values("op").annotate(figure=figure).values("figure"))
 
 
-def reads_a_day(op: str, *, at: datetime) -> Reads:
+def average_daily_reads(op: str, *, at: datetime) -> DailyReads:
     """Return an op's average help reads per day over the last seven days, or since the first day with figures."""
-    return _reads(of_op(op, at=at), _days_counted(at))
+    return _average_reads(get_op_figures(op, at=at), _count_days(at))
 
 
-def each_reads_a_day(*, at: datetime) -> dict[str, Reads]:
+def average_daily_reads_by_op(*, at: datetime) -> dict[str, DailyReads]:
     """Return the average help reads per day by name, for each op and group with figures in the last seven days."""
-    days = _days_counted(at)
-    return {op: _reads(figures, days) for op, figures in of_each(last_days(at)).items()}
+    days = _count_days(at)
+    return {op: _average_reads(figures, days) for op, figures in sum_figures_by_op(filter_last_days(at)).items()}
 
 
-def dollars(tokens: float) -> Decimal:
+def price_in_dollars(tokens: float) -> Decimal:
     """Return the price of some input tokens in US dollars."""
     price: Decimal = settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS
     return Decimal(tokens) * price / 1_000_000
 
 
-def commonest_errors(rows: QuerySet[OpDaily]) -> dict[str, tuple[str, str]]:
+def find_most_common_errors(rows: QuerySet[OpDaily]) -> dict[str, tuple[str, str]]:
     """Return the most frequent field error of each op as {op: (pointer, code)}."""
     errors: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for op, counted in rows.exclude(field_errors=[]).values_list("op", "field_errors"):
-        for pointer, code, times in counted:
+    for op, field_errors in rows.exclude(field_errors=[]).values_list("op", "field_errors"):
+        for pointer, code, times in field_errors:
             errors[op][pointer, code] += times
-    return {op: found.most_common(1)[0][0] for op, found in errors.items()}
+    return {op: counts.most_common(1)[0][0] for op, counts in errors.items()}
 
 
-def _reads(figures: Figures, days: float) -> Reads:
-    return Reads(*(count / days for count in (getattr(figures, name) for name in READS)))
+def _average_reads(figures: OpFigures, days: float) -> DailyReads:
+    return DailyReads(*(count / days for count in (getattr(figures, name) for name in READ_FIELDS)))
 
 
-def _days_counted(at: datetime) -> float:
+def _count_days(at: datetime) -> float:
     """Return how many days the figures of the last seven days cover, at least 1. Today counts as a fraction."""
-    first: date | None = last_days(at).aggregate(first=Min("day"))["first"]
-    return max(1.0, (at - datetime.combine(first or _today(at), time(), UTC)) / timedelta(days=1))
+    first: date | None = filter_last_days(at).aggregate(first=Min("day"))["first"]
+    return max(1.0, (at - datetime.combine(first or _get_day(at), time(), UTC)) / timedelta(days=1))
 
 
-def _today(at: datetime) -> date:
+def _get_day(at: datetime) -> date:
     return at.astimezone(UTC).date()

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from django.db.models import Avg, Count, Func, IntegerField, Q, Sum
 
 from analytics.models import ToolSelection
-from analytics.reports.scope import Scope
+from analytics.reports.scope import ReportFilter
 
 
-class Name(NamedTuple):
+class MissedTool(NamedTuple):
     """A tool that was called but not in the toolset, and the number of turns."""
 
     name: str
@@ -18,7 +18,7 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Selections:
+class SelectionTotals:
     """Totals of the reported turns. `loaded`, `used`, `missed` and `escalated` count tools."""
 
     turns: int
@@ -26,8 +26,8 @@ class Selections:
     used: int
     missed: int
     escalated: int
-    missing: int  # turns with a tool miss
-    escalating: int  # turns with an escalation
+    turns_with_miss: int  # turns with a tool miss
+    turns_with_escalation: int  # turns with an escalation
     tokens: float | None  # average per turn, over the turns that report tokens
     outcomes: dict[str, int]  # turns by outcome for the user
 
@@ -39,15 +39,15 @@ class Selections:
     @property
     def miss_rate(self) -> float | None:
         """Share of turns with a tool miss, 0 to 1."""
-        return self.missing / self.turns if self.turns else None
+        return self.turns_with_miss / self.turns if self.turns else None
 
     @property
     def escalation_rate(self) -> float | None:
         """Share of turns with an escalation, 0 to 1."""
-        return self.escalating / self.turns if self.turns else None
+        return self.turns_with_escalation / self.turns if self.turns else None
 
 
-class _Length(Func):
+class _JSONArrayLength(Func):
     """SQL function: the length of a JSON list."""
 
     function = "JSONB_ARRAY_LENGTH"
@@ -57,14 +57,14 @@ class _Length(Func):
         return self.as_sql(compiler, connection, function="JSON_ARRAY_LENGTH", **more)
 
 
-_LISTS = ("loaded", "used", "missed", "escalated")
+_LIST_FIELDS = ("loaded", "used", "missed", "escalated")
 
 
-def of(scope: Scope) -> Selections:
+def sum_selections(report_filter: ReportFilter) -> SelectionTotals:
     """Return the totals of the tool selections in a scope."""
-    sums: dict[str, Any] = {name: Sum(_Length(name), default=0) for name in _LISTS}
+    sums: dict[str, Any] = {name: Sum(_JSONArrayLength(name), default=0) for name in _LIST_FIELDS}
     outcomes = {str(each): Count("id", filter=Q(outcome=each)) for each in ToolSelection.Outcome}
-    found = scope.selections().aggregate(
+    totals = report_filter.select_tool_selections().aggregate(
         turns=Count("id"),
         missing=Count("id", filter=~Q(missed=[])),
         escalating=Count("id", filter=~Q(escalated=[])),
@@ -72,19 +72,19 @@ def of(scope: Scope) -> Selections:
         **{f"sum_{name}": each for name, each in sums.items()},
         **{f"outcome_{name}": each for name, each in outcomes.items()},
     )
-    return Selections(
-        turns=found["turns"],
-        missing=found["missing"],
-        escalating=found["escalating"],
-        tokens=found["mean_tokens"],
-        outcomes={name: found[f"outcome_{name}"] for name in outcomes},
-        **{name: found[f"sum_{name}"] for name in _LISTS},
+    return SelectionTotals(
+        turns=totals["turns"],
+        turns_with_miss=totals["missing"],
+        turns_with_escalation=totals["escalating"],
+        tokens=totals["mean_tokens"],
+        outcomes={name: totals[f"outcome_{name}"] for name in outcomes},
+        **{name: totals[f"sum_{name}"] for name in _LIST_FIELDS},
     )
 
 
-def most_missed(scope: Scope, *, limit: int = 20) -> list[Name]:
+def list_most_missed(report_filter: ReportFilter, *, limit: int = 20) -> list[MissedTool]:
     """Return the tools that were missed in the most turns."""
-    found: Counter[str] = Counter()
-    for missed in scope.selections().exclude(missed=[]).values_list("missed", flat=True).iterator(chunk_size=2_000):
-        found.update(set(missed))
-    return [Name(name, turns) for name, turns in sorted(found.items(), key=lambda each: (-each[1], each[0]))[:limit]]
+    counts: Counter[str] = Counter()
+    for missed in report_filter.select_tool_selections().exclude(missed=[]).values_list("missed", flat=True).iterator(chunk_size=2_000):
+        counts.update(set(missed))
+    return [MissedTool(name, turns) for name, turns in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:limit]]

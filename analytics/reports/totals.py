@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, DateField, F, Q, Sum
 from django.db.models.functions import Cast
 
-from analytics.reports.ops import FAILED
-from analytics.reports.scope import NONE, Scope
+from analytics.reports.ops import FAILED_CALLS
+from analytics.reports.scope import NO_COHORT, ReportFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +31,27 @@ class Totals:
     @property
     def failure_rate(self) -> float | None:
         """Failed calls as a share of calls."""
-        return _rate(self.failed, self.calls)
+        return _divide(self.failed, self.calls)
 
     @property
     def repair_rate(self) -> float | None:
         """Repaired calls as a share of failed calls."""
-        return _rate(self.mended, self.failed)
+        return _divide(self.mended, self.failed)
 
     @property
     def miss_rate(self) -> float | None:
         """Searches without a result as a share of searches."""
-        return _rate(self.misses, self.searches)
+        return _divide(self.misses, self.searches)
 
     @property
     def success_rate(self) -> float | None:
         """Turns with a successful call as a share of turns with a call."""
-        return _rate(self.succeeding, self.calling)
+        return _divide(self.succeeding, self.calling)
 
     @property
     def loop_rate(self) -> float | None:
         """Turns with a loop as a share of turns."""
-        return _rate(self.looping, self.turns)
+        return _divide(self.looping, self.turns)
 
     @property
     def unknown_per_thousand(self) -> float | None:
@@ -67,16 +67,16 @@ class Totals:
         return Totals(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
-def _rate(hits: int, of: int) -> float | None:
-    return hits / of if of else None
+def _divide(hits: int, total: int) -> float | None:
+    return hits / total if total else None
 
 
 # Aggregates by name, of daily figures and of turns.
-_DAILY: dict[str, Any] = {
-    "failed": FAILED,
+_DAILY_SUMS: dict[str, Any] = {
+    "failed": FAILED_CALLS,
     **{name: Sum(name) for name in ("calls", "mended", "unknown_names", "searches", "misses", "latency_ms")},
 }
-_TURNS: dict[str, Any] = {
+_TURN_COUNTS: dict[str, Any] = {
     "turns": Count("id"),
     "calling": Count("id", filter=Q(calls__gt=0)),
     "succeeding": Count("id", filter=Q(calls__gt=F("failed"))),
@@ -85,42 +85,42 @@ _TURNS: dict[str, Any] = {
 }
 
 
-def total(scope: Scope) -> Totals:
+def sum_period(report_filter: ReportFilter) -> Totals:
     """Return the totals of the whole period."""
-    found = scope.daily().aggregate(**_DAILY) | scope.turns().aggregate(**_TURNS)
-    return Totals(**{name: value or 0 for name, value in found.items()})
+    sums = report_filter.select_daily_figures().aggregate(**_DAILY_SUMS) | report_filter.select_turns().aggregate(**_TURN_COUNTS)
+    return Totals(**{name: value or 0 for name, value in sums.items()})
 
 
-def a_day(scope: Scope) -> dict[date, Totals]:
+def sum_by_day(report_filter: ReportFilter) -> dict[date, Totals]:
     """Return the totals of each UTC day in order, including days without any calls."""
-    days = [scope.first + timedelta(days=number) for number in range(scope.days)]
+    days = [report_filter.first_day + timedelta(days=number) for number in range(report_filter.days)]
     # Times and connections are in UTC already. A time zone conversion would double the cost of the query.
-    found = _summed(scope, F("day"), Cast("time", DateField()))
-    return {day: found.get(day, Totals()) for day in days}
+    totals_by_day = _sum_groups(report_filter, F("day"), Cast("time", DateField()))
+    return {day: totals_by_day.get(day, Totals()) for day in days}
 
 
-def each(scope: Scope, by: str) -> dict[str, Totals]:
+def sum_by_value(report_filter: ReportFilter, field: str) -> dict[str, Totals]:
     """Return the totals for each surface, cohort, release or model, by name.
 
     Calls that several cohorts decided count for each of them; calls that none decided count under NO_COHORT.
     """
-    found: dict[str, Totals] = {}
-    for value, totals in _summed(scope, F(by), F(by)).items():
-        for name in (value.split() or [NONE]) if by == "cohort" else [value]:
-            found[name] = found.get(name, Totals()) + totals
-    return dict(sorted(found.items()))
+    totals_by_value: dict[str, Totals] = {}
+    for value, totals in _sum_groups(report_filter, F(field), F(field)).items():
+        for name in (value.split() or [NO_COHORT]) if field == "cohort" else [value]:
+            totals_by_value[name] = totals_by_value.get(name, Totals()) + totals
+    return dict(sorted(totals_by_value.items()))
 
 
-def each_op(scope: Scope) -> dict[str, Totals]:
+def sum_by_op(report_filter: ReportFilter) -> dict[str, Totals]:
     """Return the totals of each op that was called, by name. "" stands for unknown names."""
-    sums: Any = scope.daily().values("op").annotate(**_DAILY).filter(calls__gt=0).order_by("op")
+    sums: Any = report_filter.select_daily_figures().values("op").annotate(**_DAILY_SUMS).filter(calls__gt=0).order_by("op")
     return {row.pop("op"): Totals(**row) for row in sums}
 
 
-def _summed(scope: Scope, of_day: Any, of_turn: Any) -> dict[Any, Totals]:
-    sources: Any = ((scope.daily(), of_day, _DAILY), (scope.turns(), of_turn, _TURNS))
-    found: dict[Any, dict[str, Any]] = {}
+def _sum_groups(report_filter: ReportFilter, day_key: Any, turn_key: Any) -> dict[Any, Totals]:
+    sources: Any = ((report_filter.select_daily_figures(), day_key, _DAILY_SUMS), (report_filter.select_turns(), turn_key, _TURN_COUNTS))
+    sums_by_key: dict[Any, dict[str, Any]] = {}
     for rows, key, counts in sources:
         for row in rows.annotate(of=key).values("of").annotate(**counts):
-            found.setdefault(row.pop("of"), {}).update(row)
-    return {of: Totals(**row) for of, row in found.items()}
+            sums_by_key.setdefault(row.pop("of"), {}).update(row)
+    return {of: Totals(**row) for of, row in sums_by_key.items()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from analytics.rollout import shares
-from analytics.rollout.facts import Facts, Trait
+from analytics.rollout.facts import EvaluationContext, Trait
 from analytics.rollout.flags import FLAGS, FlagKey
 
 
@@ -31,7 +31,7 @@ class Operator(StrEnum):
     AT_MOST = "at_most"
 
 
-WORDS = {
+OPERATOR_LABELS = {
     Operator.IN: "is one of",
     Operator.NOT_IN: "is none of",
     Operator.STARTS: "begins with",
@@ -50,7 +50,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TargetingRule:
     """One condition. If the attribute is unknown, only `not_in` matches."""
 
     attribute: Attribute
@@ -59,17 +59,17 @@ class Rule:
     trait: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The condition in words, as its row says it."""
         about = f"{self.attribute.replace('_', ' ')} {self.trait}".strip()
-        return f"{about} {WORDS[self.operator]} {' or '.join(self.values)}"
+        return f"{about} {OPERATOR_LABELS[self.operator]} {' or '.join(self.values)}"
 
-    def holds(self, facts: Facts) -> bool:
+    def matches(self, context: EvaluationContext) -> bool:
         """Return whether the rule matches a context."""
-        known = facts.traits.get(self.trait) if self.attribute == Attribute.TRAIT else getattr(facts, self.attribute)
-        if known is None or known == "":
+        value = context.traits.get(self.trait) if self.attribute == Attribute.TRAIT else getattr(context, self.attribute)
+        if value is None or value == "":
             return self.operator == Operator.NOT_IN
-        text = _text(known)
+        text = _to_text(value)
         match self.operator:
             case Operator.IN:
                 return text in self.values
@@ -77,47 +77,47 @@ class Rule:
                 return text not in self.values
             case Operator.STARTS:
                 return text.startswith(self.values)
-        number, bound = _number(text), _number(self.values[0])
+        number, bound = _parse_number(text), _parse_number(self.values[0])
         if number is None or bound is None:
             return False
         return number >= bound if self.operator == Operator.AT_LEAST else number <= bound
 
 
 @dataclass(frozen=True, slots=True)
-class Cohort:
+class CohortDefinition:
     """A set of subjects and their variant: those listed, plus a percentage of those who match all rules."""
 
     name: str
     variant: str
     salt: str
-    parts: int = shares.PARTS  # of 10,000
-    rules: tuple[Rule, ...] = ()
+    buckets: int = shares.BUCKETS  # of 10,000
+    rules: tuple[TargetingRule, ...] = ()
     listed: frozenset[str] = frozenset()
 
-    def reason(self, facts: Facts) -> Reason | None:
+    def match(self, context: EvaluationContext) -> Reason | None:
         """Return why the subject matches, or None. Anonymous subjects never match a percentage below 100."""
-        if facts.subject and facts.subject in self.listed:
+        if context.subject and context.subject in self.listed:
             return Reason.TARGETING_MATCH
-        if not self.parts or not all(rule.holds(facts) for rule in self.rules):
+        if not self.buckets or not all(rule.matches(context) for rule in self.rules):
             return None
-        if self.parts >= shares.PARTS:
+        if self.buckets >= shares.BUCKETS:
             return Reason.TARGETING_MATCH
-        return Reason.SPLIT if facts.subject and shares.is_within(self.salt, facts.subject, self.parts) else None
+        return Reason.SPLIT if context.subject and shares.is_within(self.salt, context.subject, self.buckets) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CohortDecision:
     """How a cohort was evaluated for a subject: the rules that do not match, and the subject's hash bucket."""
 
-    cohort: Cohort
+    cohort: CohortDefinition
     reason: Reason | None
     is_listed: bool
-    unmet: tuple[Rule, ...]
-    part: int | None  # 0 to 9,999; None for an anonymous subject
+    unmatched_rules: tuple[TargetingRule, ...]
+    bucket: int | None  # 0 to 9,999; None for an anonymous subject
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvaluationDetails:
     """A flag's variant for one subject, the cohort that decided it ("" for none) and the reason."""
 
     flag: FlagKey
@@ -130,41 +130,41 @@ class Outcome:
 class Rollout:
     """A snapshot of all flags, with their cohorts in order of evaluation. Compared by identity."""
 
-    cohorts: Mapping[FlagKey, Sequence[Cohort]] = field(default_factory=dict)
+    cohorts: Mapping[FlagKey, Sequence[CohortDefinition]] = field(default_factory=dict)
 
-    def evaluate(self, flag: FlagKey, facts: Facts, *, is_on: bool = True) -> Outcome:
+    def evaluate(self, flag: FlagKey, context: EvaluationContext, *, is_on: bool = True) -> EvaluationDetails:
         """Return a flag's variant for a subject. `is_on` is the flag's master switch."""
         if not is_on:
-            return Outcome(flag, FLAGS[flag].default, "", Reason.DISABLED)
+            return EvaluationDetails(flag, FLAGS[flag].default, "", Reason.DISABLED)
         for cohort in self.cohorts.get(flag, ()):
-            if reason := cohort.reason(facts):
-                return Outcome(flag, cohort.variant, cohort.name, reason)
-        return Outcome(flag, FLAGS[flag].default, "", Reason.DEFAULT)
+            if reason := cohort.match(context):
+                return EvaluationDetails(flag, cohort.variant, cohort.name, reason)
+        return EvaluationDetails(flag, FLAGS[flag].default, "", Reason.DEFAULT)
 
 
-def steps(rollout: Rollout, flag: FlagKey, facts: Facts) -> list[Step]:
+def explain_cohorts(rollout: Rollout, flag: FlagKey, context: EvaluationContext) -> list[CohortDecision]:
     """Return how each cohort of a flag evaluates a subject, in order, up to the first that matches."""
-    found = []
+    decisions = []
     for cohort in rollout.cohorts.get(flag, ()):
-        reason = cohort.reason(facts)
-        unmet = tuple(rule for rule in cohort.rules if not rule.holds(facts))
-        part = shares.part_of(cohort.salt, facts.subject) if facts.subject else None
-        found.append(Step(cohort, reason, facts.subject in cohort.listed, unmet, part))
+        reason = cohort.match(context)
+        unmatched_rules = tuple(rule for rule in cohort.rules if not rule.matches(context))
+        bucket = shares.bucket_of(cohort.salt, context.subject) if context.subject else None
+        decisions.append(CohortDecision(cohort, reason, context.subject in cohort.listed, unmatched_rules, bucket))
         if reason:
             break
-    return found
+    return decisions
 
 
-def told(outcomes: Iterable[Outcome]) -> str:
+def join_cohort_names(outcomes: Iterable[EvaluationDetails]) -> str:
     """Return the names of the cohorts that decided, in the order of the flags, as stored in events: "dev copy-b"."""
     return " ".join(outcome.cohort for outcome in outcomes if outcome.cohort)
 
 
-def _text(known: Trait) -> str:
-    return str(known).lower() if isinstance(known, bool) else str(known)
+def _to_text(value: Trait) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:

@@ -6,35 +6,35 @@ A call neither waits for its exposure to be written nor fails if that fails.
 from collections.abc import Iterable
 from datetime import datetime
 
-from analytics.rollout.evaluation import Outcome
+from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.models import Assignment
-from analytics.rollout.noted import Noted
+from analytics.rollout.noted import WriteBehindBuffer
 
 _Key = tuple[str, ...]  # flag, subject, variant, cohort
 
 
-def record(outcomes: Iterable[Outcome], *, subject: str, at: datetime) -> None:
+def record_exposures(outcomes: Iterable[EvaluationDetails], *, subject: str, at: datetime) -> None:
     """Queue a subject's new exposures, to be written within half a second. Ignores anonymous subjects."""
     for each in outcomes if subject else ():
-        _noted.put((str(each.flag), subject, each.variant, each.cohort), at, at)
+        _buffer.put((str(each.flag), subject, each.variant, each.cohort), at, at)
 
 
-def follow() -> None:
+def flush() -> None:
     """Write this process's queued exposures in one statement, if there are any."""
-    _noted.follow()
+    _buffer.flush()
 
 
-def forget() -> None:
+def clear() -> None:
     """Clear the memory of this process, for tests."""
-    _noted.forget()
+    _buffer.clear()
 
 
-def _write(noted: dict[_Key, datetime]) -> None:
+def _write_exposures(first_exposures: dict[_Key, datetime]) -> None:
     rows = [
         Assignment(flag=flag, subject=subject, variant=variant, cohort=cohort, time=at)
-        for (flag, subject, variant, cohort), at in noted.items()
+        for (flag, subject, variant, cohort), at in first_exposures.items()
     ]
     Assignment.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
 
 
-_noted: Noted[_Key, datetime] = Noted(_write)
+_buffer: WriteBehindBuffer[_Key, datetime] = WriteBehindBuffer(_write_exposures)

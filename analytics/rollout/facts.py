@@ -7,13 +7,13 @@ from functools import lru_cache
 
 Trait = str | int | float | bool
 
-_FAMILY = re.compile(r"[a-z]+")
-_OTHERWISE = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "ministral": "mistral", "codestral": "mistral"}
-_OTHERWISE |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma": "gemini", "qwq": "qwen"}
+_FAMILY_PATTERN = re.compile(r"[a-z]+")
+_FAMILY_ALIASES = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "ministral": "mistral", "codestral": "mistral"}
+_FAMILY_ALIASES |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma": "gemini", "qwq": "qwen"}
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class EvaluationContext:
     """A subject, and where its call comes from. Empty means unknown."""
 
     subject: str = ""
@@ -27,11 +27,11 @@ class Facts:
     @property
     def model_family(self) -> str:
         """The model's family, such as claude."""
-        return family(self.model)
+        return get_model_family(self.model)
 
 
 @lru_cache(maxsize=1_000)
-def family(model: str) -> str:
+def get_model_family(model: str) -> str:
     """Return a model's family: claude for "anthropic/claude-sonnet-4-5", gpt for "gpt-4o-mini"."""
-    found = _FAMILY.search(model.rpartition("/")[2].lower())
-    return _OTHERWISE.get(found[0], found[0]) if found else ""
+    match = _FAMILY_PATTERN.search(model.rpartition("/")[2].lower())
+    return _FAMILY_ALIASES.get(match[0], match[0]) if match else ""

@@ -25,25 +25,25 @@ STATIC = "static"  # every tool of the context
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class FlagDeclaration:
     """A declared flag: its default, its variants, and a test for valid variants."""
 
     key: FlagKey
     title: str
     default: str
     variants: tuple[str, ...]  # the named ones; the release flag also accepts any version
-    takes: Callable[[str], bool]
+    accepts: Callable[[str], bool]
 
 
 def _is_version(text: str) -> bool:
     return len(text) == 64 and not set(text) - set("0123456789abcdef")
 
 
-FLAGS: dict[FlagKey, Declared] = {
+FLAGS: dict[FlagKey, FlagDeclaration] = {
     each.key: each
     for each in (
-        Declared(FlagKey.SURFACE, "Surface", Surface.LEGACY, tuple(Surface), lambda text: text in set(Surface)),
-        Declared(FlagKey.RELEASE, "Release", LIVE, (LIVE,), lambda text: text == LIVE or _is_version(text)),
-        Declared(FlagKey.SELECTION, "Tool selection", STATIC, (STATIC,), lambda text: text == STATIC),
+        FlagDeclaration(FlagKey.SURFACE, "Surface", Surface.LEGACY, tuple(Surface), lambda text: text in set(Surface)),
+        FlagDeclaration(FlagKey.RELEASE, "Release", LIVE, (LIVE,), lambda text: text == LIVE or _is_version(text)),
+        FlagDeclaration(FlagKey.SELECTION, "Tool selection", STATIC, (STATIC,), lambda text: text == STATIC),
     )
 }

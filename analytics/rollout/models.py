@@ -8,14 +8,14 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from analytics.rollout.evaluation import WORDS, Attribute, Operator
+from analytics.rollout.evaluation import OPERATOR_LABELS, Attribute, Operator
 from analytics.rollout.flags import FLAGS, FlagKey
 
 MAX_LISTED = 1_000  # listed subjects per cohort; all processes hold them in memory
 MAX_VALUES = 200  # values per rule
-MAX_CHARACTERS = 200  # per value, and per subject
+MAX_VALUE_LENGTH = 200  # per value, and per subject
 
-name_validator = RegexValidator(
+cohort_name_validator = RegexValidator(
     r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and dashes, such as dev-team."
 )
 
@@ -39,7 +39,7 @@ class Cohort(models.Model):
     """A set of subjects and their variant. The first cohort of a flag that matches a subject decides."""
 
     name = models.CharField(
-        max_length=40, unique=True, validators=[name_validator], help_text="Shown in events, such as dev-team."
+        max_length=40, unique=True, validators=[cohort_name_validator], help_text="Shown in events, such as dev-team."
     )
     flag = models.ForeignKey(Flag, on_delete=models.PROTECT, related_name="cohorts")
     position = models.PositiveSmallIntegerField(default=0, help_text="The lowest is evaluated first.")
@@ -77,15 +77,15 @@ class Cohort(models.Model):
 
     def clean(self) -> None:
         """Raise ValidationError for a variant that the flag does not have, or an invalid list of subjects."""
-        wrong: dict[str, str] = {}
-        if self.flag_id in set(FlagKey) and not FLAGS[FlagKey(self.flag_id)].takes(self.variant):
-            known = " or ".join(FLAGS[FlagKey(self.flag_id)].variants)
+        errors: dict[str, str] = {}
+        if self.flag_id in set(FlagKey) and not FLAGS[FlagKey(self.flag_id)].accepts(self.variant):
+            variants = " or ".join(FLAGS[FlagKey(self.flag_id)].variants)
             more = ", or the version of a release (64 characters)" if self.flag_id == FlagKey.RELEASE else ""
-            wrong["variant"] = f"Set {self.flag} to {known}{more}."
-        if problem := _list_problem(self.listed, MAX_LISTED):
-            wrong["listed"] = problem
-        if wrong:
-            raise ValidationError(wrong)
+            errors["variant"] = f"Set {self.flag} to {variants}{more}."
+        if problem := _find_list_problem(self.listed, MAX_LISTED):
+            errors["listed"] = problem
+        if errors:
+            raise ValidationError(errors)
 
 
 class CohortRule(models.Model):
@@ -96,7 +96,7 @@ class CohortRule(models.Model):
     trait = models.CharField(max_length=60, blank=True, help_text="For rules on a trait: its name, such as plan.")
     operator = models.CharField(
         max_length=10,
-        choices=[(str(each), WORDS[each]) for each in Operator],
+        choices=[(str(each), OPERATOR_LABELS[each]) for each in Operator],
         default=Operator.IN,
     )
     values = models.JSONField(default=list)
@@ -119,18 +119,18 @@ class CohortRule(models.Model):
 
     def clean(self) -> None:
         """Raise ValidationError for a rule that can never match, or that matches everyone by mistake."""
-        wrong: dict[str, str] = {}
+        errors: dict[str, str] = {}
         is_trait = self.attribute == Attribute.TRAIT
         if is_trait != bool(self.trait):
-            wrong["trait"] = "Name the trait." if is_trait else "Leave empty: the rule is not on a trait."
-        if problem := _list_problem(self.values, MAX_VALUES):
-            wrong["values"] = problem
+            errors["trait"] = "Name the trait." if is_trait else "Leave empty: the rule is not on a trait."
+        if problem := _find_list_problem(self.values, MAX_VALUES):
+            errors["values"] = problem
         elif not self.values:
-            wrong["values"] = "Enter at least one value."
+            errors["values"] = "Enter at least one value."
         elif self.operator in (Operator.AT_LEAST, Operator.AT_MOST) and not _is_number(self.values):
-            wrong["values"] = "Enter one number."
-        if wrong:
-            raise ValidationError(wrong)
+            errors["values"] = "Enter one number."
+        if errors:
+            raise ValidationError(errors)
 
 
 class Assignment(models.Model):
@@ -177,12 +177,12 @@ class Subject(models.Model):
         return self.subject
 
 
-def _list_problem(values: object, most: int) -> str:
+def _find_list_problem(values: object, limit: int) -> str:
     if not isinstance(values, list) or not all(
-        isinstance(value, str) and value == value.strip() and 0 < len(value) <= MAX_CHARACTERS for value in values
+        isinstance(value, str) and value == value.strip() and 0 < len(value) <= MAX_VALUE_LENGTH for value in values
     ):
-        return f"Enter texts of 1 to {MAX_CHARACTERS} characters, without leading or trailing spaces."
-    return f"Enter at most {most:,}." if len(values) > most else ""
+        return f"Enter texts of 1 to {MAX_VALUE_LENGTH} characters, without leading or trailing spaces."
+    return f"Enter at most {limit:,}." if len(values) > limit else ""
 
 
 def _is_number(values: list[str]) -> bool:

@@ -15,13 +15,13 @@ from core import faults
 
 log = logging.getLogger(__name__)
 
-REMEMBERED = 50_000  # written keys that a process remembers; forgotten keys are written again
+MAX_SEEN_KEYS = 50_000  # written keys that a process remembers; forgotten keys are written again
 
 Key = TypeVar("Key", str, tuple[str, ...])
 Value = TypeVar("Value")
 
 
-class Noted(Generic[Key, Value]):
+class WriteBehindBuffer(Generic[Key, Value]):
     """Buffer of values by key. Writes each key once, or again if it is put after `again_after`."""
 
     def __init__(self, write: Callable[[dict[Key, Value]], None], *, again_after: timedelta | None = None) -> None:
@@ -31,7 +31,7 @@ class Noted(Generic[Key, Value]):
         self._seen: OrderedDict[Key, datetime] = OrderedDict()
         self._waiting: dict[Key, Value] = {}
         self._lock = threading.Lock()
-        self._ends_in = 0  # id of the process whose exit handler is registered
+        self._exit_handler_pid = 0  # id of the process whose exit handler is registered
 
     def is_due(self, key: Key, at: datetime) -> bool:
         """Return whether a key should be put. Needs no lock: if two threads put a key at once, it is written once."""
@@ -46,36 +46,36 @@ class Noted(Generic[Key, Value]):
             self._seen[key] = at
             self._seen.move_to_end(key)
             self._waiting[key] = value
-            while len(self._seen) > REMEMBERED:
+            while len(self._seen) > MAX_SEEN_KEYS:
                 self._waiting.pop(self._seen.popitem(last=False)[0], None)  # bounds both: queued keys are in _seen
-            if self._ends_in != os.getpid():
-                self._ends_in = os.getpid()
+            if self._exit_handler_pid != os.getpid():
+                self._exit_handler_pid = os.getpid()
                 # Server workers are multiprocessing children, which run finalizers on SIGTERM, but not atexit.
-                Finalize(self, self._end, exitpriority=10)
+                Finalize(self, self._flush_at_exit, exitpriority=10)
 
-    def follow(self) -> None:
+    def flush(self) -> None:
         """Write the queued values, if any. If the database fails, they stay queued, and the error is raised."""
         with self._lock:
-            noted = {key: self._waiting[key] for key in sorted(self._waiting)}
+            values = {key: self._waiting[key] for key in sorted(self._waiting)}
             self._waiting.clear()
-        if not noted:
+        if not values:
             return
         try:
-            self._write(noted)
+            self._write(values)
         except DatabaseError:
             with self._lock:  # except keys that were put again or cleared meanwhile
-                kept = noted.keys() & self._seen.keys() - self._waiting.keys()
-                self._waiting.update({key: noted[key] for key in kept})
+                failed_keys = values.keys() & self._seen.keys() - self._waiting.keys()
+                self._waiting.update({key: values[key] for key in failed_keys})
             raise
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the memory of this process, for tests."""
         with self._lock:
             self._seen.clear()
             self._waiting.clear()
 
-    def _end(self) -> None:
+    def _flush_at_exit(self) -> None:
         try:
-            self.follow()
+            self.flush()
         except (DatabaseError, InterfaceError) as error:
-            log.error("write_behind.lost_at_exit\n%s", faults.told(error))
+            log.error("write_behind.lost_at_exit\n%s", faults.format(error))

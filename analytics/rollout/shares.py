@@ -2,10 +2,10 @@
 
 import hashlib
 
-PARTS = 10_000  # buckets of all subjects; percentages have two decimals
+BUCKETS = 10_000  # buckets of all subjects; percentages have two decimals
 
 
-def part_of(salt: str, subject: str) -> int:
+def bucket_of(salt: str, subject: str) -> int:
     """Return a subject's bucket, 0 to 9,999.
 
     The bucket is the first eight bytes of SHA-256("salt/subject" in UTF-8) as an unsigned big-endian number, times
@@ -13,9 +13,9 @@ def part_of(salt: str, subject: str) -> int:
     those of other cohorts.
     """
     number = int.from_bytes(hashlib.sha256(f"{salt}/{subject}".encode()).digest()[:8], "big")
-    return number * PARTS >> 64
+    return number * BUCKETS >> 64
 
 
-def is_within(salt: str, subject: str, parts: int) -> bool:
+def is_within(salt: str, subject: str, buckets: int) -> bool:
     """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all who are in."""
-    return part_of(salt, subject) < parts
+    return bucket_of(salt, subject) < buckets

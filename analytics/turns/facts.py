@@ -8,10 +8,10 @@ from typing import NamedTuple
 from analytics.calls import is_call, is_unknown_name
 from analytics.models import OperationEvent, Turn
 
-LOOP = 3  # identical calls in a turn that make a loop; a single repeat is not one
+LOOP_LENGTH = 3  # identical calls in a turn that make a loop; a single repeat is not one
 
 
-class Event(NamedTuple):
+class TurnEvent(NamedTuple):
     """The fields of an event that turn metrics need."""
 
     id: int
@@ -37,28 +37,28 @@ class Event(NamedTuple):
     turn: str
 
 
-def mended(events: Sequence[Event], *, settled_until: datetime) -> dict[int, Event]:
+def find_repairs(events: Sequence[TurnEvent], *, settled_until: datetime) -> dict[int, TurnEvent]:
     """Return {id of a call: the failed call that it repairs} for the events of one turn, in order of time.
 
     A successful call repairs the latest earlier failed call of the same op that is not repaired yet. Repairs by settled
     calls stay as they were counted, even if an earlier event is written late.
     """
-    found: dict[int, Event] = {}
-    failed: defaultdict[str, list[Event]] = defaultdict(list)  # by op, calls that are not repaired yet
+    repairs: dict[int, TurnEvent] = {}
+    failed: defaultdict[str, list[TurnEvent]] = defaultdict(list)  # by op, calls that are not repaired yet
     for event in filter(is_call, events):
-        waiting = failed[event.op]
+        unrepaired = failed[event.op]
         if not event.ok:
-            waiting.append(event)
+            unrepaired.append(event)
         elif event.time >= settled_until:
-            if waiting:
-                found[event.id] = waiting.pop()
-        elif was := next((each for each in waiting if each.id == event.mends), None):
-            waiting.remove(was)
-            found[event.id] = was
-    return found
+            if unrepaired:
+                repairs[event.id] = unrepaired.pop()
+        elif repaired_call := next((each for each in unrepaired if each.id == event.mends), None):
+            unrepaired.remove(repaired_call)
+            repairs[event.id] = repaired_call
+    return repairs
 
 
-def of(events: Sequence[Event], mends: Mapping[int, Event]) -> Turn:
+def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) -> Turn:
     """Return an unsaved turn with its figures. `events` are in order of time; `repairs` is from `find_repairs`."""
     first, last = events[0], events[-1]
     calls = [event for event in events if is_call(event)]
@@ -78,12 +78,12 @@ def of(events: Sequence[Event], mends: Mapping[int, Event]) -> Turn:
         helps=sum(event.type == OperationEvent.Type.HELP and event.ok for event in events),
         calls=len(calls),
         failed=sum(not event.ok for event in calls),
-        mended=len(mends),
+        mended=len(repairs),
         unknown_names=sum(map(is_unknown_name, events)),
-        repeats=_repeats(events),
+        repeats=_count_repeats(events),
     )
 
 
-def _repeats(events: Sequence[Event]) -> int:
+def _count_repeats(events: Sequence[TurnEvent]) -> int:
     times = Counter(event.digest for event in events if event.digest)
-    return sum(max(0, number - LOOP + 1) for number in times.values())
+    return sum(max(0, number - LOOP_LENGTH + 1) for number in times.values())

@@ -12,14 +12,14 @@ from rest_framework.views import APIView
 ANSWER = json.loads(os.environ["BENCHMARKS_ANSWER"])  # a help response of the gateway
 
 
-class Get(APIView):
+class BareHelpView(APIView):
     """Return a dictionary, rendered on every request as DRF does."""
 
     def get(self, request: Request) -> Response:
         return Response(ANSWER)
 
 
-class Post(APIView):
+class BareExecView(APIView):
     """Parse the body and return a small dictionary."""
 
     def post(self, request: Request) -> Response:
@@ -27,4 +27,4 @@ class Post(APIView):
         return Response({"op": body["op"], "ok": True})
 
 
-urlpatterns = [path("api/v1/help", Get.as_view()), path("api/v1/exec", Post.as_view())]
+urlpatterns = [path("api/v1/help", BareHelpView.as_view()), path("api/v1/exec", BareExecView.as_view())]

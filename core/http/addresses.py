@@ -47,20 +47,20 @@ class Address:
     target: tuple[Any, ...]  # (address, port), plus flow info and scope id for IPv6
 
 
-def checked(host: str, port: int, *, seconds: float, allow: Networks | None = None) -> list[Address]:
+def resolve_allowed_addresses(host: str, port: int, *, seconds: float, allow: Networks | None = None) -> list[Address]:
     """Resolve a host once and return its addresses in the resolver's order. Raises AddressRefused or TimedOut.
 
     `allow` are networks that may be called although they are not public; the default is GATEWAY_OUTGOING_ALLOW.
     A single address that is not allowed refuses the host: a name with a public and a private address is either
     misconfigured or an attempt to make us pick the private one.
     """
-    found = _resolved(host, port, seconds)
-    if not found or not all(may_call(address.target[0], port, allow=allow) for address in found):
+    addresses = _resolve_with_timeout(host, port, seconds)
+    if not addresses or not all(is_allowed(address.target[0], port, allow=allow) for address in addresses):
         raise AddressRefused
-    return found
+    return addresses
 
 
-def may_call(address: str, port: int, *, allow: Networks | None = None) -> bool:
+def is_allowed(address: str, port: int, *, allow: Networks | None = None) -> bool:
     """Return whether an address is in an allowed network (any port), or public and on a standard port."""
     ip = ip_address(address)
     if any(ip in network for network in (settings.GATEWAY_OUTGOING_ALLOW if allow is None else allow)):
@@ -73,20 +73,20 @@ def is_public(ip: IPv4Address | IPv6Address) -> bool:
     return ip.is_global and not any(ip in network for network in NOT_PUBLIC)
 
 
-def _resolved(host: str, port: int, seconds: float) -> list[Address]:
+def _resolve_with_timeout(host: str, port: int, seconds: float) -> list[Address]:
     # getaddrinfo has no timeout, so it runs in a thread. The thread is a daemon and ends when the resolver gives up.
     # In a thread pool, a few slow names would delay all others.
-    answer: SimpleQueue[list[Address]] = SimpleQueue()
-    Thread(target=lambda: answer.put(_looked_up(host, port)), name="resolver", daemon=True).start()
+    results: SimpleQueue[list[Address]] = SimpleQueue()
+    Thread(target=lambda: results.put(_resolve(host, port)), name="resolver", daemon=True).start()
     try:
-        return answer.get(timeout=seconds)
+        return results.get(timeout=seconds)
     except Empty:
         raise TimedOut from None
 
 
-def _looked_up(host: str, port: int) -> list[Address]:
+def _resolve(host: str, port: int) -> list[Address]:
     try:  # bytes skip Python's IDNA encoding; the URL is IDNA-encoded already
-        found = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+        results = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
     except (OSError, ValueError):
         return []
-    return [Address(family, target) for family, _, _, _, target in found]
+    return [Address(family, target) for family, _, _, _, target in results]

@@ -16,7 +16,7 @@ from core.deadlines import Deadline
 from core.http import bodies, hops
 from core.http.addresses import Networks
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
-from core.http.network import Backend, Exchange, current
+from core.http.network import GuardedBackend, Exchange, current_exchange
 
 CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
 READ_SECONDS = 10.0  # between two chunks of a response; the deadline limits the whole call
@@ -37,7 +37,7 @@ class Response:
     redirects: int
 
 
-class Transport(httpx2.HTTPTransport):
+class GuardedTransport(httpx2.HTTPTransport):
     """httpx2's transport with our sockets, which its constructor does not accept."""
 
     def __init__(self) -> None:
@@ -48,13 +48,13 @@ class Transport(httpx2.HTTPTransport):
             ssl_context=context,
             max_connections=CONNECTIONS,
             keepalive_expiry=IDLE_SECONDS,
-            network_backend=Backend(),
+            network_backend=GuardedBackend(),
         )
 
 
 # By process id, since a fork must not use or close its parent's sockets; and by allowed networks, since a connection
 # that one call may open must not serve another call that may not.
-_transports: dict[tuple[int, Networks | None], Transport] = {}
+_transports: dict[tuple[int, Networks | None], GuardedTransport] = {}
 
 
 def request(
@@ -75,37 +75,37 @@ def request(
     without headers that could be credentials, else the redirect itself is the answer. Nothing is retried. `allow`
     replaces the networks of GATEWAY_OUTGOING_ALLOW, for a URL that nobody entrusted us with.
     """
-    hop = hops.first(method, url, headers or {}, body)
+    hop = hops.build_first_request(method, url, headers or {}, body)
     for redirects in range(MAX_REDIRECTS + 1):
-        with _answer(hop, Exchange(deadline, allow=allow)) as answer:
-            following = hops.following(hop, answer) if follow_redirects else None
-            if following is None:
-                content = bodies.content(answer, max_bytes)
-                return Response(answer.status_code, str(hop.url), dict(answer.headers), content, redirects)
-        hop = following
+        with _open_response(hop, Exchange(deadline, allow=allow)) as response:
+            next_hop = hops.follow_redirect(hop, response) if follow_redirects else None
+            if next_hop is None:
+                content = bodies.read_body(response, max_bytes)
+                return Response(response.status_code, str(hop.url), dict(response.headers), content, redirects)
+        hop = next_hop
     raise TooManyRedirects
 
 
-def transport(allow: Networks | None = None) -> Transport:
+def get_transport(allow: Networks | None = None) -> GuardedTransport:
     """Return this process's transport for some allowed networks, created on first use (TLS setup takes tens of ms)."""
     key = (os.getpid(), allow)
-    mine = _transports.get(key)
-    if mine is None:  # two threads may both create one; the first one stays
-        mine = _transports.setdefault(key, Transport())
-    return mine
+    existing = _transports.get(key)
+    if existing is None:  # two threads may both create one; the first one stays
+        existing = _transports.setdefault(key, GuardedTransport())
+    return existing
 
 
 @contextmanager
-def _answer(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
+def _open_response(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
     """Yield the response with its body unread, and convert httpx2's errors to ours until the block ends."""
-    token = current.set(exchange)
+    token = current_exchange.set(exchange)
     try:
-        answer = transport(exchange.allow).handle_request(_request(hop, exchange))
+        response = get_transport(exchange.allow).handle_request(_build_request(hop, exchange))
         exchange.head_left = None
         try:
-            yield answer
+            yield response
         finally:
-            answer.close()
+            response.close()
     except (httpx2.LocalProtocolError, UnicodeError):
         raise BadRequest from None
     except httpx2.TimeoutException:  # no connection became free
@@ -115,15 +115,15 @@ def _answer(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
     except httpx2.TransportError:
         raise Unreachable from None
     finally:
-        current.reset(token)
+        current_exchange.reset(token)
 
 
-def _request(hop: hops.Hop, exchange: Exchange) -> httpx2.Request:
+def _build_request(hop: hops.Hop, exchange: Exchange) -> httpx2.Request:
     timeouts = {
         "connect": CONNECT_SECONDS,
         "read": READ_SECONDS,
         "write": READ_SECONDS,
-        "pool": exchange.seconds(CONNECT_SECONDS),
+        "pool": exchange.limit_seconds(CONNECT_SECONDS),
     }
     headers = hop.headers | {"accept-encoding": "gzip"}
     return httpx2.Request(hop.method, hop.url, headers=headers, content=hop.body, extensions={"timeout": timeouts})

@@ -12,7 +12,7 @@ from typing import Any
 import httpcore2
 
 from core.deadlines import Deadline, DeadlineExceeded
-from core.http.addresses import Address, Networks, checked
+from core.http.addresses import Address, Networks, resolve_allowed_addresses
 from core.http.errors import TimedOut, TooLarge, Unreachable, Untrusted
 
 HEAD_MAX_BYTES = 64 * 1024  # status line and headers, including those of informational (1xx) responses
@@ -26,23 +26,23 @@ class Exchange:
     head_left: int | None = HEAD_MAX_BYTES  # None once the headers are complete
     allow: Networks | None = None  # non-public networks that may be called; None: those of the setting
 
-    def seconds(self, step: float | None) -> float:
+    def limit_seconds(self, step: float | None) -> float:
         """Return the time limit of a step: the smaller of `step` and the time left for the call. Raises TimedOut."""
         try:
-            left = self.deadline.left_ms() / 1000
+            left = self.deadline.get_remaining_ms() / 1000
         except DeadlineExceeded:
             raise TimedOut from None
         return left if step is None else min(step, left)
 
-    def room(self, wanted: int) -> int:
+    def limit_read(self, max_bytes: int) -> int:
         """Return how many bytes may be read now. Raises TooLarge if the headers exceed their limit."""
         if self.head_left is None:
-            return wanted
+            return max_bytes
         if self.head_left <= 0:
             raise TooLarge
-        return min(wanted, self.head_left)
+        return min(max_bytes, self.head_left)
 
-    def took(self, count: int) -> None:
+    def count_head_bytes(self, count: int) -> None:
         """Count bytes that were read as part of the headers."""
         if self.head_left is not None:
             self.head_left -= count
@@ -50,10 +50,10 @@ class Exchange:
 
 # A pooled connection outlives the call that opened it, and the library only passes it fixed timeouts. So each read and
 # write looks up the current call here. Outside of a call the variable is unset, and nothing can be sent.
-current: ContextVar[Exchange] = ContextVar("exchange")
+current_exchange: ContextVar[Exchange] = ContextVar("exchange")
 
 
-class Stream(httpcore2.NetworkStream):
+class GuardedStream(httpcore2.NetworkStream):
     """A connected socket. Timeouts limit single steps; the deadline also stops a peer that sends one byte at a time."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -61,23 +61,23 @@ class Stream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return the bytes received: at least one, or none at the end of the stream."""
-        exchange = current.get()
-        room = exchange.room(max_bytes)
-        self._sock.settimeout(exchange.seconds(timeout))
+        exchange = current_exchange.get()
+        room = exchange.limit_read(max_bytes)
+        self._sock.settimeout(exchange.limit_seconds(timeout))
         try:
             data = self._sock.recv(room)
         except TimeoutError:
             raise TimedOut from None
         except OSError as error:
             raise httpcore2.ReadError from error
-        exchange.took(len(data))
+        exchange.count_head_bytes(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send the whole buffer."""
         left = memoryview(buffer)
         while left:
-            self._sock.settimeout(current.get().seconds(timeout))
+            self._sock.settimeout(current_exchange.get().limit_seconds(timeout))
             try:
                 left = left[self._sock.send(left) :]
             except TimeoutError:
@@ -90,11 +90,11 @@ class Stream(httpcore2.NetworkStream):
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> "Stream":
+    ) -> "GuardedStream":
         """Return the stream over TLS, with SNI and a verified certificate."""
-        self._sock.settimeout(current.get().seconds(timeout))
+        self._sock.settimeout(current_exchange.get().limit_seconds(timeout))
         try:
-            return Stream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
+            return GuardedStream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
         except TimeoutError:
             raise TimedOut from None
         except (ssl.SSLError, ValueError):  # ValueError: a name that no certificate can contain
@@ -111,7 +111,7 @@ class Stream(httpcore2.NetworkStream):
         return self._sock if info == "socket" else None
 
 
-class Backend(httpcore2.NetworkBackend):
+class GuardedBackend(httpcore2.NetworkBackend):
     """Connects the pool to checked addresses only: no Unix sockets, no proxies."""
 
     def connect_tcp(
@@ -121,20 +121,20 @@ class Backend(httpcore2.NetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> Stream:
+    ) -> GuardedStream:
         """Resolve, check and connect. Raises AddressRefused, TimedOut or Unreachable."""
-        exchange = current.get()
-        until = time.monotonic() + exchange.seconds(timeout)
-        found = checked(host, port, seconds=until - time.monotonic(), allow=exchange.allow)
-        for index, address in enumerate(found):
-            share = (until - time.monotonic()) / (len(found) - index)  # leaves time for the other addresses
-            stream = _connected(address, share)
+        exchange = current_exchange.get()
+        until = time.monotonic() + exchange.limit_seconds(timeout)
+        addresses = resolve_allowed_addresses(host, port, seconds=until - time.monotonic(), allow=exchange.allow)
+        for index, address in enumerate(addresses):
+            share = (until - time.monotonic()) / (len(addresses) - index)  # leaves time for the other addresses
+            stream = _connect(address, share)
             if stream is not None:
                 return stream
         raise TimedOut if time.monotonic() >= until else Unreachable
 
 
-def _connected(address: Address, seconds: float) -> Stream | None:
+def _connect(address: Address, seconds: float) -> GuardedStream | None:
     sock = socket.socket(address.family, socket.SOCK_STREAM)
     try:
         sock.settimeout(max(seconds, 0.001))  # 0 would make the socket non-blocking
@@ -143,7 +143,7 @@ def _connected(address: Address, seconds: float) -> Stream | None:
     except OSError:
         sock.close()
         return None
-    return Stream(sock)
+    return GuardedStream(sock)
 
 
 def _is_readable(sock: socket.socket) -> bool:

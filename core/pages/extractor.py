@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 
 from core.pages import texts
 
-MEMORY = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
+MEMORY_LIMIT = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
 
-UNSEEN = ("head", "script", "style", "noscript", "template", "svg", "iframe", "object", "select")
-INLINE = frozenset(
+INVISIBLE_TAGS = ("head", "script", "style", "noscript", "template", "svg", "iframe", "object", "select")
+INLINE_TAGS = frozenset(
     {
         *("a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q", "s", "small"),
         *("span", "strong", "sub", "sup", "time", "u", "var", "wbr"),
@@ -28,54 +28,54 @@ INLINE = frozenset(
 )
 
 
-class TooSlow(BaseException):
+class MainPartTimeout(BaseException):
     """The main part was not found in time. Not an Exception, because the library catches every Exception."""
 
 
 def main() -> None:
     """Read one request from stdin and write its answer to stdout."""
-    asked = json.loads(sys.stdin.buffer.readline())
-    seconds = asked["seconds"]
-    _limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
-    _limit(resource.RLIMIT_AS, MEMORY)
-    page = texts.decoded(sys.stdin.buffer.read(), asked["charset"])
-    found = _main_part(page, asked, seconds / 2) if asked["is_html"] else {"content": page}
-    content = texts.visible(found.pop("content")).strip()
-    told = {name: texts.line(value)[:500] if isinstance(value, str) else value for name, value in found.items()}
-    start, end = asked["offset"], asked["offset"] + asked["max_chars"]
-    json.dump({**told, "content": content[start:end], "length": len(content)}, sys.stdout)
+    request = json.loads(sys.stdin.buffer.readline())
+    seconds = request["seconds"]
+    _set_limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
+    _set_limit(resource.RLIMIT_AS, MEMORY_LIMIT)
+    page = texts.decode(sys.stdin.buffer.read(), request["charset"])
+    result = _extract_main_part(page, request, seconds / 2) if request["is_html"] else {"content": page}
+    content = texts.strip_invisible(result.pop("content")).strip()
+    fields = {name: texts.to_single_line(value)[:500] if isinstance(value, str) else value for name, value in result.items()}
+    start, end = request["offset"], request["offset"] + request["max_chars"]
+    json.dump({**fields, "content": content[start:end], "length": len(content)}, sys.stdout)
 
 
-def _main_part(page: str, asked: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _extract_main_part(page: str, request: dict[str, Any], seconds: float) -> dict[str, Any]:
     # Imported here: tests import this module in the parent process, which must not load the library.
     import trafilatura
 
-    _warm()
-    _limit(resource.RLIMIT_NOFILE, 3)
-    signal.signal(signal.SIGALRM, _stop)
+    _preload_library_files()
+    _set_limit(resource.RLIMIT_NOFILE, 3)
+    signal.signal(signal.SIGALRM, _raise_timeout)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        found: Any = trafilatura.bare_extraction(
+        result: Any = trafilatura.bare_extraction(
             page,
-            url=asked["url"],
+            url=request["url"],
             with_metadata=True,
             include_comments=False,
-            include_links=asked["links"],
-            include_formatting=asked["markdown"],
+            include_links=request["links"],
+            include_formatting=request["markdown"],
             # Only dates from metadata, not dates that the text mentions.
             date_extraction_params={"extensive_search": False, "original_date": True},
         )
-    except TooSlow:
-        found = None
+    except MainPartTimeout:
+        result = None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    if found is None or not found.text:
-        return {**_whole(page), "is_main_part": False}
-    title, site = found.title or _whole(page)["title"], found.sitename or ""
-    return {"title": title, "site": site, "published": found.date or "", "content": found.text, "is_main_part": True}
+    if result is None or not result.text:
+        return {**_extract_all_text(page), "is_main_part": False}
+    title, site = result.title or _extract_all_text(page)["title"], result.sitename or ""
+    return {"title": title, "site": site, "published": result.date or "", "content": result.text, "is_main_part": True}
 
 
-def _warm() -> None:
+def _preload_library_files() -> None:
     """Make the libraries load the files that they read on first use."""
     from tld import get_tld
     from trafilatura.external import jt_stoplist_init
@@ -84,7 +84,7 @@ def _warm() -> None:
     get_tld("https://example.com")
 
 
-def _whole(page: str) -> dict[str, str]:
+def _extract_all_text(page: str) -> dict[str, str]:
     """Return a page's title and all its text, one line per block, in linear time."""
     from lxml import etree, html
 
@@ -94,21 +94,21 @@ def _whole(page: str) -> dict[str, str]:
     except (etree.LxmlError, ValueError):  # empty, or not HTML
         return {"title": "", "content": ""}
     title = tree.findtext(".//title") or ""
-    etree.strip_elements(tree, *UNSEEN, with_tail=False)
+    etree.strip_elements(tree, *INVISIBLE_TAGS, with_tail=False)
     parts: list[str] = []
-    for moment, element in etree.iterwalk(tree, events=("start", "end")):
-        parts += ["" if element.tag in INLINE else "\n", (element.text if moment == "start" else element.tail) or ""]
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        parts += ["" if element.tag in INLINE_TAGS else "\n", (element.text if event == "start" else element.tail) or ""]
     lines = (" ".join(each.split()) for each in "".join(parts).splitlines())
     return {"title": title, "content": "\n".join(each for each in lines if each)}
 
 
-def _limit(what: int, value: int) -> None:
+def _set_limit(what: int, value: int) -> None:
     with suppress(ValueError, OSError):  # macOS has no address space limit; the parent still enforces the time limit
         resource.setrlimit(what, (value, value))
 
 
-def _stop(*_: object) -> NoReturn:
-    raise TooSlow
+def _raise_timeout(*_: object) -> NoReturn:
+    raise MainPartTimeout
 
 
 if __name__ == "__main__":

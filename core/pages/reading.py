@@ -8,16 +8,16 @@ from pathlib import Path
 
 from core.deadlines import Deadline
 
-SECONDS = 10.0  # limit for reading one page
+MAX_SECONDS = 10.0  # limit for reading one page
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-class Unreadable(Exception):
+class PageUnreadable(Exception):
     """Reading the page exceeded its time or memory limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ExtractionRequest:
     """What to read and how: the main part of HTML, the whole text of anything else."""
 
     url: str
@@ -30,7 +30,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ExtractedText:
     """The text of a page: a slice of its content, and the content's whole length in characters."""
 
     content: str
@@ -41,15 +41,15 @@ class Text:
     is_main_part: bool = True  # False: no main part was found, and this is all text of the page
 
 
-def read(page: Page, body: bytes, *, deadline: Deadline) -> Text:
-    """Return a page's text. Raises Unreadable, or DeadlineExceeded if no time is left."""
-    seconds = min(SECONDS, deadline.left_ms() / 1000)
-    question = json.dumps({**asdict(page), "seconds": seconds}).encode()
+def read_text(page: ExtractionRequest, body: bytes, *, deadline: Deadline) -> ExtractedText:
+    """Return a page's text. Raises PageUnreadable, or DeadlineExceeded if no time is left."""
+    seconds = min(MAX_SECONDS, deadline.get_remaining_ms() / 1000)
+    request = json.dumps({**asdict(page), "seconds": seconds}).encode()
     command = [sys.executable, "-E", "-s", "-m", "core.pages.extractor"]
     try:
-        done = subprocess.run(  # noqa: S603 - our own program; its arguments contain nothing of the page
-            command, input=question + b"\n" + body, capture_output=True, cwd=ROOT, env={}, timeout=seconds, check=True
+        process = subprocess.run(  # noqa: S603 - our own program; its arguments contain nothing of the page
+            command, input=request + b"\n" + body, capture_output=True, cwd=ROOT, env={}, timeout=seconds, check=True
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        raise Unreadable from None  # no cause: the process's output may quote the page
-    return Text(**json.loads(done.stdout))
+        raise PageUnreadable from None  # no cause: the process's output may quote the page
+    return ExtractedText(**json.loads(process.stdout))

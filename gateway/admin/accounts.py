@@ -37,11 +37,11 @@ class RoleAdmin(GroupAdmin, desk.ModelAdmin[Group]):
     empty = "Run manage.py migrate to create the roles."
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return super().has_change_permission(request, obj) and not _is_ours(obj)
+        return super().has_change_permission(request, obj) and not _is_builtin_role(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return super().has_delete_permission(request, obj) and not _is_ours(obj)
+        return super().has_delete_permission(request, obj) and not _is_builtin_role(obj)
 
 
-def _is_ours(group: Group | None) -> bool:
+def _is_builtin_role(group: Group | None) -> bool:
     return group is not None and group.name in list(Role)

@@ -12,7 +12,7 @@ from core import desk
 from gateway import keys
 from gateway.models import ApiKey, Client
 
-OVERLAP = timedelta(hours=24)
+ROTATION_OVERLAP = timedelta(hours=24)
 
 
 @admin.register(Client)
@@ -36,7 +36,7 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
         if change:
             super().save_model(request, obj, form, change)
             return
-        made, plaintext = keys.create(
+        api_key, plaintext = keys.issue(
             client=obj.client,
             by=str(request.user),
             name=obj.name,
@@ -45,18 +45,18 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
             rate=obj.rate,
             expires_at=obj.expires_at,
         )
-        obj.pk, obj.prefix = made.pk, made.prefix
-        self._show(request, plaintext)
+        obj.pk, obj.prefix = api_key.pk, api_key.prefix
+        self._show_plaintext(request, plaintext)
 
     @admin.action(description="Rotate: create new keys; old keys work for 24 more hours", permissions=["rotate"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None).select_related("client"):
             try:
-                _, plaintext = keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=OVERLAP)
+                _, plaintext = keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=ROTATION_OVERLAP)
             except keys.SubjectNotAllowed as error:
                 self.message_user(request, f"{key} is bound to {key.subject}: {error}", messages.ERROR)
             else:
-                self._show(request, plaintext)
+                self._show_plaintext(request, plaintext)
 
     @admin.action(description="Revoke: keys stop working within 2 seconds", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
@@ -68,5 +68,5 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
         """Require both permissions: rotating shows a new key, like adding one, and changes the old key's expiry."""
         return self.has_add_permission(request) and self.has_change_permission(request)
 
-    def _show(self, request: HttpRequest, plaintext: str) -> None:
+    def _show_plaintext(self, request: HttpRequest, plaintext: str) -> None:
         self.message_user(request, f"Copy the new key now; it is not shown again: {plaintext}", messages.WARNING)

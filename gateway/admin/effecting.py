@@ -7,32 +7,32 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from analytics.rollout.effects import Effect
+from analytics.rollout.effects import RolloutImpact
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FlagKey
-from core.beside import Beside
+from core.beside import LivePreviewAdmin
 from gateway import effects
 
-MEND = "Fill in the form to see its effect."
+INCOMPLETE_FORM = "Fill in the form to see its effect."
 
 
-class Effecting(Beside):
+class ImpactPreviewMixin(LivePreviewAdmin):
     """Adds a panel with the effect of the unsaved form on recently seen users."""
 
-    beside = "effect"
+    preview_path = "effect"
     change_form_template = "gateway/effect_form.html"
 
     class Media:
         js = [Script("desk/effect.js", defer=True)]
 
-    def rollout_with(self, request: HttpRequest, row: Any) -> tuple[FlagKey, Rollout] | None:
+    def build_rollout_from_form(self, request: HttpRequest, row: Any) -> tuple[FlagKey, Rollout] | None:
         """Return the flag and the rollout as the submitted form would make it; None if the form has errors."""
         raise NotImplementedError
 
-    def beside_of(self, request: HttpRequest, row: Any) -> str:
-        found = self.rollout_with(request, row)
-        lines = [MEND] if found is None else effects.told(self._effect(*found))
+    def render_preview(self, request: HttpRequest, row: Any) -> str:
+        flag_and_rollout = self.build_rollout_from_form(request, row)
+        lines = [INCOMPLETE_FORM] if flag_and_rollout is None else effects.describe_impact(self._compute_impact(*flag_and_rollout))
         return render_to_string("gateway/effect.html", {"lines": lines})
 
-    def _effect(self, flag: FlagKey, after: Rollout) -> Effect:
-        return effects.of(flag, after, at=timezone.now())
+    def _compute_impact(self, flag: FlagKey, after: Rollout) -> RolloutImpact:
+        return effects.compute_impact(flag, after, at=timezone.now())

@@ -11,19 +11,19 @@ from django.utils import timezone
 
 from analytics import links, reports
 from analytics.models import Cohort
-from analytics.reports import Failing, totals
-from analytics.reports.scope import NONE, Scope
+from analytics.reports import FailingOpFigures, totals
+from analytics.reports.scope import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from registry import pending, releases
 from registry.admin import showing
 from registry.changes import Kind
 from registry.models import Activation, Op, Release, Switch
 
-NAMED = 5  # unpublished ops
-LISTED = 20  # switches
+MAX_NAMED_OPS = 5  # unpublished ops
+MAX_LISTED_ROWS = 20  # switches
 
 
-class Named(NamedTuple):
+class NamedLink(NamedTuple):
     """A name and the URL of its page; "" if it has none."""
 
     name: str
@@ -33,18 +33,18 @@ class Named(NamedTuple):
 class FailingOp(NamedTuple):
     """An op that fails often, with the URLs of its page, of its calls and of its failed calls."""
 
-    failing: Failing
+    failing: FailingOpFigures
     link: str
     calls: str
     failed: str
 
 
-class CohortDoing(NamedTuple):
+class CohortSummary(NamedTuple):
     """A cohort with its page, variant and share of users, and the totals of its calls and turns."""
 
     name: str
     link: str
-    gets: str
+    variant: str
     share: str
     totals: Totals
 
@@ -53,80 +53,80 @@ def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
     """Return the page's context with its parts under `home`, without the parts that the user may not see."""
     home: dict[str, Any] = {"may_publish": request.user.has_perm("registry.add_release")}
     if request.user.has_perms(["registry.view_op", "registry.view_group", "registry.view_promptsection"]):
-        home["unpublished"] = _unpublished()
+        home["unpublished"] = _summarize_unpublished()
     if request.user.has_perm("registry.view_release"):
-        home["live"] = _live()
+        home["live"] = _summarize_live_release()
     if request.user.has_perms(["analytics.view_opdaily", "analytics.view_operationevent"]):
-        home["activity"] = _activity()
+        home["activity"] = _summarize_activity()
     if request.user.has_perms(["analytics.view_cohort", "analytics.view_opdaily", "analytics.view_turn"]):
-        home["rollout"] = _rollout()
+        home["rollout"] = _summarize_rollout()
     if request.user.has_perm("registry.view_switch"):
-        home["switches"] = {"off": list(Switch.objects.off()[:LISTED])}
+        home["switches"] = {"off": list(Switch.objects.off()[:MAX_LISTED_ROWS])}
     return page | {"title": "What needs me today", "home": home}
 
 
-def _unpublished() -> dict[str, Any]:
-    names = pending.names()
+def _summarize_unpublished() -> dict[str, Any]:
+    names = pending.find_unpublished_names()
     total = sum(map(len, names.values()))
-    first = sorted(names[Kind.OP])[:NAMED]
-    pages = _ops(first)
+    first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
+    pages = _map_op_urls(first)
     return {
-        "counted": showing.named({kind: len(found) for kind, found in names.items()}),
+        "counted": showing.format_counts({kind: len(found) for kind, found in names.items()}),
         "total": total,
-        "first": [Named(op, pages.get(op, "")) for op in first],
+        "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
     }
 
 
-def _live() -> dict[str, Any]:
+def _summarize_live_release() -> dict[str, Any]:
     """Return the current activation and the release to roll back to, if there is one.
 
     `is_again` on the activation: this release was live earlier too, so going to the previous one is not a rollback.
     """
     earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
-    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*releases.LARGE)
-    now = rows.annotate(is_again=Exists(earlier)).first()
+    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*releases.LARGE_COLUMNS)
+    activation = rows.annotate(is_again=Exists(earlier)).first()
     try:
-        before: Release | None = releases.before_live()
+        before: Release | None = releases.get_previous_release()
     except releases.UnknownRelease:
         before = None
-    return {"activation": now, "before": before}
+    return {"activation": activation, "before": before}
 
 
-def _activity() -> dict[str, Any]:
+def _summarize_activity() -> dict[str, Any]:
     at = timezone.now()
-    return {"failing": list(_failing(at)), "calls": reports.calls(at=at), "days": reports.DAYS}
+    return {"failing": list(_list_failing_ops(at)), "calls": reports.count_calls(at=at), "days": reports.DAYS}
 
 
-def _failing(at: datetime) -> Iterable[FailingOp]:
-    found = reports.failing(at=at)
-    pages = _ops(each.op for each in found)
-    for each in found:
-        calls, failed = (links.week_of(each.op, which) for which in (links.CALLS, links.FAILED))
-        yield FailingOp(each, pages.get(each.op, ""), calls, failed)
+def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
+    failing_ops = reports.list_failing_ops(at=at)
+    pages = _map_op_urls(each.op for each in failing_ops)
+    for each in failing_ops:
+        calls_url, failed_url = (links.to_last_days_of_op(each.op, which) for which in (links.CALLS, links.FAILED))
+        yield FailingOp(each, pages.get(each.op, ""), calls_url, failed_url)
 
 
-def _rollout() -> dict[str, Any]:
+def _summarize_rollout() -> dict[str, Any]:
     """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort."""
-    found = totals.each(Scope(timezone.now(), days=reports.DAYS), "cohort")
-    known = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
-    on = [cohort.name for cohort in known.values() if cohort.is_on and cohort.flag.is_on][:LISTED]
-    names = [*on, *[name for name in found if name not in (*on, NONE)][:LISTED]]
-    cohorts = [_doing(name, known.get(name), name in on, found.get(name, Totals())) for name in names]
-    rest = [CohortDoing("no cohort", "", "defaults", "everyone else", found.get(NONE, Totals()))] if cohorts else []
-    return {"cohorts": cohorts + rest, "days": reports.DAYS}
+    totals_by_cohort = totals.sum_by_value(ReportFilter(timezone.now(), days=reports.DAYS), "cohort")
+    cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
+    active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][:MAX_LISTED_ROWS]
+    names = [*active_names, *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_LISTED_ROWS]]
+    cohorts = [_summarize_cohort(name, cohorts_by_name.get(name), name in active_names, totals_by_cohort.get(name, Totals())) for name in names]
+    remainder = [CohortSummary("no cohort", "", "defaults", "everyone else", totals_by_cohort.get(NO_COHORT, Totals()))] if cohorts else []
+    return {"cohorts": cohorts + remainder, "days": reports.DAYS}
 
 
-def _doing(name: str, cohort: Cohort | None, is_on: bool, done: Totals) -> CohortDoing:
+def _summarize_cohort(name: str, cohort: Cohort | None, is_on: bool, cohort_totals: Totals) -> CohortSummary:
     if cohort is None:
-        return CohortDoing(name, "", "removed", "–", done)
+        return CohortSummary(name, "", "removed", "–", cohort_totals)
     link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
     if not is_on:
-        return CohortDoing(name, link, "off", "–", done)
-    return CohortDoing(name, link, cohort.variant[:12], f"{float(cohort.percentage):g}%", done)
+        return CohortSummary(name, link, "off", "–", cohort_totals)
+    return CohortSummary(name, link, cohort.variant[:12], f"{float(cohort.percentage):g}%", cohort_totals)
 
 
-def _ops(names: Iterable[str]) -> dict[str, str]:
+def _map_op_urls(names: Iterable[str]) -> dict[str, str]:
     """Return the URL of each op's page by op name."""
     rows = Op.objects.filter(op__in=list(names)).values_list("op", "pk")
     return {op: reverse("admin:registry_op_change", args=[pk]) for op, pk in rows}

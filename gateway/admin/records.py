@@ -7,7 +7,7 @@ from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob
 
 
 @admin.register(IdempotencyRecord)
-class IdempotencyRecordAdmin(desk.ReadOnly, desk.ModelAdmin[IdempotencyRecord]):
+class IdempotencyRecordAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[IdempotencyRecord]):
     empty = "Send a write with an idempotency_key. Its answer is stored here until the key expires."
     # Read-only: deleting a record would let a repeated call write twice.
     list_display = ["key", "op", "state", "status", "client", "subject", "created_at", "expires_at"]
@@ -17,13 +17,13 @@ class IdempotencyRecordAdmin(desk.ReadOnly, desk.ModelAdmin[IdempotencyRecord]):
     show_full_result_count = False
 
 
-class BatchEntryInline(desk.ReadOnly, desk.TabularInline[BatchEntry, Batch]):
+class BatchEntryInline(desk.ReadOnlyMixin, desk.TabularInline[BatchEntry, Batch]):
     model = BatchEntry
     fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # no user data
 
 
 @admin.register(Batch)
-class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
+class BatchAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Batch]):
     empty = "Send several calls at once to /api/v1/batch. Each batch is listed until its results expire."
     list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
     list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
@@ -35,7 +35,7 @@ class BatchAdmin(desk.ReadOnly, desk.ModelAdmin[Batch]):
 
 
 @admin.register(BatchEntry)
-class BatchEntryAdmin(desk.ReadOnly, desk.ModelAdmin[BatchEntry]):
+class BatchEntryAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[BatchEntry]):
     empty = "Send several calls at once to /api/v1/batch. Each entry is listed until its result expires."
     list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
     list_filter = ["state", "outcome", "type"]
@@ -45,7 +45,7 @@ class BatchEntryAdmin(desk.ReadOnly, desk.ModelAdmin[BatchEntry]):
 
 
 @admin.register(PeriodicJob)
-class PeriodicJobAdmin(desk.ReadOnly, desk.ModelAdmin[PeriodicJob]):
+class PeriodicJobAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[PeriodicJob]):
     empty = "No server has run a job yet. Start one, or run manage.py run_jobs."
     list_display = ["name", "next_run"]
     search_fields = ["name"]

@@ -15,20 +15,20 @@ from django.urls import reverse
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
 from core import desk, logs
-from core.forms import PrettyJSON
+from core.forms import PrettyJSONEncoder
 from gateway import callers, trials
 from gateway.envelopes import Trace
 from registry import catalogs, schemas, signatures
 from registry.catalogs import Catalog
 from registry.models import Op
 
-MAX_ARGS = 100_000  # characters
+MAX_ARGS_CHARS = 100_000  # characters
 
 
-class TryForm(forms.Form):
+class TryOpForm(forms.Form):
     """The call to try: args, subject, and `under`, the version to run (the draft or the live release)."""
 
-    args = forms.CharField(max_length=MAX_ARGS, widget=desk.JSON)
+    args = forms.CharField(max_length=MAX_ARGS_CHARS, widget=desk.JSON_WIDGET)
     subject = forms.RegexField(
         r"\A[\x21-\x7e]{1,200}\Z",
         required=False,
@@ -48,65 +48,65 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     if not request.user.has_perm("registry.change_op"):
         raise PermissionDenied
     op = get_object_or_404(Op, pk=pk)
-    under, refusal = _under(op)
-    form = TryForm(
+    catalogs_by_version, refusal = _find_runnable_catalogs(op)
+    form = TryOpForm(
         request.POST or None,
-        choices=[(version, _called(version)) for version in under],
+        choices=[(version, _label_version(version)) for version in catalogs_by_version],
         initial={
-            "args": _args(op, request.GET.get("example", "")),
+            "args": _build_initial_args(op, request.GET.get("example", "")),
             "subject": request.GET.get("subject", ""),
-            "under": next(iter(under), ""),
+            "under": next(iter(catalogs_by_version), ""),
         },
     )
-    context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(under), "refusal": refusal}
+    context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(catalogs_by_version), "refusal": refusal}
     context |= {"examples": [str(example) for example in op.examples.all()]}
-    if under and form.is_valid():
-        context |= {"answer": _tried(request, op, under, form.cleaned_data)}
+    if catalogs_by_version and form.is_valid():
+        context |= {"answer": _run_call(request, op, catalogs_by_version, form.cleaned_data)}
     return TemplateResponse(request, "gateway/try.html", admin.site.each_context(request) | context)
 
 
-def _under(op: Op) -> tuple[dict[str, Catalog], str]:
+def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:
     """Return the catalogs that can run the op, by version, the draft first; and why one is missing, or ""."""
     try:
-        live = catalogs.live()
-    except catalogs.NothingLive as error:
+        live = catalogs.get_live_catalog()
+    except catalogs.NoLiveRelease as error:
         return {}, str(error)
-    found = {live.version: live} if op.op in live.ops else {}
+    runnable = {live.version: live} if op.op in live.ops else {}
     try:
-        return {trials.DRAFT: trials.draft_of(op), **found}, ""
-    except trials.NotServable as error:
-        return found, f"The draft cannot run: {error}"
+        return {trials.DRAFT_VERSION: trials.build_draft_catalog(op), **runnable}, ""
+    except trials.DraftNotServable as error:
+        return runnable, f"The draft cannot run: {error}"
 
 
-def _called(version: str) -> str:
-    return "Saved draft" if version == trials.DRAFT else f"Live release {version[:12]}"
+def _label_version(version: str) -> str:
+    return "Saved draft" if version == trials.DRAFT_VERSION else f"Live release {version[:12]}"
 
 
-def _args(op: Op, chosen: str) -> str:
+def _build_initial_args(op: Op, chosen: str) -> str:
     """Return the args of the chosen example (by index) or of the first; without examples, the required args."""
     examples: list[dict[str, Any]] = list(op.examples.values_list("args", flat=True))
     if examples:
         args = next((args for number, args in enumerate(examples) if str(number) == chosen), examples[0])
     else:
-        args = {} if schemas.problems(op.parameters_schema) else signatures.usage(op.parameters_schema, None)
-    return json.dumps(args, cls=PrettyJSON)
+        args = {} if schemas.find_problems(op.parameters_schema) else signatures.build_usage_args(op.parameters_schema, None)
+    return json.dumps(args, cls=PrettyJSONEncoder)
 
 
-def _tried(request: HttpRequest, op: Op, under: dict[str, Catalog], call: dict[str, str]) -> dict[str, Any]:
+def _run_call(request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]) -> dict[str, Any]:
     """Run the call and return its answer for the page: status, headers, envelope."""
-    trace = Trace(callers.trace_id(request.META), source=trials.SOURCE)
+    trace = Trace(callers.read_trace_id(request.META), source=trials.TRIAL_SOURCE)
     logs.trace.set(trace.id)
     by = request.user.get_username()
     try:
         answer = trials.run(
-            op=op.op, args=call["args"], subject=call["subject"], by=by, catalog=under[call["under"]], trace=trace
+            op=op.op, args=call["args"], subject=call["subject"], by=by, catalog=catalogs_by_version[call["under"]], trace=trace
         )
     finally:
-        logs.clear()
+        logs.clear_context()
     return {
         "status": f"{answer.status} {HTTPStatus(answer.status).phrase}",
         "ok": answer.envelope["ok"],
-        "headers": [("Gateway-Release", call["under"]), ("Gateway-Trace", trace.id), ("Server-Timing", trace.timing())],
+        "headers": [("Gateway-Release", call["under"]), ("Gateway-Trace", trace.id), ("Server-Timing", trace.format_server_timing())],
         "envelope": orjson.dumps(answer.envelope, option=orjson.OPT_INDENT_2).decode(),
         "size": len(orjson.dumps(answer.envelope)),
         "events": f"{reverse('admin:analytics_operationevent_changelist')}?q={trace.id}",

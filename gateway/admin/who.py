@@ -13,18 +13,18 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from analytics.models import Assignment, Cohort
 from analytics.rollout import current, evaluation, people, shares
-from analytics.rollout.evaluation import Outcome, Reason, Step
-from analytics.rollout.facts import Facts, Trait
+from analytics.rollout.evaluation import EvaluationDetails, Reason, CohortDecision
+from analytics.rollout.facts import EvaluationContext, Trait
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey
 from core import desk
 from core.forms import LinesField
 from gateway import flags
 from registry.models import Release
 
-LONGEST = 200  # characters of a field
-EXPOSURES = 20
+MAX_LENGTH = 200  # characters of a field
+MAX_EXPOSURES = 20
 
-WHY = {
+REASON_TEXTS = {
     Reason.TARGETING_MATCH: "in cohort {cohort}",
     Reason.SPLIT: "in the percentage of cohort {cohort}",
     Reason.DEFAULT: "default, because the user is in no cohort",
@@ -32,17 +32,17 @@ WHY = {
 }
 
 
-class WhoForm(forms.Form):
+class FlagExplainerForm(forms.Form):
     """The user to evaluate flags for. Empty fields are unknown."""
 
-    subject = forms.CharField(max_length=LONGEST, help_text="The end user, as in Gateway-Subject.")
+    subject = forms.CharField(max_length=MAX_LENGTH, help_text="The end user, as in Gateway-Subject.")
     client = forms.CharField(max_length=100, required=False)
-    environment = forms.CharField(max_length=LONGEST, required=False)
+    environment = forms.CharField(max_length=MAX_LENGTH, required=False)
     context = forms.CharField(max_length=100, required=False, help_text="The type of Gateway-Context, such as project.")
     project = forms.CharField(max_length=100, required=False, help_text="The project's id.")
-    model = forms.CharField(max_length=LONGEST, required=False, help_text="The model's name.")
+    model = forms.CharField(max_length=MAX_LENGTH, required=False, help_text="The model's name.")
     traits = LinesField(
-        longest=LONGEST, required=False, widget=desk.LINES, help_text="One per line, such as plan=pro or seats=5."
+        longest=MAX_LENGTH, required=False, widget=desk.LINES_WIDGET, help_text="One per line, such as plan=pro or seats=5."
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -52,14 +52,14 @@ class WhoForm(forms.Form):
                 field.widget = UnfoldAdminTextInputWidget()
                 field.widget.is_required = field.required
 
-    def facts(self) -> Facts:
+    def build_evaluation_context(self) -> EvaluationContext:
         """Return the form's values as evaluation input."""
-        said = dict(self.cleaned_data)
-        traits = dict(_trait(line) for line in said.pop("traits"))
-        return Facts(traits=traits, **said)
+        values = dict(self.cleaned_data)
+        traits = dict(_parse_trait(line) for line in values.pop("traits"))
+        return EvaluationContext(traits=traits, **values)
 
 
-class Said(NamedTuple):
+class FlagExplanation(NamedTuple):
     """A flag's variant for a user, the reason, and how each cohort decided."""
 
     title: str
@@ -75,45 +75,45 @@ def page(request: HttpRequest) -> HttpResponse:
     """
     if not request.user.has_perms(["analytics.view_cohort", "analytics.view_flag", "analytics.view_assignment"]):
         raise PermissionDenied
-    asked = request.GET.copy()
-    looks_up = set(asked) == {"subject"} and request.user.has_perm("analytics.view_subject")
-    seen = people.known(request.GET["subject"]) if looks_up else None
-    if seen is not None:
-        asked.update(_filled(seen))
-    form = WhoForm(asked or None)
-    context: dict[str, Any] = {"title": "Who gets this?", "form": form, "seen": seen}
-    if asked and form.is_valid():
-        facts = form.facts()
-        context |= {"explanations": list(_said(facts)), "subject": facts.subject}
-        context |= {"exposures": _exposures(facts.subject)}
+    form_data = request.GET.copy()
+    is_subject_lookup = set(form_data) == {"subject"} and request.user.has_perm("analytics.view_subject")
+    last_seen = people.find_context(request.GET["subject"]) if is_subject_lookup else None
+    if last_seen is not None:
+        form_data.update(_to_form_data(last_seen))
+    form = FlagExplainerForm(form_data or None)
+    context: dict[str, Any] = {"title": "Who gets this?", "form": form, "seen": last_seen}
+    if form_data and form.is_valid():
+        facts = form.build_evaluation_context()
+        context |= {"explanations": list(_explain_flags(facts)), "subject": facts.subject}
+        context |= {"exposures": _list_recent_exposures(facts.subject)}
     return TemplateResponse(request, "gateway/who.html", admin.site.each_context(request) | context)
 
 
-def _said(facts: Facts) -> Iterator[Said]:
-    rollout, links = current.current(), _links()
+def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:
+    rollout, links = current.get_current(), _map_cohort_urls()
     for flag in FlagKey:
-        outcome = flags.decide(flag, facts)
+        outcome = flags.evaluate_flag(flag, facts)
         steps = [
-            (step.cohort.name, links.get(step.cohort.name, ""), _told(step))
-            for step in evaluation.steps(rollout, flag, facts)
+            (step.cohort.name, links.get(step.cohort.name, ""), _explain_step(step))
+            for step in evaluation.explain_cohorts(rollout, flag, facts)
         ]
-        yield Said(FLAGS[flag].title, _variant(outcome), WHY[outcome.reason].format(cohort=outcome.cohort), steps)
+        yield FlagExplanation(FLAGS[flag].title, _display_variant(outcome), REASON_TEXTS[outcome.reason].format(cohort=outcome.cohort), steps)
 
 
-def _variant(outcome: Outcome) -> str:
+def _display_variant(outcome: EvaluationDetails) -> str:
     if outcome.flag != FlagKey.RELEASE or outcome.variant == LIVE:
         return outcome.variant
     release = Release.objects.filter(version=outcome.variant).defer("content", "tokens").first()
     return str(release or outcome.variant)
 
 
-def _told(step: Step) -> str:
+def _explain_step(step: CohortDecision) -> str:
     if step.is_listed:
         return "match (listed)"
-    if step.unmet:
-        return f"no match (fails: {'; '.join(rule.told for rule in step.unmet)})"
-    share, part = step.cohort.parts / 100, step.part
-    if step.cohort.parts >= shares.PARTS:
+    if step.unmatched_rules:
+        return f"no match (fails: {'; '.join(rule.description for rule in step.unmatched_rules)})"
+    share, part = step.cohort.buckets / 100, step.bucket
+    if step.cohort.buckets >= shares.BUCKETS:
         return "match (all rules hold)"
     if part is None:
         return "no match (anonymous subjects never match a percentage)"
@@ -122,22 +122,22 @@ def _told(step: Step) -> str:
     return f"not in the {share:g}% (user is at {part / 100:g}%)"
 
 
-def _exposures(subject: str) -> list[Assignment]:
-    return list(Assignment.objects.filter(subject=subject).order_by("-time")[:EXPOSURES])
+def _list_recent_exposures(subject: str) -> list[Assignment]:
+    return list(Assignment.objects.filter(subject=subject).order_by("-time")[:MAX_EXPOSURES])
 
 
-def _links() -> dict[str, str]:
+def _map_cohort_urls() -> dict[str, str]:
     rows = Cohort.objects.values_list("name", "pk")
     return {name: reverse("admin:analytics_cohort_change", args=[pk]) for name, pk in rows}
 
 
-def _filled(seen: Facts) -> dict[str, str]:
+def _to_form_data(seen: EvaluationContext) -> dict[str, str]:
     """Return form data for a subject as last seen."""
-    said = {name: getattr(seen, name) for name in ("client", "environment", "context", "project", "model")}
-    return said | {"traits": "\n".join(f"{name}={_text(value)}" for name, value in sorted(seen.traits.items()))}
+    form_data = {name: getattr(seen, name) for name in ("client", "environment", "context", "project", "model")}
+    return form_data | {"traits": "\n".join(f"{name}={_format_trait(value)}" for name, value in sorted(seen.traits.items()))}
 
 
-def _trait(line: str) -> tuple[str, Trait]:
+def _parse_trait(line: str) -> tuple[str, Trait]:
     """Return the name and value of a trait from a line `name=value`. A name alone means true."""
     name, _, text = line.partition("=")
     if not _ or text in ("true", "false"):
@@ -145,5 +145,5 @@ def _trait(line: str) -> tuple[str, Trait]:
     return name.strip(), text.strip()
 
 
-def _text(value: Trait) -> str:
+def _format_trait(value: Trait) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -11,11 +11,11 @@ from gateway.models import Batch, BatchEntry
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
-ASKED = "confirmation_required"
-FOLLOWED = ("skipped", "dependency_failed")  # reasons of entries that may run after an earlier one has succeeded
+CONFIRMATION_REQUIRED = "confirmation_required"
+DEPENDENT_REASONS = ("skipped", "dependency_failed")  # reasons of entries that may run after an earlier one has succeeded
 
 
-def reopen(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
+def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
     """Reset entries that required confirmation, and those that depend on them. Return how many required it.
 
     Entries that succeeded stay as they are. The caller's token confirms one entry; any other one requires confirmation
@@ -23,22 +23,22 @@ def reopen(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
     """
     with transaction.atomic():
         locked = Batch.objects.select_for_update().get(pk=batch.pk)  # a second request with the same token waits
-        ended = locked.entries.filter(state=State.DONE).exclude(outcome=Outcome.SUCCEEDED)
-        asked = [row for row in ended if _reason(row) == ASKED and answers.may_read(row.type, row.name, caller).allowed]
-        if not asked or locked.cancelled_at:
+        unsuccessful = locked.entries.filter(state=State.DONE).exclude(outcome=Outcome.SUCCEEDED)
+        unconfirmed = [row for row in unsuccessful if _get_reason(row) == CONFIRMATION_REQUIRED and answers.may_read(row.type, row.name, caller).allowed]
+        if not unconfirmed or locked.cancelled_at:
             return 0
-        again = [*asked, *(row for row in ended if _reason(row) in FOLLOWED)]
-        locked.entries.filter(pk__in=[row.pk for row in again]).update(
+        to_reopen = [*unconfirmed, *(row for row in unsuccessful if _get_reason(row) in DEPENDENT_REASONS)]
+        locked.entries.filter(pk__in=[row.pk for row in to_reopen]).update(
             state=State.PENDING, outcome="", answer="", finished_at=None, attempts=0
         )
-        at = store.now()
+        at = store.get_database_time()
         Batch.objects.filter(pk=batch.pk).update(
-            api_key=caller.key.id, caller=store.told_by(caller), runs_until=at + runs_for, woken_at=at
+            api_key=caller.key.id, caller=store.serialize_headers(caller), runs_until=at + runs_for, woken_at=at
         )
-    return len(asked)
+    return len(unconfirmed)
 
 
-def _reason(row: BatchEntry) -> str:
+def _get_reason(row: BatchEntry) -> str:
     error = orjson.loads(row.answer)["error"]
     reason: str = error["details"]["reason"]
     return reason

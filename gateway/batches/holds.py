@@ -21,15 +21,15 @@ from django.db.models.functions import Now
 from gateway.calls import Superseded
 from gateway.models import Batch, BatchEntry
 
-HELD = timedelta(seconds=10)  # an entry can be taken over if its runner does not renew the lease for this long
-ATTEMPTS = 3  # a call that crashed its runner three times is not run again
-AT_ONCE = 100  # rows per sweep
+LEASE = timedelta(seconds=10)  # an entry can be taken over if its runner does not renew the lease for this long
+MAX_ATTEMPTS = 3  # a call that crashed its runner three times is not run again
+SWEEP_LIMIT = 100  # rows per sweep
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 _ENTRY, _BATCH = BatchEntry._meta.db_table, Batch._meta.db_table
 
 # SQL for now, and for now plus a number of seconds.
-TIMES = {
+SQL_TIMES = {
     "postgresql": ("STATEMENT_TIMESTAMP()", "STATEMENT_TIMESTAMP() + %s * INTERVAL '1 second'"),
     "sqlite": (
         "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
@@ -40,39 +40,39 @@ TIMES = {
 _LOCK = {"postgresql": " FOR UPDATE SKIP LOCKED", "sqlite": ""}
 # Do not wait for the disk: if PostgreSQL loses such a commit in a crash, the entry only runs again. A write has its own
 # transaction, which does wait, also for all earlier commits.
-_UNFLUSHED = {"postgresql": " AND set_config('synchronous_commit', 'off', true) = 'off'", "sqlite": ""}
-_CLAIM = {
+_UNFLUSHED_SQL = {"postgresql": " AND set_config('synchronous_commit', 'off', true) = 'off'", "sqlite": ""}
+_CLAIM_SQL = {
     vendor: f"UPDATE {_ENTRY} SET state = 'running', runner = %s, held_until = {later}, attempts = attempts + 1"  # noqa: S608
     f" WHERE id = (SELECT id FROM {_ENTRY} WHERE batch_id = %s AND attempts < %s {{among}}"
     f" AND ((state = 'pending' AND (SELECT runs_until FROM {_BATCH} WHERE id = %s) > {now})"
     f" OR (state = 'running' AND held_until < {now})){{unflushed}} ORDER BY \"index\" LIMIT 1{_LOCK[vendor]})"
     f' RETURNING id, "index", type, name, body, needs, attempts, (SELECT caller FROM {_BATCH} WHERE id = batch_id),'
     f" (SELECT api_key_id FROM {_BATCH} WHERE id = batch_id)"
-    for vendor, (now, later) in TIMES.items()
+    for vendor, (now, later) in SQL_TIMES.items()
 }
-_DONE = {
+_DONE_SQL = {
     vendor: f"UPDATE {_ENTRY} SET state = 'done', outcome = %s, answer = %s, finished_at = {now}, runner = '',"  # noqa: S608
     " held_until = NULL WHERE "
-    for vendor, (now, _) in TIMES.items()
+    for vendor, (now, _) in SQL_TIMES.items()
 }
 
 
-def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | None:
+def claim_entry(batch: Batch, indexes: Collection[int] | None = None) -> BatchEntry | None:
     """Lease the first available entry, only of `indexes` if given. Return it, or None if there is none.
 
     The entry's batch has the latest caller, who may have confirmed on behalf of the end user. No entry starts after the
     batch's time limit. An entry whose runner was lost has already started and is claimed even then: only another run
     can find out what it did.
     """
-    if among is not None and not among:
+    if indexes is not None and not indexes:
         return None
     runner = secrets.token_hex(16)
-    chosen = "" if among is None else f'AND "index" IN ({", ".join(["%s"] * len(among))})'
-    id = _key(batch)
+    index_filter = "" if indexes is None else f'AND "index" IN ({", ".join(["%s"] * len(indexes))})'
+    id = _adapt_batch_id(batch)
     with connection.cursor() as cursor:
         cursor.execute(
-            _CLAIM[connection.vendor].format(among=chosen, unflushed=_unflushed()),
-            [runner, HELD.total_seconds(), id, ATTEMPTS, *(among or ()), id],
+            _CLAIM_SQL[connection.vendor].format(among=index_filter, unflushed=_build_unflushed_condition()),
+            [runner, LEASE.total_seconds(), id, MAX_ATTEMPTS, *(indexes or ()), id],
         )
         row = cursor.fetchone()
     if row is None:
@@ -94,59 +94,59 @@ def claim(batch: Batch, among: Collection[int] | None = None) -> BatchEntry | No
     )
 
 
-def hold(runners: list[str]) -> None:
+def renew_leases(runners: list[str]) -> None:
     """Renew the leases of these runners."""
-    BatchEntry.objects.filter(runner__in=runners, state=State.RUNNING).update(held_until=Now() + HELD)
+    BatchEntry.objects.filter(runner__in=runners, state=State.RUNNING).update(held_until=Now() + LEASE)
 
 
-def put_off(entry: BatchEntry, milliseconds: int) -> None:
+def extend_lease(entry: BatchEntry, milliseconds: int) -> None:
     """Extend a lease, so that nobody runs the entry in the meantime; then it counts as lost."""
-    held = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
-    held.update(held_until=Now() + timedelta(milliseconds=milliseconds))
+    lease = BatchEntry.objects.filter(pk=entry.pk, state=State.RUNNING, runner=entry.runner)
+    lease.update(held_until=Now() + timedelta(milliseconds=milliseconds))
 
 
-def lost() -> list[BatchEntry]:
+def find_lost_entries() -> list[BatchEntry]:
     """Return running entries whose lease has expired."""
-    gone = Q(state=State.RUNNING, held_until__lt=Now())
+    is_expired = Q(state=State.RUNNING, held_until__lt=Now())
     # The condition repeats that of the partial index: SQLite uses the index only if the text matches.
-    return list(BatchEntry.objects.filter(~Q(state=State.DONE), gone).order_by().select_related("batch")[:AT_ONCE])
+    return list(BatchEntry.objects.filter(~Q(state=State.DONE), is_expired).order_by().select_related("batch")[:SWEEP_LIMIT])
 
 
-def finish(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
+def finish_entry(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
     """Store the envelope of an entry, in the open transaction if there is one.
 
     Raises Superseded if another runner has taken over the entry.
     """
     outcome = Outcome.SUCCEEDED if envelope["ok"] else Outcome.FAILED
-    if not _done(outcome, envelope, "id = %s AND state = 'running' AND runner = %s", [entry.pk, entry.runner]):
+    if not _mark_done(outcome, envelope, "id = %s AND state = 'running' AND runner = %s", [entry.pk, entry.runner]):
         raise Superseded(f"{entry} was taken over by another runner")
 
 
-def close(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
+def close_entries(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> int:
     """Store envelopes of entries that have not started, by index. Return how many were closed.
 
     In a transaction, which waits for the disk: an entry that was reported as cancelled must never run.
     """
-    which = "batch_id = %s AND \"index\" = %s AND state = 'pending'"
+    condition = "batch_id = %s AND \"index\" = %s AND state = 'pending'"
     with transaction.atomic():
         return sum(
-            _done(Outcome.SKIPPED, envelope, which, [_key(batch), index]) for index, envelope in envelopes.items()
+            _mark_done(Outcome.SKIPPED, envelope, condition, [_adapt_batch_id(batch), index]) for index, envelope in envelopes.items()
         )
 
 
-def _done(outcome: str, envelope: Mapping[str, Any], which: str, parameters: list[Any]) -> int:
+def _mark_done(outcome: str, envelope: Mapping[str, Any], condition: str, parameters: list[Any]) -> int:
     """Mark the entries that match an SQL condition as done. Return how many they were."""
-    statement = _DONE[connection.vendor] + which + _unflushed()
+    statement = _DONE_SQL[connection.vendor] + condition + _build_unflushed_condition()
     with connection.cursor() as cursor:
         cursor.execute(statement, [outcome, orjson.dumps(envelope).decode(), *parameters])
         return int(cursor.rowcount)
 
 
-def _unflushed() -> str:
+def _build_unflushed_condition() -> str:
     """Return the SQL that lets a single statement commit without waiting for the disk; empty inside a transaction."""
-    return "" if connection.in_atomic_block else _UNFLUSHED[connection.vendor]
+    return "" if connection.in_atomic_block else _UNFLUSHED_SQL[connection.vendor]
 
 
-def _key(batch: Batch) -> Any:
+def _adapt_batch_id(batch: Batch) -> Any:
     """Return a batch's id in the form the database expects."""
     return BatchEntry._meta.get_field("batch").get_db_prep_value(batch.pk, connection)

@@ -6,20 +6,20 @@ from typing import Any
 
 from gateway import bodies
 from gateway.batches import references
-from gateway.batches.references import Reference
-from gateway.errors import FieldError, Invalid
+from gateway.batches.references import ResultReference
+from gateway.errors import FieldError, InvalidRequestError
 from gateway.models import Batch, BatchEntry
-from gateway.validation import field_errors
+from gateway.validation import find_field_errors
 
-MOST_ENTRIES = 50
-MOST_REFERENCES = 50  # in one entry
+MAX_ENTRIES = 50
+MAX_REFERENCES = 50  # in one entry
 LOST = "lost"  # state of a running entry whose lease has expired
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlannedEntry:
     """One call as sent: its type, the op or path it names, its body, and the indexes of entries it depends on."""
 
     type: str
@@ -29,17 +29,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """A batch as sent."""
 
-    entries: list[Entry]
+    entries: list[PlannedEntry]
     mode: str
     stop_on_error: bool
     key: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EntryState:
     """The progress of one entry: its state or LOST, its outcome, and the indexes of entries it depends on."""
 
     index: int
@@ -49,95 +49,95 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextEntries:
     """The indexes of entries that may run now, and {index: reason} of those that never will."""
 
     runnable: list[int]
-    closed: dict[int, str]
+    to_close: dict[int, str]
 
 
-def read(body: dict[str, Any], *, key: str | None = None) -> Plan:
-    """Parse a batch body; `key` is the Idempotency-Key header. Raises Invalid with all field errors."""
-    errors = field_errors(bodies.batch_validator(), bodies.BATCH, body)
-    sent = body.get("ops")
-    for index, entry in enumerate(sent[:MOST_ENTRIES] if isinstance(sent, list) else ()):
-        errors += _entry_errors(index, entry)
+def parse_batch(body: dict[str, Any], *, key: str | None = None) -> BatchPlan:
+    """Parse a batch body; `key` is the Idempotency-Key header. Raises InvalidRequestError with all field errors."""
+    errors = find_field_errors(bodies.get_batch_validator(), bodies.BATCH, body)
+    raw_entries = body.get("ops")
+    for index, entry in enumerate(raw_entries[:MAX_ENTRIES] if isinstance(raw_entries, list) else ()):
+        errors += _find_entry_errors(index, entry)
     if errors:
-        raise Invalid(f"The batch is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
-    return Plan(
-        entries=[_entry(sent) for sent in body["ops"]],
+        raise InvalidRequestError(f"The batch is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
+    return BatchPlan(
+        entries=[_parse_entry(raw_entries) for raw_entries in body["ops"]],
         mode=body.get("mode", Batch.Mode.SEQUENTIAL),
         stop_on_error=body.get("stop_on_error", False),
-        key=bodies.idempotency_key(body.get("idempotency_key"), key),
+        key=bodies.resolve_idempotency_key(body.get("idempotency_key"), key),
     )
 
 
-def what_next(standings: Sequence[Standing], *, mode: str, stop_on_error: bool) -> Next:
+def decide_next(entries: Sequence[EntryState], *, mode: str, stop_on_error: bool) -> NextEntries:
     """Decide from the states of all entries which may run and which to close.
 
     A lost entry has already started and always runs again: only another run can find out what it did.
     """
-    by_index = {each.index: each for each in standings}
-    lost = [each.index for each in standings if each.state == LOST]
-    pending = [each for each in standings if each.state == State.PENDING]
-    if stop_on_error and any(each.outcome == Outcome.FAILED for each in standings):
-        return Next(lost, {each.index: "skipped" for each in pending})
-    closed: dict[int, str] = {}
+    by_index = {each.index: each for each in entries}
+    lost = [each.index for each in entries if each.state == LOST]
+    pending = [each for each in entries if each.state == State.PENDING]
+    if stop_on_error and any(each.outcome == Outcome.FAILED for each in entries):
+        return NextEntries(lost, {each.index: "skipped" for each in pending})
+    to_close: dict[int, str] = {}
     for each in pending:  # an entry depends only on earlier ones
-        if any(need in closed or by_index[need].outcome in (Outcome.FAILED, Outcome.SKIPPED) for need in each.needs):
-            closed[each.index] = "dependency_failed"
-    open_ = [each for each in pending if each.index not in closed]
+        if any(need in to_close or by_index[need].outcome in (Outcome.FAILED, Outcome.SKIPPED) for need in each.needs):
+            to_close[each.index] = "dependency_failed"
+    open_entries = [each for each in pending if each.index not in to_close]
     if mode == Batch.Mode.SEQUENTIAL:
-        is_busy = any(each.state == State.RUNNING for each in standings)
-        return Next([] if is_busy else [*lost, *(each.index for each in open_)][:1], closed)
-    ready = [each.index for each in open_ if all(by_index[need].state == State.DONE for need in each.needs)]
-    return Next([*lost, *ready], closed)
+        is_busy = any(each.state == State.RUNNING for each in entries)
+        return NextEntries([] if is_busy else [*lost, *(each.index for each in open_entries)][:1], to_close)
+    ready = [each.index for each in open_entries if all(by_index[need].state == State.DONE for need in each.needs)]
+    return NextEntries([*lost, *ready], to_close)
 
 
-def at_work(standings: Sequence[Standing]) -> int:
+def count_running(entries: Sequence[EntryState]) -> int:
     """Return how many entries are running."""
-    return sum(each.state == State.RUNNING for each in standings)
+    return sum(each.state == State.RUNNING for each in entries)
 
 
-def _entry(sent: dict[str, Any]) -> Entry:
-    body = {name: value for name, value in sent.items() if name not in ("type", "depends_on")}
-    used = [Reference.read(each) for _, each in references.find(body.get("args", {}))]
-    needs = {*sent.get("depends_on", ()), *(each.index for each in used if each)}
+def _parse_entry(raw_entry: dict[str, Any]) -> PlannedEntry:
+    body = {name: value for name, value in raw_entry.items() if name not in ("type", "depends_on")}
+    parsed_references = [ResultReference.parse(each) for _, each in references.find_references(body.get("args", {}))]
+    needs = {*raw_entry.get("depends_on", ()), *(each.index for each in parsed_references if each)}
     name = body.get("op", body.get("path", ""))
-    return Entry(type=sent["type"], name=name, body=body, needs=sorted(map(int, needs)))
+    return PlannedEntry(type=raw_entry["type"], name=name, body=body, needs=sorted(map(int, needs)))
 
 
-def _entry_errors(index: int, sent: Any) -> list[FieldError]:
+def _find_entry_errors(index: int, raw_entry: Any) -> list[FieldError]:
     """Return the field errors of an entry of a known type. The batch schema reports a missing or unknown type."""
-    kind = sent.get("type") if isinstance(sent, dict) else None
+    kind = raw_entry.get("type") if isinstance(raw_entry, dict) else None
     schema = bodies.ENTRIES.get(kind) if isinstance(kind, str) else None
     if schema is None:
         return []
-    place = f"/ops/{index}"
+    pointer = f"/ops/{index}"
     errors = [
-        FieldError(f"{place}{error.path}", error.code, f"Entry {index}: {error.message}", error.expected, error.got)
-        for error in field_errors(bodies.entry_validator(kind), schema, sent)
+        FieldError(f"{pointer}{error.path}", error.code, f"Entry {index}: {error.message}", error.expected, error.got)
+        for error in find_field_errors(bodies.get_entry_validator(kind), schema, raw_entry)
     ]
-    return errors or [*_dependency_errors(index, sent), *_reference_errors(index, sent)]
+    return errors or [*_find_dependency_errors(index, raw_entry), *_find_reference_errors(index, raw_entry)]
 
 
-def _dependency_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
+def _find_dependency_errors(index: int, raw_entry: dict[str, Any]) -> list[FieldError]:
     message = f"Entry {index}: depends_on must name earlier entries, by index from 0."
     return [
         FieldError(f"/ops/{index}/depends_on/{number}", "not_earlier", message)
-        for number, need in enumerate(sent.get("depends_on", ()))
+        for number, need in enumerate(raw_entry.get("depends_on", ()))
         if need >= index
     ]
 
 
-def _reference_errors(index: int, sent: dict[str, Any]) -> list[FieldError]:
+def _find_reference_errors(index: int, raw_entry: dict[str, Any]) -> list[FieldError]:
     errors = []
-    found = list(references.find(sent.get("args", {})))
-    if len(found) > MOST_REFERENCES:
-        message = f"Entry {index} has more than {MOST_REFERENCES} references; refer to the whole list or object once."
+    matches = list(references.find_references(raw_entry.get("args", {})))
+    if len(matches) > MAX_REFERENCES:
+        message = f"Entry {index} has more than {MAX_REFERENCES} references; refer to the whole list or object once."
         return [FieldError(f"/ops/{index}/args", "references", message)]
-    for path, each in found:
-        reference = Reference.read(each)
+    for path, each in matches:
+        reference = ResultReference.parse(each)
         if reference is None:
             message = f"Entry {index}: write a reference as {references.EXAMPLE}, with no other member."
             errors.append(FieldError(f"/ops/{index}/args{path}", "reference", message))

@@ -19,29 +19,29 @@ from gateway.models import Batch
 
 log = logging.getLogger(__name__)
 
-TASK = "gateway.batches.work"  # in gateway/tasks.py; by name, to avoid an import cycle
-WAITING = 10_000  # maximum of unsent messages in this process; the sweep finds the rest
-SLOW = 0.3  # seconds that sending may take before the queue counts as down
-RETRY = 2.0  # seconds until the broker is tried again after it failed
-SILENCE = 3.0  # seconds without a message after which an idle worker looks for work itself
+TASK_NAME = "gateway.batches.work"  # in gateway/tasks.py; by name, to avoid an import cycle
+MAX_UNSENT = 10_000  # maximum of unsent messages in this process; the sweep finds the rest
+SEND_TIMEOUT = 0.3  # seconds that sending may take before the queue counts as down
+RETRY_AFTER = 2.0  # seconds until the broker is tried again after it failed
+SILENCE_TIMEOUT = 3.0  # seconds without a message after which an idle worker looks for work itself
 
 _changed = threading.Condition()
 _heard_at = 0.0
 
 
-def threads() -> int:
+def get_thread_count() -> int:
     """Return how many threads a worker has. One batch gets at most as many of all workers together."""
     count: int = settings.CELERY_WORKER_CONCURRENCY
     return count
 
 
-def wake(batch: Batch, count: int) -> None:
+def wake_workers(batch: Batch, count: int) -> None:
     """Queue `count` messages, one per thread, up to the limit of a batch. Never blocks and never raises."""
-    for _ in range(min(count, threads())):
-        _sender.put(batch.pk, batch.trace_id)
+    for _ in range(min(count, get_thread_count())):
+        _sender.enqueue(batch.pk, batch.trace_id)
 
 
-def heard() -> None:
+def record_message() -> None:
     """Record that this worker has received a message."""
     global _heard_at
     _heard_at = time.monotonic()
@@ -49,7 +49,7 @@ def heard() -> None:
 
 def is_silent() -> bool:
     """Whether this worker has received no message for some time."""
-    return time.monotonic() - _heard_at > SILENCE
+    return time.monotonic() - _heard_at > SILENCE_TIMEOUT
 
 
 def is_down() -> bool:
@@ -57,30 +57,30 @@ def is_down() -> bool:
     return _sender.is_down()
 
 
-def notice() -> None:
+def notify_waiters() -> None:
     """Wake the threads of this process that wait for an entry to end."""
     with _changed:
         _changed.notify_all()
 
 
-def wait(seconds: float) -> bool:
+def wait_for_entry(seconds: float) -> bool:
     """Wait until an entry ends in this process, or for `seconds`. Return whether one ended."""
     with _changed:
         return _changed.wait(seconds)
 
 
-class _Sender:
+class _MessageSender:
     """Sends messages to the broker from one background thread."""
 
     def __init__(self) -> None:
-        self._messages: deque[tuple[UUID, str]] = deque(maxlen=WAITING)
+        self._messages: deque[tuple[UUID, str]] = deque(maxlen=MAX_UNSENT)
         self._ready = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._sending_since: float | None = None
         self._failed_at = 0.0
 
-    def put(self, id: UUID, trace_id: str) -> None:
+    def enqueue(self, id: UUID, trace_id: str) -> None:
         self._messages.append((id, trace_id))
         if self._thread is None or not self._thread.is_alive():  # also after a fork, which copies no threads
             self._start()
@@ -88,7 +88,7 @@ class _Sender:
 
     def is_down(self) -> bool:
         now, since = time.monotonic(), self._sending_since
-        return now - self._failed_at < RETRY or (since is not None and now - since > SLOW)
+        return now - self._failed_at < RETRY_AFTER or (since is not None and now - since > SEND_TIMEOUT)
 
     def _start(self) -> None:
         with self._starting:
@@ -103,19 +103,19 @@ class _Sender:
                 self._send(*self._messages.popleft())
 
     def _send(self, id: UUID, trace_id: str) -> None:
-        if time.monotonic() - self._failed_at < RETRY:
+        if time.monotonic() - self._failed_at < RETRY_AFTER:
             return  # the sweep will wake workers
         self._sending_since = time.monotonic()
         try:
-            told = {"batch_id": str(id), "trace_id": trace_id}
-            current_app.send_task(TASK, kwargs=told, retry=False, ignore_result=True)
+            payload = {"batch_id": str(id), "trace_id": trace_id}
+            current_app.send_task(TASK_NAME, kwargs=payload, retry=False, ignore_result=True)
             self._failed_at = 0.0
         except Exception as error:  # each broker has errors of its own
             if not self._failed_at:
-                log.warning("batch.broker_unavailable\n%s", faults.told(error))
+                log.warning("batch.broker_unavailable\n%s", faults.format(error))
             self._failed_at = time.monotonic()
         finally:
             self._sending_since = None
 
 
-_sender = _Sender()
+_sender = _MessageSender()

@@ -13,10 +13,10 @@ from core import faults
 from gateway.batches import holds, queue, running, store
 from gateway.calls import Superseded
 from gateway.envelopes import Trace
-from gateway.errors import Failed
+from gateway.errors import InternalError
 from gateway.models import Batch, BatchEntry
 
-EVERY = 2.0  # seconds
+INTERVAL = 2.0  # seconds
 
 log = logging.getLogger(__name__)
 
@@ -30,64 +30,64 @@ def follow() -> None:
     global _next
     if time.monotonic() < _next:
         return
-    _next = time.monotonic() + EVERY
-    if running.running:
-        holds.hold(list(running.running))
-    sweep()
+    _next = time.monotonic() + INTERVAL
+    if running.running_entries:
+        holds.renew_leases(list(running.running_entries))
+    sweep_batches()
     if is_worker:
-        help_out()
+        start_helper()
 
 
-def sweep() -> None:
+def sweep_batches() -> None:
     """Recover entries of dead runners, close overdue entries, and wake workers for pending ones."""
-    for entry in holds.lost():
-        _take_over(entry)
-    for batch in store.late():
-        pending = [each.index for each in store.standings(batch) if each.state == BatchEntry.State.PENDING]
-        running.close(batch, dict.fromkeys(pending, "too_late"))
-    for batch in store.forgotten():
-        running.tell_workers(batch)
+    for entry in holds.find_lost_entries():
+        _recover_entry(entry)
+    for batch in store.find_overdue():
+        pending = [each.index for each in store.load_entry_states(batch) if each.state == BatchEntry.State.PENDING]
+        running.close_entries(batch, dict.fromkeys(pending, "too_late"))
+    for batch in store.find_unnotified():
+        running.wake_workers(batch)
 
 
-def help_out() -> None:
+def start_helper() -> None:
     """Start a thread that runs pending batches, if this worker gets no messages and has a free thread.
 
     So batches continue, more slowly, while the broker is down, has lost messages or does not deliver to this worker.
     """
     global _helper
-    is_free = len(running.running) < queue.threads() and not (_helper and _helper.is_alive())
-    if is_free and queue.is_silent() and store.neglected():
-        _helper = threading.Thread(target=_help, name="helper")  # not a daemon: shutdown waits for its entry
+    is_free = len(running.running_entries) < queue.get_thread_count() and not (_helper and _helper.is_alive())
+    if is_free and queue.is_silent() and store.find_stalled():
+        _helper = threading.Thread(target=_run_stalled_batches, name="helper")  # not a daemon: shutdown waits for its entry
         _helper.start()
 
 
-def _help() -> None:
+def _run_stalled_batches() -> None:
     try:
         log.warning("batch.helper_started reason=no_messages")
         has_run = [True]
         while any(has_run):
-            has_run = [running.work(batch.pk, hands_over=False) for batch in store.neglected()]
+            has_run = [running.run_turn(batch.pk, hands_over=False) for batch in store.find_stalled()]
     except Exception as error:
-        log.warning("batch.helper_failed\n%s", faults.told(error))
+        log.warning("batch.helper_failed\n%s", faults.format(error))
     finally:
         connection.close()
 
 
-def _take_over(entry: BatchEntry) -> None:
+def _recover_entry(entry: BatchEntry) -> None:
     """Wake a worker to run an entry again: its transaction was rolled back when its runner died.
 
     After too many attempts the entry fails instead.
     """
     batch: Batch = entry.batch
-    if entry.attempts < holds.ATTEMPTS:
-        queue.wake(batch, 1)
+    if entry.attempts < holds.MAX_ATTEMPTS:
+        queue.wake_workers(batch, 1)
         return
-    error = Failed(
+    error = InternalError(
         f"The process that ran this entry crashed {entry.attempts} times; tell the administrator.",
         reason="runner_lost",
     )
     try:
-        holds.finish(entry, running.refused(batch, entry, error, Trace(batch.trace_id)))
+        holds.finish_entry(entry, running.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
-    running.go_on(batch, after=entry.index)
+    running.continue_batch(batch, after=entry.index)

@@ -13,109 +13,109 @@ from analytics import events, rollup
 from analytics.models import Assignment, OperationEvent, Subject, ToolSelection
 from analytics.rollout.flags import FlagKey
 from gateway.demo import turns
-from gateway.demo.turns import DemoOp, Served, TurnWriter
+from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
 from registry import releases
 from registry.models import Activation
 
 DAYS = 28
-TURNS = 140  # per weekday; a third of that at the weekend
+TURNS_PER_DAY = 140  # per weekday; a third of that at the weekend
 SUBJECTS = [f"demo-user-{number:02}" for number in range(1, 41)]
-HOURS = [1 if hour < 7 or hour > 20 else 4 if hour in (12, 13) else 8 for hour in range(24)]  # relative traffic
+HOUR_WEIGHTS = [1 if hour < 7 or hour > 20 else 4 if hour in (12, 13) else 8 for hour in range(24)]  # relative traffic
 SEED = 9
-BATCH = 1_000  # turns per insert
-UNHEARD_OF = hashlib.sha256(b"the release before the demo's").hexdigest()  # used if no earlier release exists
+TURNS_PER_INSERT = 1_000  # turns per insert
+MISSING_RELEASE = hashlib.sha256(b"the release before the demo's").hexdigest()  # used if no earlier release exists
 
 
-def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS) -> int:
+def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) -> int:
     """Write `days` of activity up to `at`, and roll it up. Return the number of events; 0 if it already exists."""
     if OperationEvent.objects.filter(client=turns.CLIENT).exists():
         return 0
-    written = write(at=at, days=days, turns_a_day=turns_a_day)
-    rollup.recount(_first_day(at, days), at)
-    return written
+    event_count = write(at=at, days=days, turns_a_day=turns_a_day)
+    rollup.recount_from(_get_first_day(at, days), at)
+    return event_count
 
 
 def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = turns.OPS) -> int:
     """Write the activity without the rollup. Return the number of events."""
-    served = _served()
-    written = 0
+    variants = _build_variants()
+    event_count = 0
     with transaction.atomic():
-        for some in _batches(_turns(served, at, days, turns_a_day, ops)):
-            happened = [event for of_turn, _ in some for event in of_turn]
-            events.write(happened)
-            ToolSelection.objects.bulk_create([told for _, told in some], batch_size=500)
-            written += len(happened)
-        _expose(served, at - timedelta(days=days))
-        _see(at)
-    return written
+        for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
+            batch_events = [event for of_turn, _ in batch for event in of_turn]
+            events.write_events(batch_events)
+            ToolSelection.objects.bulk_create([told for _, told in batch], batch_size=500)
+            event_count += len(batch_events)
+        _record_exposures(variants, at - timedelta(days=days))
+        _record_subjects(at)
+    return event_count
 
 
-def cohorts() -> Iterator[tuple[Served, list[str]]]:
+def list_cohorts() -> Iterator[tuple[DemoVariant, list[str]]]:
     """Yield each cohort's variant and its subjects."""
-    served = _served()
-    for each in served:
+    variants = _build_variants()
+    for each in variants:
         if each.cohort:
-            yield each, [subject for subject in SUBJECTS if _served_to(subject, served) == each]
+            yield each, [subject for subject in SUBJECTS if _assign_variant(subject, variants) == each]
 
 
-def _served() -> list[Served]:
+def _build_variants() -> list[DemoVariant]:
     """Return the default and two cohorts on two releases; the later release performs slightly better."""
     live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first() or ""
     try:
-        before = releases.before_live().version
+        previous_release = releases.get_previous_release().version
     except releases.UnknownRelease:
-        before = UNHEARD_OF
+        previous_release = MISSING_RELEASE
     return [
-        Served("", "legacy", live, fails=0.14, mends=0.75, is_lost=0.05, loops=0.006),
-        Served("copy-a", "gateway", before, fails=0.12, mends=0.84, is_lost=0.06, loops=0.004),
-        Served("copy-b", "gateway", live, fails=0.075, mends=0.93, is_lost=0.03, loops=0.002),
+        DemoVariant("", "legacy", live, failure_rate=0.14, repair_rate=0.75, unknown_name_rate=0.05, loop_rate=0.006),
+        DemoVariant("copy-a", "gateway", previous_release, failure_rate=0.12, repair_rate=0.84, unknown_name_rate=0.06, loop_rate=0.004),
+        DemoVariant("copy-b", "gateway", live, failure_rate=0.075, repair_rate=0.93, unknown_name_rate=0.03, loop_rate=0.002),
     ]
 
 
-def _served_to(subject: str, served: Sequence[Served]) -> Served:
-    return served[int(turns.digest(subject), 16) % len(served)]
+def _assign_variant(subject: str, variants: Sequence[DemoVariant]) -> DemoVariant:
+    return variants[int(turns.short_digest(subject), 16) % len(variants)]
 
 
-def _turns(
-    served: Sequence[Served], at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp]
+def _generate_turns(
+    variants: Sequence[DemoVariant], at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp]
 ) -> Iterator[tuple[list[dict[str, Any]], ToolSelection]]:
     """Yield the events and the tool selection of each turn."""
-    chance, writer = random.Random(SEED), TurnWriter(SEED, ops)
+    rng, writer = random.Random(SEED), TurnGenerator(SEED, ops)
     for number in range(days):
-        day = _first_day(at, days) + timedelta(days=number)
+        day = _get_first_day(at, days) + timedelta(days=number)
         count = turns_a_day if day.weekday() < 5 else turns_a_day // 3
-        for _ in range(round(count * chance.uniform(0.85, 1.15))):
-            hour = chance.choices(range(24), HOURS)[0]
-            begins = datetime.combine(day, time(hour), UTC) + timedelta(seconds=chance.uniform(0, 3_500))
-            subject = chance.choice(SUBJECTS)
-            turn = writer.turn(subject, _served_to(subject, served), begins)
+        for _ in range(round(count * rng.uniform(0.85, 1.15))):
+            hour = rng.choices(range(24), HOUR_WEIGHTS)[0]
+            starts_at = datetime.combine(day, time(hour), UTC) + timedelta(seconds=rng.uniform(0, 3_500))
+            subject = rng.choice(SUBJECTS)
+            turn = writer.generate_turn(subject, _assign_variant(subject, variants), starts_at)
             if turn[1].time < at:
                 yield turn
 
 
-def _expose(served: Sequence[Served], at: datetime) -> None:
+def _record_exposures(variants: Sequence[DemoVariant], at: datetime) -> None:
     """Record an exposure to the cohort's release for each of its subjects."""
     Assignment.objects.bulk_create(
         [
             Assignment(flag=FlagKey.RELEASE, variant=each.release, cohort=each.cohort, subject=subject, time=at)
             for subject in SUBJECTS
-            if (each := _served_to(subject, served)).cohort
+            if (each := _assign_variant(subject, variants)).cohort
         ],
         ignore_conflicts=True,
     )
 
 
-def _see(at: datetime) -> None:
+def _record_subjects(at: datetime) -> None:
     """Record every subject as seen, so that the effect of a rollout change can be shown for them."""
     seen_at = at.replace(minute=0, second=0, microsecond=0)
     rows = [Subject(subject=subject, client=turns.CLIENT, seen_at=seen_at) for subject in SUBJECTS]
     Subject.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _first_day(at: datetime, days: int) -> date:
+def _get_first_day(at: datetime, days: int) -> date:
     return at.astimezone(UTC).date() - timedelta(days=days - 1)
 
 
-def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
-    while some := list(islice(rows, BATCH)):
-        yield some
+def _split_into_batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    while batch := list(islice(rows, TURNS_PER_INSERT)):
+        yield batch

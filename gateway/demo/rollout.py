@@ -15,16 +15,16 @@ from registry.models import Release
 from workspace.demo import DEMO_SUBJECT
 
 BY = "load_demo"
-NAME = "demo"
+COHORT_NAME = "demo"
 
 
-def load(at: datetime) -> bool:
+def create_demo_cohort(at: datetime) -> bool:
     """Create the demo's cohort unless it was created before, even if deleted since. Return whether it was created."""
-    if _was_made(NAME):
+    if _was_created(COHORT_NAME):
         return False
     with transaction.atomic():
         cohort = Cohort.objects.create(
-            name=NAME,
+            name=COHORT_NAME,
             flag_id=FlagKey.SURFACE,
             variant=Surface.GATEWAY,
             percentage=100,
@@ -32,29 +32,29 @@ def load(at: datetime) -> bool:
             note="The demo's user, and everyone in the environment dev.",
         )
         CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
-        said = {"listed": [DEMO_SUBJECT], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
-        audit.record(AuditEntry.Kind.COHORT, NAME, None, said, by=BY, at=at)
+        changes = {"listed": [DEMO_SUBJECT], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
+        audit.record_change(AuditEntry.Kind.COHORT, COHORT_NAME, None, changes, by=BY, at=at)
     return True
 
 
-def load_compared(at: datetime) -> list[str]:
+def create_comparison_cohorts(at: datetime) -> list[str]:
     """Create the cohorts of the demo activity that were never created. Return their names."""
-    made = []
-    for position, (served, subjects) in enumerate(activity.cohorts(), start=1):
-        if _was_made(served.cohort):
+    created_names = []
+    for position, (variant, subjects) in enumerate(activity.list_cohorts(), start=1):
+        if _was_created(variant.cohort):
             continue
-        is_there = Release.objects.filter(version=served.release, withdrawn_at=None).exists()
-        said = {"variant": served.release if is_there else LIVE, "listed": subjects}
+        is_servable = Release.objects.filter(version=variant.release, withdrawn_at=None).exists()
+        fields = {"variant": variant.release if is_servable else LIVE, "listed": subjects}
         with transaction.atomic():
             Cohort.objects.create(
-                name=served.cohort, flag_id=FlagKey.RELEASE, position=position, note="From the demo activity.", **said
+                name=variant.cohort, flag_id=FlagKey.RELEASE, position=position, note="From the demo activity.", **fields
             )
-            audit.record(AuditEntry.Kind.COHORT, served.cohort, None, said, by=BY, at=at)
-        made.append(served.cohort)
-    return made
+            audit.record_change(AuditEntry.Kind.COHORT, variant.cohort, None, fields, by=BY, at=at)
+        created_names.append(variant.cohort)
+    return created_names
 
 
-def _was_made(name: str) -> bool:
+def _was_created(name: str) -> bool:
     """Return whether a cohort exists or existed before it was deleted or renamed."""
-    made = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=name, by=BY)
-    return Cohort.objects.filter(name=name).exists() or made.exists()
+    created_entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=name, by=BY)
+    return Cohort.objects.filter(name=name).exists() or created_entries.exists()

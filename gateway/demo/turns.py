@@ -20,7 +20,7 @@ class DemoOp(NamedTuple):
 
     op: str
     tool_name: str
-    often: int
+    weight: int
     latency_ms: float
     errors: tuple[tuple[str, str], ...] = ()  # (JSON Pointer, code); without any, its calls fail with NOT_FOUND
 
@@ -40,170 +40,170 @@ OPS = (
     DemoOp("cal.event.create", "create_calendar_event", 6, 17, (("/end_at", "required"), ("/start_at", "format"))),
     DemoOp("util.web.search", "web_search", 3, 640),
 )
-NO_NAMES = ("onto.task.snooze", "onto.task.complete", "cal.event.invite", "onto.project.archive", "send_email")
+UNKNOWN_NAMES = ("onto.task.snooze", "onto.task.complete", "cal.event.invite", "onto.project.archive", "send_email")
 LEGACY_TOOLS = [each.tool_name for each in OPS]
 GATEWAY_TOOLS = ["tool_batch", "tool_exec", "tool_help"]
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class DemoVariant:
     """What a group of users gets, and how well models cope: probabilities (0 to 1) per call or per turn."""
 
     cohort: str
     surface: str
     release: str
-    fails: float
-    mends: float
-    is_lost: float
-    loops: float
+    failure_rate: float
+    repair_rate: float
+    unknown_name_rate: float
+    loop_rate: float
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ModelFamily:
     """A family of models: its share of turns in percent, and a factor on the failure rate."""
 
     name: str
-    often: int
-    fails: float
+    weight: int
+    failure_factor: float
 
 
-FAMILIES = (Family("claude", 50, 0.85), Family("gpt", 35, 1.0), Family("gemini", 15, 1.4))
+MODEL_FAMILIES = (ModelFamily("claude", 50, 0.85), ModelFamily("gpt", 35, 1.0), ModelFamily("gemini", 15, 1.4))
 
 
-class Ops:
+class OpSampler:
     """Draws ops at random by their frequency."""
 
     def __init__(self, ops: Sequence[DemoOp]) -> None:
-        self._ops, self._often = ops, list(accumulate(each.often for each in ops))
+        self._ops, self._cumulative_weights = ops, list(accumulate(each.weight for each in ops))
 
-    def some(self, chance: random.Random, number: int) -> list[DemoOp]:
-        return chance.choices(self._ops, cum_weights=self._often, k=number)
+    def draw_ops(self, rng: random.Random, number: int) -> list[DemoOp]:
+        return rng.choices(self._ops, cum_weights=self._cumulative_weights, k=number)
 
 
-class TurnWriter:
+class TurnGenerator:
     """Generates one turn after another; the same seed gives the same turns."""
 
     def __init__(self, seed: int, ops: Sequence[DemoOp] = OPS) -> None:
-        self._chance, self._ops = random.Random(seed), Ops(ops)
+        self._rng, self._sampler = random.Random(seed), OpSampler(ops)
         self._number = 0
 
-    def turn(self, subject: str, served: Served, at: datetime) -> tuple[list[dict[str, Any]], ToolSelection]:
+    def generate_turn(self, subject: str, variant: DemoVariant, at: datetime) -> tuple[list[dict[str, Any]], ToolSelection]:
         """Return the events of a turn that starts at `at`, and its tool selection."""
         self._number += 1
-        family = self._chance.choices(FAMILIES, [each.often for each in FAMILIES])[0]
-        turn = _Turn(self._chance, self._ops, f"demo-{self._number}", subject, served, family, at)
-        turn.go()
-        return turn.events, turn.selection()
+        family = self._rng.choices(MODEL_FAMILIES, [each.weight for each in MODEL_FAMILIES])[0]
+        turn = _TurnSimulation(self._rng, self._sampler, f"demo-{self._number}", subject, variant, family, at)
+        turn.run()
+        return turn.events, turn.build_selection()
 
 
-class _Turn:
+class _TurnSimulation:
     """One turn in progress. Each event is a few seconds after the previous one."""
 
     def __init__(
-        self, chance: random.Random, ops: "Ops", name: str, subject: str, served: Served, family: Family, at: datetime
+        self, rng: random.Random, ops: "OpSampler", name: str, subject: str, variant: DemoVariant, family: ModelFamily, at: datetime
     ) -> None:
         self.events: list[dict[str, Any]] = []
-        self._chance, self._ops, self._served, self._at = chance, ops, served, at
-        self._fails = min(0.9, served.fails * family.fails)
-        self._used: set[str] = set()
-        self._missed: set[str] = set()
-        self._same = {
+        self._rng, self._sampler, self._variant, self._at = rng, ops, variant, at
+        self._failure_rate = min(0.9, variant.failure_rate * family.failure_factor)
+        self._used_tools: set[str] = set()
+        self._missed_tools: set[str] = set()
+        self._shared_fields = {
             "client": CLIENT,
             "key": "demo",
             "subject": subject,
             "turn": name,
             "session": f"demo-{subject}-{at:%m%d}",
-            "release": served.release,
-            "surface": served.surface,
-            "cohort": served.cohort,
+            "release": variant.release,
+            "surface": variant.surface,
+            "cohort": variant.cohort,
             "model": family.name,
         }
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Simulate the turn: search and read help if the surface needs it, call a few ops, repair some failures."""
-        if self._served.surface == "gateway" and self._chance.random() < 0.55:
-            self._happen(Type.SEARCH, result_count=0 if self._chance.random() < 0.06 else self._chance.randint(1, 8))
-        if self._chance.random() < self._served.is_lost:
-            self._unknown()
-        for op in self._ops.some(self._chance, self._chance.choice((0, 1, 1, 2, 2, 3, 4, 5))):
-            if self._served.surface == "gateway" and self._chance.random() < 0.6:
-                short = self._chance.random() < 0.8
-                self._happen(Type.HELP, op, format="short" if short else "full", call=f"help {op.op}")
-            self._call(op)
+        if self._variant.surface == "gateway" and self._rng.random() < 0.55:
+            self._add_event(Type.SEARCH, result_count=0 if self._rng.random() < 0.06 else self._rng.randint(1, 8))
+        if self._rng.random() < self._variant.unknown_name_rate:
+            self._add_unknown_name()
+        for op in self._sampler.draw_ops(self._rng, self._rng.choice((0, 1, 1, 2, 2, 3, 4, 5))):
+            if self._variant.surface == "gateway" and self._rng.random() < 0.6:
+                is_short = self._rng.random() < 0.8
+                self._add_event(Type.HELP, op, format="short" if is_short else "full", call=f"help {op.op}")
+            self._simulate_call(op)
 
-    def selection(self) -> ToolSelection:
+    def build_selection(self) -> ToolSelection:
         """Return the tool selection that the chat service reported for the turn."""
-        loaded = GATEWAY_TOOLS if self._served.surface == "gateway" else LEGACY_TOOLS
-        used = {"tool_help", "tool_exec"} & set(loaded) or self._used & set(loaded)
+        loaded = GATEWAY_TOOLS if self._variant.surface == "gateway" else LEGACY_TOOLS
+        used = {"tool_help", "tool_exec"} & set(loaded) or self._used_tools & set(loaded)
         names = ("client", "session", "turn", "subject", "release", "surface", "cohort", "model")
         return ToolSelection(
             time=self._at,
             toolset="demo",
             loaded=sorted(loaded),
-            used=sorted(used if self._used else ()),
-            missed=sorted(self._missed),
-            escalated=sorted(self._missed & set(LEGACY_TOOLS)),
-            tokens=self._chance.randint(900, 2_400) + 700 * len(self.events) + 160 * len(loaded),
-            outcome=self._outcome(),
-            **{name: self._same[name] for name in names},
+            used=sorted(used if self._used_tools else ()),
+            missed=sorted(self._missed_tools),
+            escalated=sorted(self._missed_tools & set(LEGACY_TOOLS)),
+            tokens=self._rng.randint(900, 2_400) + 700 * len(self.events) + 160 * len(loaded),
+            outcome=self._choose_outcome(),
+            **{name: self._shared_fields[name] for name in names},
         )
 
-    def _outcome(self) -> str:
+    def _choose_outcome(self) -> str:
         if not self.events:
             return Outcome.UNKNOWN
         if self.events[-1]["ok"]:
             return Outcome.SUCCEEDED
-        return Outcome.ABANDONED if self._chance.random() < 0.4 else Outcome.FAILED
+        return Outcome.ABANDONED if self._rng.random() < 0.4 else Outcome.FAILED
 
-    def _call(self, op: DemoOp) -> None:
-        self._used.add(op.tool_name)
-        if self._served.surface != "gateway" and self._chance.random() < 0.05:
-            self._missed.add(op.tool_name)
-        if self._chance.random() < self._served.loops:
-            for _ in range(self._chance.randint(3, 6)):
-                self._fail(op, call=f"loop {op.op}")
+    def _simulate_call(self, op: DemoOp) -> None:
+        self._used_tools.add(op.tool_name)
+        if self._variant.surface != "gateway" and self._rng.random() < 0.05:
+            self._missed_tools.add(op.tool_name)
+        if self._rng.random() < self._variant.loop_rate:
+            for _ in range(self._rng.randint(3, 6)):
+                self._add_failed_call(op, call=f"loop {op.op}")
             return
-        if self._chance.random() < self._fails * (1.0 if op.errors else 0.25):
-            self._fail(op)
-            if self._chance.random() >= self._served.mends:
+        if self._rng.random() < self._failure_rate * (1.0 if op.errors else 0.25):
+            self._add_failed_call(op)
+            if self._rng.random() >= self._variant.repair_rate:
                 return
-        self._happen(Type.EXEC, op)
+        self._add_event(Type.EXEC, op)
 
-    def _fail(self, op: DemoOp, **more: Any) -> None:
-        if op.errors and self._chance.random() < 0.85:
-            error = self._chance.choices(op.errors, range(len(op.errors), 0, -1))[0]
+    def _add_failed_call(self, op: DemoOp, **more: Any) -> None:
+        if op.errors and self._rng.random() < 0.85:
+            error = self._rng.choices(op.errors, range(len(op.errors), 0, -1))[0]
             more |= {"code": "VALIDATION_ERROR", "reason": "invalid_args", "field_errors": [list(error)]}
-        elif self._chance.random() < 0.8:
+        elif self._rng.random() < 0.8:
             more |= {"code": "NOT_FOUND", "reason": "not_found"}
         else:
             more |= {"code": "INTERNAL", "reason": "timeout"}
-        self._happen(Type.EXEC, op, **more)
+        self._add_event(Type.EXEC, op, **more)
 
-    def _unknown(self) -> None:
-        name = self._chance.choice(NO_NAMES)
-        self._missed.add(name)
-        self._happen(Type.EXEC, op_name=name, code="NOT_FOUND", reason="unknown_op")
+    def _add_unknown_name(self) -> None:
+        name = self._rng.choice(UNKNOWN_NAMES)
+        self._missed_tools.add(name)
+        self._add_event(Type.EXEC, op_name=name, code="NOT_FOUND", reason="unknown_op")
 
-    def _happen(self, type: OperationEvent.Type, op: DemoOp | None = None, op_name: str = "", **more: Any) -> None:
-        self._at += timedelta(seconds=self._chance.uniform(1, 7))
-        said = {"op": op.op, "tool_name": op.tool_name} if op else {"op": op_name}
-        said["digest"] = digest(more.pop("call", f"call {len(self.events)}"))
-        usual = op.latency_ms if op and type == Type.EXEC else 2
+    def _add_event(self, type: OperationEvent.Type, op: DemoOp | None = None, op_name: str = "", **more: Any) -> None:
+        self._at += timedelta(seconds=self._rng.uniform(1, 7))
+        call_fields = {"op": op.op, "tool_name": op.tool_name} if op else {"op": op_name}
+        call_fields["digest"] = short_digest(more.pop("call", f"call {len(self.events)}"))
+        typical_latency_ms = op.latency_ms if op and type == Type.EXEC else 2
         self.events.append(
-            events.new(
+            events.build_event(
                 time=self._at,
                 type=type,
                 ok="code" not in more,
                 status=400 if "code" in more else 200,
-                latency_ms=round(self._chance.lognormvariate(0, 0.4) * usual, 3),
-                trace_id=f"tr_{self._chance.getrandbits(128):032x}",
-                **self._same,
-                **said,
+                latency_ms=round(self._rng.lognormvariate(0, 0.4) * typical_latency_ms, 3),
+                trace_id=f"tr_{self._rng.getrandbits(128):032x}",
+                **self._shared_fields,
+                **call_fields,
                 **more,
             )
         )
 
 
-def digest(text: str) -> str:
+def short_digest(text: str) -> str:
     """Return a hash of a text as 16 hex characters."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

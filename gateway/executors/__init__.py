@@ -1,20 +1,20 @@
 """Executors, by kind of connection."""
 
-from gateway.errors import Failed
+from gateway.errors import InternalError
 from gateway.executors.base import Executor
-from gateway.executors.embedded import Embedded
+from gateway.executors.embedded import EmbeddedExecutor
 from registry import connections
 from registry.catalogs import CatalogOp
 from registry.models import Connection
 
-EXECUTORS: dict[str, Executor] = {Connection.Kind.EMBEDDED: Embedded()}
+EXECUTORS: dict[str, Executor] = {Connection.Kind.EMBEDDED: EmbeddedExecutor()}
 
 
 def executor_for(op: CatalogOp) -> Executor:
-    """Return the executor of an op's connection. Raises Failed (503 not_connected)."""
-    kind = connections.kind(op.connection) if op.connection else None
+    """Return the executor of an op's connection. Raises InternalError (503 not_connected)."""
+    kind = connections.get_kind(op.connection) if op.connection else None
     if kind is None or kind not in EXECUTORS:
-        raise Failed(
+        raise InternalError(
             f"{op.op} has no connection that can run it; tell the administrator.",
             status=503,
             reason="not_connected",

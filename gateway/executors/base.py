@@ -12,7 +12,7 @@ Prepared = TypeVar("Prepared")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UpstreamCall:
     """One call, ready to run: args are valid, the subject is vouched for, the release is fixed."""
 
     op: CatalogOp
@@ -24,7 +24,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UpstreamResponse:
     """The answer of an upstream."""
 
     result: dict[str, Any]
@@ -33,30 +33,30 @@ class Outcome:
     entity_name: str | None = None
 
 
-def _nothing(work: Work) -> Any:
+def _prepare_nothing(work: UpstreamCall) -> Any:
     """Do nothing: the default of `Handler.prepare`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Handler(Generic[Prepared]):
+class BuiltinHandler(Generic[Prepared]):
     """Runs one op inside the gateway, in the two steps of an executor. Raises GatewayError to refuse a call."""
 
-    apply: Callable[[Work, Prepared], Outcome]
-    prepare: Callable[[Work], Prepared] = _nothing
+    apply: Callable[[UpstreamCall, Prepared], UpstreamResponse]
+    prepare: Callable[[UpstreamCall], Prepared] = _prepare_nothing
 
 
 class Executor(Protocol):
     """Runs ops of one kind of connection. Raises GatewayError to refuse a call; any other exception is a bug.
 
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
-    idempotency record and its event commit together or not at all. If it is false, `apply` raises NotSent if the
+    idempotency record and its event commit together or not at all. If it is false, `apply` raises UpstreamUnreachableError if the
     upstream has received nothing, and InDoubt if a write may have taken effect.
     """
 
     transactional: bool
 
-    def prepare(self, work: Work) -> Any:
+    def prepare(self, work: UpstreamCall) -> Any:
         """Do what needs no transaction, such as network requests. The result is passed to `apply`."""
 
-    def apply(self, work: Work, prepared: Any) -> Outcome:
+    def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         """Run the op. Raises GatewayError if the upstream refuses."""

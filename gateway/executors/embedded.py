@@ -8,77 +8,77 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from gateway.errors import Conflict, Denied, Failed, FieldError, GatewayError, Invalid, Missing
-from gateway.executors.base import Handler, Outcome, Work
+from gateway.errors import ConflictError, PermissionDeniedError, InternalError, FieldError, GatewayError, InvalidRequestError, NotFoundError
+from gateway.executors.base import BuiltinHandler, UpstreamResponse, UpstreamCall
 from workspace import contract, errors
 
 # The gateway error for each refusal of the workspace.
-REFUSALS: dict[type[errors.Refusal], type[GatewayError]] = {
-    errors.Invalid: Invalid,
-    errors.Forbidden: Denied,
-    errors.NotFound: Missing,
-    errors.Conflict: Conflict,
+ERROR_CLASSES: dict[type[errors.WorkspaceError], type[GatewayError]] = {
+    errors.InvalidArgs: InvalidRequestError,
+    errors.Forbidden: PermissionDeniedError,
+    errors.NotFound: NotFoundError,
+    errors.StateConflict: ConflictError,
 }
 
 
-class Embedded:
+class EmbeddedExecutor:
     """Runs an op with the handler registered for its tool name."""
 
     transactional = True
 
-    def prepare(self, work: Work) -> Any:
-        return _handler(work).prepare(work)
+    def prepare(self, work: UpstreamCall) -> Any:
+        return _find_handler(work).prepare(work)
 
-    def apply(self, work: Work, prepared: Any) -> Outcome:
-        return _handler(work).apply(work, prepared)
+    def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
+        return _find_handler(work).apply(work, prepared)
 
 
 @dataclass(frozen=True, slots=True)
-class ByContract:
+class ContractHandler:
     """Adapts an upstream's handler, which knows nothing of the gateway: converts requests, outcomes and refusals."""
 
-    handler: contract.Handler
+    handler: contract.OpHandler
 
-    def prepare(self, work: Work) -> Any:
+    def prepare(self, work: UpstreamCall) -> Any:
         if self.handler.prepare is None:
             return None
         try:
-            return self.handler.prepare(_request(work, None))
-        except errors.Refusal as refusal:
-            _raise(refusal, work)
+            return self.handler.prepare(_build_request(work, None))
+        except errors.WorkspaceError as refusal:
+            _raise_refusal(refusal, work)
 
-    def apply(self, work: Work, prepared: Any) -> Outcome:
+    def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         try:
-            outcome = self.handler.apply(_request(work, prepared))
-        except errors.Refusal as refusal:
-            _raise(refusal, work)
-        return Outcome(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
+            outcome = self.handler.apply(_build_request(work, prepared))
+        except errors.WorkspaceError as refusal:
+            _raise_refusal(refusal, work)
+        return UpstreamResponse(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
 
 
 @cache
-def _handlers(connection: str) -> Mapping[str, contract.Handler | Handler[Any]]:
+def _load_handlers(connection: str) -> Mapping[str, contract.OpHandler | BuiltinHandler[Any]]:
     path = settings.GATEWAY_EMBEDDED.get(connection)
-    handlers: Mapping[str, contract.Handler | Handler[Any]] = import_string(path) if path else {}
+    handlers: Mapping[str, contract.OpHandler | BuiltinHandler[Any]] = import_string(path) if path else {}
     return handlers
 
 
-def _handler(work: Work) -> ByContract | Handler[Any]:
-    handler = _handlers(work.op.connection).get(work.op.tool_name)
+def _find_handler(work: UpstreamCall) -> ContractHandler | BuiltinHandler[Any]:
+    handler = _load_handlers(work.op.connection).get(work.op.tool_name)
     if handler is None:
-        raise Failed(
+        raise InternalError(
             f"{work.op.op} has no handler at {work.op.connection}. Nothing was done; tell the administrator.",
             status=503,
             reason="not_connected",
         )
-    return ByContract(handler) if isinstance(handler, contract.Handler) else handler
+    return ContractHandler(handler) if isinstance(handler, contract.OpHandler) else handler
 
 
-def _request(work: Work, prepared: Any) -> contract.Request:
-    return contract.Request(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
+def _build_request(work: UpstreamCall, prepared: Any) -> contract.OpRequest:
+    return contract.OpRequest(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
 
 
-def _raise(refusal: errors.Refusal, work: Work) -> NoReturn:
-    raise REFUSALS[type(refusal)](
+def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoReturn:
+    raise ERROR_CLASSES[type(refusal)](
         refusal.message,
         reason=refusal.reason,
         field_errors=[

@@ -3,22 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-Tool = dict[str, Any]
+ToolDefinition = dict[str, Any]
 
 
-def openai(tool: Tool) -> Tool:
+def to_openai(tool: ToolDefinition) -> ToolDefinition:
     """Return a function of Chat Completions (openai: ChatCompletionToolParam)."""
     return {"type": "function", "function": tool}
 
 
-def anthropic(tool: Tool) -> Tool:
+def to_anthropic(tool: ToolDefinition) -> ToolDefinition:
     """Return a tool of the Messages API (anthropic: ToolParam)."""
     return {"name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"]}
 
 
-def mcp(tool: Tool) -> Tool:
+def to_mcp(tool: ToolDefinition) -> ToolDefinition:
     """Return a tool of the Model Context Protocol (mcp: Tool)."""
     return {"name": tool["name"], "description": tool["description"], "inputSchema": tool["parameters"]}
 
 
-FORMATS: dict[str, Callable[[Tool], Tool]] = {"openai": openai, "anthropic": anthropic, "mcp": mcp}
+FORMATS: dict[str, Callable[[ToolDefinition], ToolDefinition]] = {"openai": to_openai, "anthropic": to_anthropic, "mcp": to_mcp}

@@ -5,65 +5,65 @@ from dataclasses import dataclass
 
 from django.core import signing
 
-from gateway.errors import Denied, Invalid
+from gateway.errors import PermissionDeniedError, InvalidRequestError
 from gateway.keys import VerifiedKey
-from gateway.serving import Served
+from gateway.serving import Routing
 from registry import catalogs
 
 SALT = "gateway.toolset"
-MAX_AGE = 15 * 60  # seconds; calls
-TOLD_WITHIN = 24 * 3600  # seconds; telemetry about its turn
-LONGEST = 1_000  # characters
+CALL_MAX_AGE = 15 * 60  # seconds; calls
+TELEMETRY_MAX_AGE = 24 * 3600  # seconds; telemetry about its turn
+MAX_LENGTH = 1_000  # characters
 
-ASK = "Get one from POST /api/v1/toolset and send its id."
+NEW_TOOLSET_HINT = "Get one from POST /api/v1/toolset and send its id."
 
 
 @dataclass(frozen=True, slots=True)
-class Toolset:
+class ToolsetToken:
     """The content of a token: its short name, what it serves, and for which subject."""
 
     name: str
-    served: Served
+    served: Routing
     subject: str
 
 
-def issue(served: Served, *, key: VerifiedKey, subject: str) -> str:
+def issue(served: Routing, *, key: VerifiedKey, subject: str) -> str:
     """Return a token for a client and a subject. `served` must name a release."""
-    said = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
-    return signing.dumps(said, salt=SALT)
+    payload = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
+    return signing.dumps(payload, salt=SALT)
 
 
-def read(token: str, *, key: VerifiedKey, subject: str) -> Toolset:
+def verify(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
     """Return the toolset of a token that a call sends. Queries only for a release that is not in memory.
 
-    Raises Invalid if it is no token, has expired or its release was withdrawn; Denied if it belongs to another client
+    Raises InvalidRequestError if it is no token, has expired or its release was withdrawn; PermissionDeniedError if it belongs to another client
     or subject.
     """
-    found = _read(token, key, max_age=MAX_AGE)
-    if found.subject != subject:
-        raise Denied("The toolset belongs to another subject. " + ASK, reason="toolset_of_another")
-    if not catalogs.is_served(found.served.release):
-        raise Invalid("The toolset's release was withdrawn. " + ASK, reason="toolset_withdrawn")
-    return found
+    toolset = _decode_token(token, key, max_age=CALL_MAX_AGE)
+    if toolset.subject != subject:
+        raise PermissionDeniedError("The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+    if not catalogs.is_servable(toolset.served.release):
+        raise InvalidRequestError("The toolset's release was withdrawn. " + NEW_TOOLSET_HINT, reason="toolset_withdrawn")
+    return toolset
 
 
-def told(token: str, *, key: VerifiedKey) -> Toolset:
-    """Return the toolset of a reported turn, up to 24 hours after it was issued. Raises Invalid, Denied."""
-    found = _read(token, key, max_age=TOLD_WITHIN)
-    if found.subject and not key.may_speak_for(found.subject):
-        raise Denied("The toolset belongs to another subject. " + ASK, reason="toolset_of_another")
-    return found
+def verify_for_telemetry(token: str, *, key: VerifiedKey) -> ToolsetToken:
+    """Return the toolset of a reported turn, up to 24 hours after it was issued. Raises InvalidRequestError, PermissionDeniedError."""
+    toolset = _decode_token(token, key, max_age=TELEMETRY_MAX_AGE)
+    if toolset.subject and not key.may_act_for(toolset.subject):
+        raise PermissionDeniedError("The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+    return toolset
 
 
-def _read(token: str, key: VerifiedKey, *, max_age: int) -> Toolset:
+def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken:
     try:
-        if len(token) > LONGEST:
+        if len(token) > MAX_LENGTH:
             raise signing.BadSignature
         name, surface, release, cohort, client, subject = signing.loads(token, salt=SALT, max_age=max_age)
     except signing.SignatureExpired:
-        raise Invalid("The toolset has expired. " + ASK, reason="toolset_expired") from None
+        raise InvalidRequestError("The toolset has expired. " + NEW_TOOLSET_HINT, reason="toolset_expired") from None
     except signing.BadSignature:
-        raise Invalid("Unknown toolset. " + ASK, reason="unknown_toolset") from None
+        raise InvalidRequestError("Unknown toolset. " + NEW_TOOLSET_HINT, reason="unknown_toolset") from None
     if client != key.client_id:
-        raise Denied("The toolset belongs to another client. " + ASK, reason="toolset_of_another")
-    return Toolset(name, Served(surface, release, cohort), subject)
+        raise PermissionDeniedError("The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+    return ToolsetToken(name, Routing(surface, release, cohort), subject)

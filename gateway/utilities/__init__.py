@@ -6,18 +6,18 @@ They need outgoing HTTP or the caller's release, which no upstream has.
 from functools import partial
 from typing import Any
 
-from gateway.executors.base import Handler, Outcome, Work
+from gateway.executors.base import BuiltinHandler, UpstreamResponse, UpstreamCall
 from gateway.utilities import guides, search, visit
 
 
-def _fetched(_: Work, outcome: Outcome) -> Outcome:
+def _return_prepared(_: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:
     """Return the prepared result: these ops do all their work before the transaction."""
     return outcome
 
 
-HANDLERS: dict[str, Handler[Any]] = {
-    "web_visit": Handler(apply=_fetched, prepare=visit.page),
-    "web_search": Handler(apply=_fetched, prepare=search.results),
-    "get_buildos_overview": Handler(apply=partial(guides.show, prompt="overview")),
-    "get_buildos_usage_guide": Handler(apply=partial(guides.show, prompt="usage_guide")),
+HANDLERS: dict[str, BuiltinHandler[Any]] = {
+    "web_visit": BuiltinHandler(apply=_return_prepared, prepare=visit.fetch),
+    "web_search": BuiltinHandler(apply=_return_prepared, prepare=search.search_web),
+    "get_buildos_overview": BuiltinHandler(apply=partial(guides.answer_guide, prompt="overview")),
+    "get_buildos_usage_guide": BuiltinHandler(apply=partial(guides.answer_guide, prompt="usage_guide")),
 }

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
 
-from gateway.errors import Failed
+from gateway.errors import InternalError
 
-PLACES = 2  # per process, which has 4 threads
+MAX_SLOTS = 2  # per process, which has 4 threads
 
-_places = BoundedSemaphore(PLACES)
+_slots = BoundedSemaphore(MAX_SLOTS)
 
 
 @contextmanager
-def taken() -> Iterator[None]:
-    """Hold a slot. Raises Failed (503 busy) if none is free: waiting for one would block a thread too."""
-    if not _places.acquire(blocking=False):
-        raise Failed(
+def hold_slot() -> Iterator[None]:
+    """Hold a slot. Raises InternalError (503 busy) if none is free: waiting for one would block a thread too."""
+    if not _slots.acquire(blocking=False):
+        raise InternalError(
             "Too many pages are being read at once; nothing was done. Send the same call again in a moment.",
             status=503,
             reason="busy",
@@ -25,4 +25,4 @@ def taken() -> Iterator[None]:
     try:
         yield
     finally:
-        _places.release()
+        _slots.release()

@@ -9,24 +9,24 @@ import orjson
 
 from core.pages import texts
 
-MOST = 50  # results that are read
-TITLE, SNIPPET, ANSWER, URL = 200, 1_000, 2_000, 2_048  # characters; a longer URL could not be visited
+MAX_RESULTS = 50  # results that are read
+MAX_TITLE, MAX_SNIPPET, MAX_ANSWER, MAX_URL = 200, 1_000, 2_000, 2_048  # characters; a longer URL could not be visited
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuery:
     """A search query. `most` limits the results; `only` and `never` are domains to include and to exclude."""
 
     query: str
-    most: int
+    max_results: int
     depth: str = "basic"
     answer: bool = False
-    only: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
+    include_domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """An HTTP request to a search endpoint."""
 
     method: str
@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResponse:
     """Search results {title, url, snippet, published?}, best first, and the endpoint's own answer, if any."""
 
     results: list[dict[str, str]]
@@ -43,73 +43,73 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class SearchProvider:
     """Builds requests and reads responses. `read` raises ValueError if a response is not search results."""
 
-    ask: Callable[[str, Question], Asked]
-    read: Callable[[Any], Found]
+    build_request: Callable[[str, SearchQuery], SearchRequest]
+    parse_response: Callable[[Any], SearchResponse]
 
 
-def _ask_searxng(url: str, question: Question) -> Asked:
-    only = " OR ".join(f"site:{domain}" for domain in question.only)
-    never = [f"-site:{domain}" for domain in question.never]
-    words = " ".join(filter(None, [question.query, f"({only})" if len(question.only) > 1 else only, *never]))
-    return Asked("GET", str(httpx2.URL(url).copy_merge_params({"q": words, "format": "json"})))
+def _build_searxng_request(url: str, question: SearchQuery) -> SearchRequest:
+    include_clause = " OR ".join(f"site:{domain}" for domain in question.include_domains)
+    exclude_clauses = [f"-site:{domain}" for domain in question.exclude_domains]
+    words = " ".join(filter(None, [question.query, f"({include_clause})" if len(question.include_domains) > 1 else include_clause, *exclude_clauses]))
+    return SearchRequest("GET", str(httpx2.URL(url).copy_merge_params({"q": words, "format": "json"})))
 
 
-def _read_searxng(said: Any) -> Found:
-    answers = [each.get("answer") if isinstance(each, dict) else each for each in _list(said, "answers")]
-    answer = next((_cut(each, ANSWER) for each in answers if isinstance(each, str)), "")
-    return Found(_results(_list(said, "results"), published="publishedDate"), answer)
+def _parse_searxng_response(body: Any) -> SearchResponse:
+    answers = [each.get("answer") if isinstance(each, dict) else each for each in _get_list(body, "answers")]
+    answer = next((_truncate(each, MAX_ANSWER) for each in answers if isinstance(each, str)), "")
+    return SearchResponse(_parse_results(_get_list(body, "results"), published="publishedDate"), answer)
 
 
-def _ask_tavily(url: str, question: Question) -> Asked:
+def _build_tavily_request(url: str, question: SearchQuery) -> SearchRequest:
     body: dict[str, Any] = {
         "query": question.query,
         "search_depth": question.depth,
-        "max_results": question.most + 1,  # one extra shows whether there are more
+        "max_results": question.max_results + 1,  # one extra shows whether there are more
         "include_answer": question.answer,
-        "include_domains": question.only,
-        "exclude_domains": question.never,
+        "include_domains": question.include_domains,
+        "exclude_domains": question.exclude_domains,
     }
-    return Asked("POST", url, orjson.dumps({name: value for name, value in body.items() if value != ()}))
+    return SearchRequest("POST", url, orjson.dumps({name: value for name, value in body.items() if value != ()}))
 
 
-def _read_tavily(said: Any) -> Found:
-    answer = said.get("answer") if isinstance(said, dict) else None
-    results = _results(_list(said, "results"), published="published_date")
-    return Found(results, _cut(answer, ANSWER) if isinstance(answer, str) else "")
+def _parse_tavily_response(body: Any) -> SearchResponse:
+    answer = body.get("answer") if isinstance(body, dict) else None
+    results = _parse_results(_get_list(body, "results"), published="published_date")
+    return SearchResponse(results, _truncate(answer, MAX_ANSWER) if isinstance(answer, str) else "")
 
 
 # Keys are the values of the setting WEB_SEARCH_KIND.
 PROVIDERS = {
-    "searxng": Provider(_ask_searxng, _read_searxng),
-    "tavily": Provider(_ask_tavily, _read_tavily),
+    "searxng": SearchProvider(_build_searxng_request, _parse_searxng_response),
+    "tavily": SearchProvider(_build_tavily_request, _parse_tavily_response),
 }
 
 
-def _list(said: Any, name: str) -> list[Any]:
-    if not isinstance(said, dict):
+def _get_list(body: Any, name: str) -> list[Any]:
+    if not isinstance(body, dict):
         raise ValueError(name)
-    found = said.get(name) or []
-    if not isinstance(found, list):
+    items = body.get(name) or []
+    if not isinstance(items, list):
         raise ValueError(name)
-    return found[:MOST]
+    return items[:MAX_RESULTS]
 
 
-def _results(said: Iterable[Any], *, published: str) -> list[dict[str, str]]:
+def _parse_results(items: Iterable[Any], *, published: str) -> list[dict[str, str]]:
     """Return the results with a usable URL, without duplicates."""
-    found: dict[str, dict[str, str]] = {}
-    for each in said:
+    results: dict[str, dict[str, str]] = {}
+    for each in items:
         url = each.get("url") if isinstance(each, dict) else None
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > URL:
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > MAX_URL:
             continue
-        told = {"title": _cut(each.get("title"), TITLE), "url": texts.line(url)}
-        told |= {"snippet": _cut(each.get("content"), SNIPPET), "published": _cut(each.get(published), 40)}
-        found.setdefault(told["url"], {name: text for name, text in told.items() if text})
-    return list(found.values())
+        result = {"title": _truncate(each.get("title"), MAX_TITLE), "url": texts.to_single_line(url)}
+        result |= {"snippet": _truncate(each.get("content"), MAX_SNIPPET), "published": _truncate(each.get(published), 40)}
+        results.setdefault(result["url"], {name: text for name, text in result.items() if text})
+    return list(results.values())
 
 
-def _cut(said: object, most: int) -> str:
-    text = texts.line(said) if isinstance(said, str) else ""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _truncate(value: object, max_chars: int) -> str:
+    text = texts.to_single_line(value) if isinstance(value, str) else ""
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

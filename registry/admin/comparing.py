@@ -15,7 +15,7 @@ from registry.forms import CompareForm
 from registry.models import Release
 
 
-class Comparing(desk.ModelAdmin[Release]):
+class CompareReleasesMixin(desk.ModelAdmin[Release]):
     """Adds the compare page to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -29,14 +29,14 @@ class Comparing(desk.ModelAdmin[Release]):
         form = CompareForm(request.GET if "after" in request.GET else None)
         context: dict[str, Any] = {"title": "Compare", "form": form}
         if form.is_valid():
-            before, after = (_content(form.cleaned_data[name]) for name in ("before", "after"))
-            found = changes.between(before, after)
-            page = Paginator(found, showing.PAGE).get_page(request.GET.get("p"))
-            context |= {"compared": True, "counted": showing.counted(found)}
-            context |= showing.differences(page, comparison.read(list(page), before, after))
+            before, after = (_load_content(form.cleaned_data[name]) for name in ("before", "after"))
+            found_changes = changes.diff_snapshots(before, after)
+            page = Paginator(found_changes, showing.PAGE_SIZE).get_page(request.GET.get("p"))
+            context |= {"compared": True, "counted": showing.format_change_counts(found_changes)}
+            context |= showing.build_diff_context(page, comparison.build_differences(list(page), before, after))
         return TemplateResponse(request, "registry/compare.html", self.admin_site.each_context(request) | context)
 
 
-def _content(release: Release | None) -> dict[str, Any]:
+def _load_content(release: Release | None) -> dict[str, Any]:
     """Return the content of a release, or of the draft if there is no release."""
-    return releases.content(release) if release else snapshot.draft()
+    return releases.load_content(release) if release else snapshot.snapshot_draft()

@@ -6,15 +6,15 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 
-from analytics.admin import Audited
+from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from registry import switches
-from registry.admin.switches import Switchable
+from registry.admin.switches import SwitchableMixin
 from registry.models import Connection, Switch
 
 
 @admin.register(Connection)
-class ConnectionAdmin(Audited, Switchable):
+class ConnectionAdmin(AuditedAdmin, SwitchableMixin):
     empty = "Ops run through connections. Load the shipped ones with manage.py load_catalog, or add one."
     audit_kind = AuditEntry.Kind.CONNECTION
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
@@ -22,11 +22,11 @@ class ConnectionAdmin(Audited, Switchable):
     ordering = ["name"]
     search_fields = ["name"]
 
-    def told_off(self, row: Connection) -> str:
-        reason = switches.current().connections.get(row.name)
+    def explain_off(self, row: Connection) -> str:
+        reason = switches.get_switches().connections.get(row.name)
         return f"{row.name} is switched off: {reason}" if reason else ""
 
-    def audited(self, row: Connection) -> dict[str, Any]:
+    def get_audit_values(self, row: Connection) -> dict[str, Any]:
         return {"name": row.name, "kind": row.kind}
 
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:

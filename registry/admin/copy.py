@@ -7,13 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from registry.admin.history import Recorded
-from registry.admin.previews import TextPreviewing
-from registry.admin.switches import Switchable
+from registry.admin.history import TrackedChangesMixin
+from registry.admin.previews import TextPreviewMixin
+from registry.admin.switches import SwitchableMixin
 from registry.models import Group, PromptSection, Switch
 
 
-class CopyAdmin(Recorded):
+class CopyAdmin(TrackedChangesMixin):
     """Base of all pages of copy: history, a link to the review, and no deleting of shipped rows."""
 
     change_list_template = "registry/copy_list.html"
@@ -24,24 +24,24 @@ class CopyAdmin(Recorded):
 
     def response_add(self, request: HttpRequest, obj: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         response = super().response_add(request, obj, *args, **kwargs)
-        self._tell_of_the_draft(request)
+        self._add_publish_reminder(request)
         return response
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         response = super().response_change(request, obj)
-        self._tell_of_the_draft(request)
+        self._add_publish_reminder(request)
         return response
 
-    def _tell_of_the_draft(self, request: HttpRequest) -> None:
+    def _add_publish_reminder(self, request: HttpRequest) -> None:
         review = reverse("admin:registry_release_review")
-        told = format_html(
+        message = format_html(
             'Saved in the draft. <a class="underline" href="{}">Publish it</a> to show it to models.', review
         )
-        self.message_user(request, told, messages.INFO)
+        self.message_user(request, message, messages.INFO)
 
 
 @admin.register(Group)
-class GroupAdmin(CopyAdmin, Switchable, TextPreviewing):
+class GroupAdmin(CopyAdmin, SwitchableMixin, TextPreviewMixin):
     empty = "Groups contain ops. Load the shipped ones with manage.py load_catalog, import files, or add one."
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
@@ -50,7 +50,7 @@ class GroupAdmin(CopyAdmin, Switchable, TextPreviewing):
 
 
 @admin.register(PromptSection)
-class PromptSectionAdmin(CopyAdmin, TextPreviewing):
+class PromptSectionAdmin(CopyAdmin, TextPreviewMixin):
     empty = "Sections make up a prompt. Load the shipped ones with manage.py load_catalog, import files, or add one."
     list_display = ["title", "prompt", "name", "position", "status", "updated_at"]
     list_filter = ["prompt", "status"]

@@ -16,13 +16,13 @@ from core import desk
 from registry import changes, comparison, draft, export, files, snapshot, uploads
 from registry.admin import showing
 from registry.changes import Action
-from registry.forms import FilesForm
+from registry.forms import ImportFilesForm
 from registry.models import Op
 
-SALT = "registry.files"  # signs the content that goes to the browser with the preview and comes back with the import
+SIGNING_SALT = "registry.files"  # signs the content that goes to the browser with the preview and comes back with the import
 
 
-class Filing(desk.ModelAdmin[Op]):
+class CopyFilesMixin(desk.ModelAdmin[Op]):
     """Adds the files page to the op admin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -35,59 +35,59 @@ class Filing(desk.ModelAdmin[Op]):
 
     def has_filing_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may import files into the draft, and so also export them."""
-        return showing.may_write_draft(request)
+        return showing.can_write_draft(request)
 
     def download_view(self, request: HttpRequest) -> HttpResponse:
         """Return the draft as a ZIP archive of YAML files."""
         if not self.has_filing_permission(request):
             raise PermissionDenied
         headers = {"Content-Disposition": 'attachment; filename="draft.zip"'}
-        return HttpResponse(export.to_zip(snapshot.draft()), content_type="application/zip", headers=headers)
+        return HttpResponse(export.to_zip(snapshot.snapshot_draft()), content_type="application/zip", headers=headers)
 
     def files_view(self, request: HttpRequest) -> HttpResponse:
         """Show what uploaded files would change; a second POST writes them into the draft."""
         if not self.has_filing_permission(request):
             raise PermissionDenied
         if "content" in request.POST:
-            form, told = FilesForm(), {"errors": self._import(request)}
-            if not told["errors"]:
+            form, preview_context = ImportFilesForm(), {"errors": self._import_content(request)}
+            if not preview_context["errors"]:
                 return redirect("admin:registry_release_review")
         else:
-            form = FilesForm(request.POST, request.FILES) if request.method == "POST" else FilesForm()
-            told = _looked_at(form) if form.is_valid() else {}
-        context = self.admin_site.each_context(request) | {"title": "Copy as files", "form": form} | told
+            form = ImportFilesForm(request.POST, request.FILES) if request.method == "POST" else ImportFilesForm()
+            preview_context = _build_import_preview(form) if form.is_valid() else {}
+        context = self.admin_site.each_context(request) | {"title": "Copy as files", "form": form} | preview_context
         return TemplateResponse(request, "registry/files.html", context)
 
-    def _import(self, request: HttpRequest) -> list[str]:
+    def _import_content(self, request: HttpRequest) -> list[str]:
         """Import the previewed content into the draft. Return error messages, empty on success."""
         try:
-            content = signing.loads(request.POST["content"], salt=SALT)
+            content = signing.loads(request.POST["content"], salt=SIGNING_SALT)
             by, at = str(request.user), timezone.now()
-            found = draft.write(content, by=by, at=at, note="Import of files", seen=request.POST.get("seen", ""))
+            imported = draft.write_snapshot(content, by=by, at=at, note="Import of files", seen=request.POST.get("seen", ""))
         except signing.BadSignature:
             return ["Nothing was imported. Choose the files again."]
-        except draft.Refused as error:
-            return ["Nothing was imported.", *map(str, error.problems[: showing.LISTED])]
-        except (draft.Moved, draft.NothingToDo) as error:
+        except draft.DraftRefused as error:
+            return ["Nothing was imported.", *map(str, error.problems[: showing.MAX_LISTED])]
+        except (draft.DraftChanged, draft.NothingToChange) as error:
             return [f"Nothing was imported. {error}"]
-        self.message_user(request, f"Imported into the draft: {showing.counted(found)}.", messages.SUCCESS)
+        self.message_user(request, f"Imported into the draft: {showing.format_change_counts(imported)}.", messages.SUCCESS)
         return []
 
 
-def _looked_at(form: FilesForm) -> dict[str, Any]:
+def _build_import_preview(form: ImportFilesForm) -> dict[str, Any]:
     """Return the template context of what the files would change. Adds errors in the files to the form."""
     try:
-        sent = [(file.name or "", file.read()) for file in form.cleaned_data["chosen"]]
-        content = files.parse(uploads.texts(sent), alone=False)
-    except uploads.Unreadable as error:
+        uploaded = [(file.name or "", file.read()) for file in form.cleaned_data["chosen"]]
+        content = files.parse_files(uploads.read_yaml_files(uploaded), alone=False)
+    except uploads.UnreadableUpload as error:
         form.add_error("chosen", str(error))
         return {}
-    except files.BadCatalog as error:
-        form.add_error("chosen", [str(problem) for problem in error.problems[: showing.LISTED]])
+    except files.InvalidCatalogFiles as error:
+        form.add_error("chosen", [str(problem) for problem in error.problems[: showing.MAX_LISTED]])
         return {}
-    before = snapshot.draft()
-    found = [change for change in changes.between(before, content) if change.action != Action.REMOVED]
-    page = Paginator(found, showing.PAGE).get_page(1)
-    told = {"counted": showing.counted(found), "left": len(found) - len(page), "seen": snapshot.version(before)}
-    told |= {"looked": True, "content": signing.dumps(content, salt=SALT, compress=True)}
-    return told | showing.differences(page, comparison.read(list(page), before, content))
+    before = snapshot.snapshot_draft()
+    found_changes = [change for change in changes.diff_snapshots(before, content) if change.action != Action.REMOVED]
+    page = Paginator(found_changes, showing.PAGE_SIZE).get_page(1)
+    context = {"counted": showing.format_change_counts(found_changes), "left": len(found_changes) - len(page), "seen": snapshot.compute_version(before)}
+    context |= {"looked": True, "content": signing.dumps(content, salt=SIGNING_SALT, compress=True)}
+    return context | showing.build_diff_context(page, comparison.build_differences(list(page), before, content))

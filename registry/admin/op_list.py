@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 
 from analytics import links, reports
 from registry import counting, history, pending, switches
-from registry.admin.switches import Switchable
+from registry.admin.switches import SwitchableMixin
 from registry.changes import Kind
 from registry.models import Op
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
 else:
     from unfold.views import ChangeList
 
-FAILING = Q(week_calls__gte=reports.LEAST_CALLS, week_failure_rate__gte=reports.LEAST_RATE)
+IS_FAILING = Q(week_calls__gte=reports.MIN_FAILING_CALLS, week_failure_rate__gte=reports.MIN_FAILURE_RATE)
 
 
 class DraftFilter(SimpleListFilter):
@@ -35,7 +35,7 @@ class DraftFilter(SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
         if self.value() not in ("differs", "same"):
             return queryset
-        differs = Q(op__in=pending.names()[Kind.OP])
+        differs = Q(op__in=pending.find_unpublished_names()[Kind.OP])
         return queryset.filter(differs if self.value() == "differs" else ~differs)
 
 
@@ -49,7 +49,7 @@ class CallsFilter(SimpleListFilter):
         return [("failing", "Failing often"), ("called", "Called"), ("none", "Not called")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
-        which = {"failing": FAILING, "called": Q(week_calls__gt=0), "none": Q(week_calls=0)}
+        which = {"failing": IS_FAILING, "called": Q(week_calls__gt=0), "none": Q(week_calls=0)}
         return queryset.filter(which.get(self.value() or "", Q()))
 
 
@@ -60,13 +60,13 @@ class OpChangeList(ChangeList):
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
         prefetch_related_objects(rows, "aliases", "connection")
-        editors, differs = history.last_editors(Kind.OP, [op.op for op in rows]), pending.names()[Kind.OP]
+        editors, differs = history.get_last_editors(Kind.OP, [op.op for op in rows]), pending.find_unpublished_names()[Kind.OP]
         for op in rows:
             op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
         self.result_list = rows
 
 
-class OpList(Switchable):
+class OpListMixin(SwitchableMixin):
     """The list of ops."""
 
     list_display = ["op", "summary", "kind", "short", "full", "calls", "failure_rate", "repair_rate", "editor", "draft"]
@@ -76,53 +76,53 @@ class OpList(Switchable):
         return OpChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        counting.fill()
+        counting.count_batch()
         return super().changelist_view(request, extra_context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Op]:
         at, op = timezone.now(), OuterRef("op")
         rows: QuerySet[Op] = super().get_queryset(request)
         return rows.annotate(
-            week_calls=reports.calls_of(op, at=at),
-            week_failure_rate=reports.failure_rate_of(op, at=at),
-            week_repair_rate=reports.repair_rate_of(op, at=at),
+            week_calls=reports.build_calls_subquery(op, at=at),
+            week_failure_rate=reports.build_failure_rate_subquery(op, at=at),
+            week_repair_rate=reports.build_repair_rate_subquery(op, at=at),
         )
 
     @admin.display(description="Short tokens", ordering=F("short_tokens").asc(nulls_first=True))
     def short(self, op: Op) -> str:
-        return _number(op.short_tokens)
+        return _format_number(op.short_tokens)
 
     @admin.display(description="Full tokens", ordering=F("full_tokens").asc(nulls_first=True))
     def full(self, op: Op) -> str:
-        return _number(op.full_tokens)
+        return _format_number(op.full_tokens)
 
     @admin.display(description="Calls in 7 days", ordering="week_calls")
     def calls(self, op: Any) -> str:
-        return _link(links.week_of(op.op, links.CALLS), _number(op.week_calls)) if op.week_calls else "0"
+        return _format_link(links.to_last_days_of_op(op.op, links.CALLS), _format_number(op.week_calls)) if op.week_calls else "0"
 
     @admin.display(description="Failed", ordering=F("week_failure_rate").asc(nulls_first=True))
     def failure_rate(self, op: Any) -> str:
         if op.week_failure_rate is None:
             return "–"
-        told = f"{op.week_failure_rate:.0%}"
-        if op.week_calls < reports.LEAST_CALLS or op.week_failure_rate < reports.LEAST_RATE:
-            return told
-        return _link(links.week_of(op.op, links.FAILED), told, "desk-bad")
+        rate = f"{op.week_failure_rate:.0%}"
+        if op.week_calls < reports.MIN_FAILING_CALLS or op.week_failure_rate < reports.MIN_FAILURE_RATE:
+            return rate
+        return _format_link(links.to_last_days_of_op(op.op, links.FAILED), rate, "desk-bad")
 
     @admin.display(description="Repaired", ordering=F("week_repair_rate").asc(nulls_first=True))
     def repair_rate(self, op: Any) -> str:
         if op.week_repair_rate is None:
             return "–"
-        return _link(links.week_of(op.op, links.MENDING), f"{op.week_repair_rate:.0%}")
+        return _format_link(links.to_last_days_of_op(op.op, links.REPAIRS), f"{op.week_repair_rate:.0%}")
 
     @admin.display(description="Last editor")
     def editor(self, op: Any) -> str:
         return str(op.last_editor)
 
-    def told_off(self, row: Op) -> str:
+    def explain_off(self, row: Op) -> str:
         aliases = [alias.name for alias in row.aliases.all()]
         connection = row.connection.name if row.connection else ""
-        return switches.current().told(row.op, aliases=aliases, connection=connection)
+        return switches.get_switches().explain_off(row.op, aliases=aliases, connection=connection)
 
     @admin.display(description="State")
     def draft(self, op: Any) -> str:
@@ -130,10 +130,10 @@ class OpList(Switchable):
         return format_html_join(" ", "{}", ((mark,) for mark in (draft, self.off(op)) if mark))
 
 
-def _number(number: int | None) -> str:
+def _format_number(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
-def _link(address: str, text: str, style: str = "") -> str:
+def _format_link(address: str, text: str, style: str = "") -> str:
     """Return a number as a link to the rows behind it."""
     return format_html('<a href="{}" class="{}">{}</a>', address, style, text)

@@ -12,14 +12,14 @@ from core import desk, strictjson
 from core.forms import SentenceField
 from registry import changes, export, releases, snapshot
 from registry.admin.copy import CopyAdmin
-from registry.admin.files import Filing
+from registry.admin.files import CopyFilesMixin
 from registry.admin.history import CopyForm
-from registry.admin.op_list import OpList
-from registry.admin.previews import OpPreviewing
-from registry.admin.switches import Switchable
+from registry.admin.op_list import OpListMixin
+from registry.admin.previews import OpPreviewMixin
+from registry.admin.switches import SwitchableMixin
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
 
-SENTENCE = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with its text
+SENTENCE_WIDGET = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with its text
 
 
 class RuleInline(desk.TabularInline[PolicyRule, Op]):
@@ -29,7 +29,7 @@ class RuleInline(desk.TabularInline[PolicyRule, Op]):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "text":
-            kwargs |= {"form_class": SentenceField, "widget": SENTENCE}
+            kwargs |= {"form_class": SentenceField, "widget": SENTENCE_WIDGET}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
@@ -50,7 +50,7 @@ class OpForm(CopyForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         text = self.instance.schema_text
-        if text and _says(text, self.instance.parameters_schema):
+        if text and _is_schema_text(text, self.instance.parameters_schema):
             self.initial["parameters_schema"] = InvalidJSONInput(text)  # Django shows this type unchanged
 
     def clean(self) -> Any:
@@ -61,16 +61,16 @@ class OpForm(CopyForm):
         return cleaned
 
 
-def _says(text: str, schema: Any) -> bool:
+def _is_schema_text(text: str, schema: Any) -> bool:
     """Return whether the text is still this schema. An import or restore may have replaced the schema."""
     try:
-        return changes.same(strictjson.loads(text.encode()), schema)
+        return changes.is_same_json(strictjson.loads(text.encode()), schema)
     except strictjson.NotStrictJSON:
         return False
 
 
 @admin.register(Op)
-class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
+class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin):
     empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
     form = OpForm
     is_gone_to = True
@@ -109,8 +109,8 @@ class OpAdmin(OpList, CopyAdmin, Switchable, OpPreviewing, Filing):
     @admin.action(description="Download as CSV", permissions=["change"])
     def export_csv(self, request: HttpRequest, queryset: QuerySet[Op]) -> HttpResponse:
         chosen = set(queryset.values_list("op", flat=True))
-        content = snapshot.draft()
+        content = snapshot.snapshot_draft()
         content["ops"] = [op for op in content["ops"] if op["op"] in chosen]
-        table = export.to_csv(content, releases.tokens_of(content))
+        table = export.to_csv(content, releases.count_tokens(content))
         headers = {"Content-Disposition": 'attachment; filename="ops.csv"'}
         return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)

@@ -9,7 +9,7 @@ from registry.admin.copy import CopyAdmin
 from registry.models import Example, OpAlias, PolicyRule
 
 
-class OfAnOp(CopyAdmin):
+class OpPartAdmin(CopyAdmin):
     """A row that belongs to an op."""
 
     list_select_related = ["op"]
@@ -20,7 +20,7 @@ class OfAnOp(CopyAdmin):
 
 
 @admin.register(PolicyRule)
-class PolicyRuleAdmin(OfAnOp):
+class PolicyRuleAdmin(OpPartAdmin):
     empty = "A rule says how to use an op. Add one here or on the op's page."
     list_display = ["op", "kind", "text"]
     list_display_links = ["text"]
@@ -29,7 +29,7 @@ class PolicyRuleAdmin(OfAnOp):
 
 
 @admin.register(Example)
-class ExampleAdmin(OfAnOp):
+class ExampleAdmin(OpPartAdmin):
     empty = "An example is a working call. Add one here or on the op's page."
     list_display = ["op", "title", "note"]
     list_display_links = ["title"]
@@ -37,7 +37,7 @@ class ExampleAdmin(OfAnOp):
 
 
 @admin.register(OpAlias)
-class OpAliasAdmin(OfAnOp):
+class OpAliasAdmin(OpPartAdmin):
     empty = "An alias is another name for an op. Add one here or on the op's page."
     list_display = ["name", "op"]
     search_fields = ["name", "op__op"]

@@ -12,18 +12,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics import links, reports
-from core.beside import Beside
+from core.beside import LivePreviewAdmin
 from registry import catalogs, checks, draft, preview, typed, watching
 from registry.admin import preview_parts
 from registry.catalogs import Catalog
 from registry.models import Group, Op, PromptSection
-from registry.typed import Typed
+from registry.typed import FormEntry
 
 
-class Previewing(Beside):
+class PreviewMixin(LivePreviewAdmin):
     """Adds a live preview to the page of a row."""
 
-    beside = "preview"
+    preview_path = "preview"
     preview_template: str
     compressed_fields = False  # labels above inputs, because the form has half of the width
 
@@ -31,19 +31,19 @@ class Previewing(Beside):
         js = [Script(f"desk/op/{name}.js", defer=True) for name in ("editor", "rows", "preview")]
         css = {"all": ["desk/op/op.css"]}
 
-    def preview_of(self, request: HttpRequest, row: Any, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
+    def build_preview_context(self, request: HttpRequest, row: Any, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
         """Return the preview's template context. `row` is the saved row, None for a new one."""
         raise NotImplementedError
 
-    def is_told(self, request: HttpRequest, row: Any) -> bool:
+    def has_preview_permission(self, request: HttpRequest, row: Any) -> bool:
         """Show the preview to every user who may view the row."""
         return self.has_view_permission(request, row) if row else self.has_add_permission(request)
 
-    def beside_of(self, request: HttpRequest, row: Any) -> str:
-        return render_to_string(self.preview_template, self.preview_of(request, row, live=_live(), at=timezone.now()))
+    def render_preview(self, request: HttpRequest, row: Any) -> str:
+        return render_to_string(self.preview_template, self.build_preview_context(request, row, live=_get_live_catalog(), at=timezone.now()))
 
 
-class OpPreviewing(Previewing):
+class OpPreviewMixin(PreviewMixin):
     """Adds to the page of an op a preview, call statistics and links to related pages."""
 
     preview_template = "registry/op/preview.html"
@@ -53,58 +53,58 @@ class OpPreviewing(Previewing):
     ) -> HttpResponse:
         op: Op | None = kwargs.get("obj")
         if op is not None and op.pk is not None:
-            context["figures"] = reports.of_op(op.op, at=timezone.now())
+            context["figures"] = reports.get_op_figures(op.op, at=timezone.now())
             context["rows"] = {
-                "calls": links.week_of(op.op, links.CALLS),
-                "failed": links.week_of(op.op, links.FAILED),
-                "mending": links.week_of(op.op, links.MENDING),
+                "calls": links.to_last_days_of_op(op.op, links.CALLS),
+                "failed": links.to_last_days_of_op(op.op, links.FAILED),
+                "mending": links.to_last_days_of_op(op.op, links.REPAIRS),
             }
-            context["links"] = list(self._links(request, op))
+            context["links"] = list(self._iterate_links(request, op))
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def preview_of(self, request: HttpRequest, row: Op | None, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
+    def build_preview_context(self, request: HttpRequest, row: Op | None, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
         was = row.op if row else ""
-        found = self._typed(request, row)
+        typed_op = self._read_typed_op(request, row)
         argument = request.POST.get("preview-argument", "")
-        shown = preview.of_entry(found.entry, context=checks.current(), live=live, was=was, argument=argument)
-        return preview_parts.of_op(shown, found, was=was, at=at)
+        op_preview = preview.preview_op(typed_op.entry, context=checks.get_current_context(), live=live, was=was, argument=argument)
+        return preview_parts.build_op_context(op_preview, typed_op, was=was, at=at)
 
-    def _typed(self, request: HttpRequest, op: Op | None) -> Typed:
-        form = self.bound(request, op)
+    def _read_typed_op(self, request: HttpRequest, op: Op | None) -> FormEntry:
+        form = self.bind_form(request, op)
         formsets = [
             formset(data=request.POST, instance=form.instance, queryset=inline.get_queryset(request))
             for formset, inline in self.get_formsets_with_inlines(request, op)
             if inline.has_change_permission(request, op)
         ]
-        return typed.read(form, formsets)
+        return typed.read_op_forms(form, formsets)
 
-    def _links(self, request: HttpRequest, op: Op) -> Iterator[tuple[str, str]]:
+    def _iterate_links(self, request: HttpRequest, op: Op) -> Iterator[tuple[str, str]]:
         """Yield (label, URL) of pages about the op that the user may see."""
         if self.has_change_permission(request, op):
             yield "Try it", reverse("admin:op_try", args=[op.pk])
-        live = _live()
+        live = _get_live_catalog()
         if live and op.op in live.ops and request.user.has_perm("registry.view_release"):
             text = reverse("admin:registry_release_read", args=[live.version])
             yield "Live text", f"{text}?{urlencode({'op': op.op})}"
 
 
-class TextPreviewing(Previewing):
+class TextPreviewMixin(PreviewMixin):
     """Adds a preview to the page of a group or prompt section: its text, tokens and problems."""
 
     change_form_template = "registry/text_form.html"
     preview_template = "registry/text_preview.html"
 
-    def preview_of(
+    def build_preview_context(
         self, request: HttpRequest, row: Group | PromptSection | None, *, live: Catalog | None, at: datetime
     ) -> dict[str, Any]:
-        was = watching.named(row)[1] if row else ""
-        found = typed.read_one(self.bound(request, row))
-        shown = preview.of_text(draft.KIND_OF[self.model], found.entry, live=live, was=was)
-        return preview_parts.of_text(shown, found, at=at)
+        was = watching.get_history_key(row)[1] if row else ""
+        typed_row = typed.read_text_form(self.bind_form(request, row))
+        text_preview = preview.preview_text(draft.KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
+        return preview_parts.build_text_context(text_preview, typed_row, at=at)
 
 
-def _live() -> Catalog | None:
+def _get_live_catalog() -> Catalog | None:
     try:
-        return catalogs.live()
-    except catalogs.NothingLive:
+        return catalogs.get_live_catalog()
+    except catalogs.NoLiveRelease:
         return None

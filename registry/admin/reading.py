@@ -11,12 +11,12 @@ from django.urls import URLPattern, path
 
 from registry import budget, catalogs, changes, comparison, draft, help, releases
 from registry.admin import showing
-from registry.admin.steps import Stepping
+from registry.admin.steps import ReleaseActionsMixin
 from registry.changes import Kind
 from registry.help import HelpQuery
 
 
-class Reading(Stepping):
+class ReleasedOpMixin(ReleaseActionsMixin):
     """Adds the page of one released op to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -27,33 +27,33 @@ class Reading(Stepping):
         """Show an op as models read it in a release, and how the draft differs."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        release, op = showing.release(version), request.GET.get("op", "")
-        content = releases.content(release)
-        entry = changes.entries(content, Kind.OP).get(op)
+        release, op = showing.get_release_or_404(version), request.GET.get("op", "")
+        content = releases.load_content(release)
+        entry = changes.index_entries(content, Kind.OP).get(op)
         if entry is None:
             raise Http404(f"Release {release} has no op {op[:200]}.")
-        now = draft.read(Kind.OP, op)
-        change = changes.of_entry(Kind.OP, entry, now)
+        draft_entry = draft.read_entry(Kind.OP, op)
+        change = changes.diff_entries(Kind.OP, entry, draft_entry)
         context = {
             "title": f"Op {op} in release {release}",
             "release": release,
             "op": op,
-            "answers": list(_answers(entry)),
-            "difference": comparison.read([change], _alone(entry), _alone(now))[0] if change else None,
+            "answers": list(_iterate_answers(entry)),
+            "difference": comparison.build_differences([change], _wrap_entry(entry), _wrap_entry(draft_entry))[0] if change else None,
             "may_restore": self.has_restore_permission(request),
         }
         return TemplateResponse(request, "registry/read.html", self.admin_site.each_context(request) | context)
 
 
-def _answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
     """Yield (form, body, tokens) of the help about an op."""
-    catalog = catalogs.build("", _alone(entry))
+    catalog = catalogs.build_catalog("", _wrap_entry(entry))
     forms: tuple[Literal["short", "full"], ...] = ("short", "full")
     for form in forms if catalog.ops[entry["op"]].is_active else ():
-        body = help.answer(catalog, HelpQuery(path=entry["op"], format=form)).body
-        yield form, orjson.loads(body), budget.size_of(body)
+        body = help.answer_query(catalog, HelpQuery(path=entry["op"], format=form)).body
+        yield form, orjson.loads(body), budget.count_rendered_tokens(body)
 
 
-def _alone(entry: dict[str, Any] | None) -> dict[str, Any]:
+def _wrap_entry(entry: dict[str, Any] | None) -> dict[str, Any]:
     """Return a snapshot of one op. Help about an op does not depend on other ops."""
     return {"format": 1, "groups": [], "ops": [entry] if entry else []}

@@ -18,10 +18,10 @@ from registry.admin import showing
 from registry.forms import PublishForm
 from registry.models import Release
 
-MAY_SEE = ("op", "group", "promptsection")
+REVIEWED_MODELS = ("op", "group", "promptsection")
 
 
-class Reviewing(desk.ModelAdmin[Release]):
+class ReviewMixin(desk.ModelAdmin[Release]):
     """Adds the review page to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -33,64 +33,64 @@ class Reviewing(desk.ModelAdmin[Release]):
 
     def review_view(self, request: HttpRequest) -> HttpResponse:
         """Show the draft compared with the live release; on POST publish it."""
-        if not request.user.has_perms([f"registry.view_{model}" for model in MAY_SEE]):
+        if not request.user.has_perms([f"registry.view_{model}" for model in REVIEWED_MODELS]):
             raise PermissionDenied
-        found = review.of_draft()
-        form = self._form(request, found)
-        if request.method == "POST" and form is not None and form.is_valid() and self._publish(request, found, form):
+        draft_review = review.review_draft()
+        form = self._build_form(request, draft_review)
+        if request.method == "POST" and form is not None and form.is_valid() and self._publish_reviewed(request, draft_review, form):
             return redirect("admin:registry_release_changelist")
-        page = Paginator(found.changes, showing.PAGE).get_page(request.GET.get("p"))
+        page = Paginator(draft_review.changes, showing.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
             "title": "Review and publish",
-            "review": found,
-            "counted": showing.counted(found.changes),
-            "cost": _cost(found),
+            "review": draft_review,
+            "counted": showing.format_change_counts(draft_review.changes),
+            "cost": _format_daily_cost(draft_review),
             "form": form,
-            **showing.findings(found.verdict.problems or found.verdict.warnings),
-            **showing.differences(page, found.differences(list(page))),
+            **showing.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
+            **showing.build_diff_context(page, draft_review.build_differences(list(page))),
         }
         return TemplateResponse(request, "registry/review.html", self.admin_site.each_context(request) | context)
 
-    def _form(self, request: HttpRequest, found: review.Review) -> PublishForm | None:
+    def _build_form(self, request: HttpRequest, draft_review: review.DraftReview) -> PublishForm | None:
         """Return the publish form, or None without the permission. Raises PermissionDenied for a POST without it."""
         if not self.has_publish_permission(request):
             if request.method == "POST":
                 raise PermissionDenied
             return None
-        return PublishForm(request.POST or None, is_warned=bool(found.verdict.warnings))
+        return PublishForm(request.POST or None, is_warned=bool(draft_review.verdict.warnings))
 
-    def _publish(self, request: HttpRequest, found: review.Review, form: PublishForm) -> bool:
+    def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
-        said: dict[str, Any] = form.cleaned_data
-        if said["seen"] != found.seen:
+        data: dict[str, Any] = form.cleaned_data
+        if data["seen"] != draft_review.seen:
             form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
             return False
         try:
-            release = releases.publish(
-                note=said["note"],
+            release = releases.publish_draft(
+                note=data["note"],
                 by=str(request.user),
                 at=timezone.now(),
-                accepted=said.get("because", ""),
-                seen=found.version,
+                accepted=data.get("because", ""),
+                seen=draft_review.version,
             )
         except releases.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
-        except (releases.NotPublishable, releases.NeedsReason, releases.Withdrawn, draft.Moved) as error:
+        except (releases.NotPublishable, releases.ReasonMissing, releases.AlreadyWithdrawn, draft.DraftChanged) as error:
             form.add_error(None, str(error))
         else:
-            told = f"Release {release} is live with {release.op_count} ops."
-            self.message_user(request, told, messages.SUCCESS)
+            message = f"Release {release} is live with {release.op_count} ops."
+            self.message_user(request, message, messages.SUCCESS)
             return True
         return False
 
 
-def _cost(found: review.Review) -> str:
+def _format_daily_cost(draft_review: review.DraftReview) -> str:
     """Return the daily cost of the changed ops in words, from recent reads; empty if it does not change."""
-    kept = {op: more for op, more in found.verdict.kept.items() if any(more)}
-    if not kept:
+    tokens_by_op = {op: more for op, more in draft_review.verdict.tokens_by_op.items() if any(more)}
+    if not tokens_by_op:
         return ""
-    known = reports.each_reads_a_day(at=timezone.now())
-    reads = {op: known[op] for op in kept if op in known and (known[op].short or known[op].full)}
+    reads_by_op = reports.average_daily_reads_by_op(at=timezone.now())
+    reads = {op: reads_by_op[op] for op in tokens_by_op if op in reads_by_op and (reads_by_op[op].short or reads_by_op[op].full)}
     if not reads:
         return f"not read in the last {reports.DAYS} days"
-    return showing.a_day(sum(kept[op][0] * each.short + kept[op][1] * each.full for op, each in reads.items()))
+    return showing.format_daily_cost(sum(tokens_by_op[op][0] * each.short + tokens_by_op[op][1] * each.full for op, each in reads.items()))

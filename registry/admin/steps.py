@@ -17,72 +17,72 @@ from django.utils import timezone
 from core import desk
 from registry import changes, comparison, draft, releases, restoring, snapshot
 from registry.admin import showing
-from registry.changes import Change
+from registry.changes import CopyChange
 from registry.forms import MakeLiveForm, RestoreForm, WithdrawForm
 from registry.models import Release
 
 
-class Effect(NamedTuple):
+class ReleaseActionEffect(NamedTuple):
     """What an action changes: the content before and after, and the changes between them."""
 
     before: dict[str, Any]
     after: dict[str, Any]
-    changes: list[Change]
+    changes: list[CopyChange]
 
 
-class Step:
+class ReleaseAction:
     """An action on a release that the user confirms on its own page."""
 
     name: str
-    short: str  # label of the link to its page
+    link_label: str  # label of the link to its page
     title: str
     lead: str
     button: str
     permission: str
     form: type[forms.Form]
-    is_for_good = False
+    is_permanent = False
 
     @property
-    def address(self) -> str:
+    def url_path(self) -> str:
         """The last part of the URL of its page."""
         return self.name.replace("_", "-")
 
-    def refusal(self, release: Release) -> str:
+    def explain_refusal(self, release: Release) -> str:
         """Return why the action is not possible, or an empty string."""
         return ""
 
-    def effect(self, release: Release, op: str) -> Effect | None:
-        """Return what the action would change, or None if that cannot be shown. Raises restoring.UnknownOp."""
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        """Return what the action would change, or None if that cannot be shown. Raises restoring.OpNotInRelease."""
         return None
 
-    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         """Run the action and return a success message. Raises the errors of its service."""
         raise NotImplementedError
 
 
-class MakeLive(Step):
-    name, short = "make_live", "Make live"
+class MakeLiveAction(ReleaseAction):
+    name, link_label = "make_live", "Make live"
     title, button = "Make release {} live", "Make live for everyone"
     lead = "It replaces the live release for everyone within two seconds. The draft does not change."
     permission = "publish"
     form = MakeLiveForm
 
-    def refusal(self, release: Release) -> str:
+    def explain_refusal(self, release: Release) -> str:
         if release.withdrawn_at is not None:
             return f"{release.withdrawn_by} withdrew it: {release.withdrawn_reason}"
         return "This release is live already." if release.activations.filter(is_live=True).exists() else ""
 
-    def effect(self, release: Release, op: str) -> Effect | None:
-        live = releases.live()
-        return _effect(releases.content(live), releases.content(release)) if live else None
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        live = releases.get_live_release()
+        return _build_effect(releases.load_content(live), releases.load_content(release)) if live else None
 
-    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        releases.activate(version=release.version, note=said["note"], by=by, at=at)
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        releases.activate_release(version=release.version, note=data["note"], by=by, at=at)
         return f"Release {release} is live."
 
 
-class Withdraw(Step):
-    name, short = "withdraw", "Withdraw"
+class WithdrawAction(ReleaseAction):
+    name, link_label = "withdraw", "Withdraw"
     title, button = "Withdraw release {}", "Withdraw permanently"
     lead = (
         "It is no longer served, not even to clients pinned to it, and can never be live again."
@@ -90,61 +90,61 @@ class Withdraw(Step):
     )
     permission = "publish"
     form = WithdrawForm
-    is_for_good = True
+    is_permanent = True
 
-    def refusal(self, release: Release) -> str:
+    def explain_refusal(self, release: Release) -> str:
         if release.withdrawn_at is not None:
             return f"{release.withdrawn_by} withdrew it already: {release.withdrawn_reason}"
         is_live = release.activations.filter(is_live=True).exists()
         return "This release is live. Make another release live first." if is_live else ""
 
-    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        releases.withdraw(version=release.version, reason=said["reason"], by=by, at=at)
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        releases.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
         return f"Release {release} is withdrawn and no longer served."
 
 
-class Restore(Step):
-    name, short = "restore", "Restore into the draft"
+class RestoreAction(ReleaseAction):
+    name, link_label = "restore", "Restore into the draft"
     title, button = "Restore release {} into the draft", "Restore into the draft"
     lead = "This changes the draft only. The live release stays until you publish. The history keeps the current draft."
     permission = "restore"
     form = RestoreForm
 
-    def effect(self, release: Release, op: str) -> Effect | None:
-        now = snapshot.draft()
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        draft_content = snapshot.snapshot_draft()
         if not op:
-            return _effect(now, releases.content(release))
-        wanted = restoring.op_of(release, op)
-        return Effect(now, wanted, [each for each in changes.between(now, wanted) if each.action != "removed"])
+            return _build_effect(draft_content, releases.load_content(release))
+        op_snapshot = restoring.build_op_snapshot(release, op)
+        return ReleaseActionEffect(draft_content, op_snapshot, [each for each in changes.diff_snapshots(draft_content, op_snapshot) if each.action != "removed"])
 
-    def do(self, release: Release, op: str, said: Mapping[str, Any], *, by: str, at: datetime) -> str:
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         if op:
-            restoring.restore_op(release, op, by=by, at=at, seen=said["seen"])
+            restoring.restore_op(release, op, by=by, at=at, seen=data["seen"])
             return f"Restored {op} from release {release} into the draft. Publish it to make it live."
-        found = restoring.restore(release, by=by, at=at, seen=said["seen"])
-        return f"Restored release {release} into the draft: {len(found)} changes. Publish it to make it live."
+        restored_changes = restoring.restore_release(release, by=by, at=at, seen=data["seen"])
+        return f"Restored release {release} into the draft: {len(restored_changes)} changes. Publish it to make it live."
 
 
-STEPS: list[Step] = [MakeLive(), Withdraw(), Restore()]
+RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction()]
 
-REFUSALS = (
-    *(releases.AlreadyLive, releases.Withdrawn, releases.IsLive),
-    *(draft.NothingToDo, draft.Refused, draft.Moved),
+REFUSAL_ERRORS = (
+    *(releases.AlreadyLive, releases.AlreadyWithdrawn, releases.ReleaseStillLive),
+    *(draft.NothingToChange, draft.DraftRefused, draft.DraftChanged),
 )
 
 
-class Stepping(desk.ModelAdmin[Release]):
+class ReleaseActionsMixin(desk.ModelAdmin[Release]):
     """Adds the page of each action to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
         own = [
             path(
-                f"<str:version>/{step.address}/",
-                self.admin_site.admin_view(self.step_view),
-                {"step": step},
-                name=f"registry_release_{step.name}",
+                f"<str:version>/{action.url_path}/",
+                self.admin_site.admin_view(self.action_view),
+                {"step": action},
+                name=f"registry_release_{action.name}",
             )
-            for step in STEPS
+            for action in RELEASE_ACTIONS
         ]
         return [*own, *super().get_urls()]
 
@@ -152,54 +152,54 @@ class Stepping(desk.ModelAdmin[Release]):
         return request.user.has_perm("registry.add_release")
 
     def has_restore_permission(self, request: HttpRequest) -> bool:
-        return showing.may_write_draft(request)
+        return showing.can_write_draft(request)
 
-    def may(self, request: HttpRequest, step: Step) -> bool:
+    def can_run(self, request: HttpRequest, action: ReleaseAction) -> bool:
         """Return whether the user may run the action."""
-        return bool(getattr(self, f"has_{step.permission}_permission")(request))
+        return bool(getattr(self, f"has_{action.permission}_permission")(request))
 
-    def step_view(self, request: HttpRequest, version: str, step: Step) -> HttpResponse:
+    def action_view(self, request: HttpRequest, version: str, step: ReleaseAction) -> HttpResponse:
         """Show what an action would change; on POST run it."""
-        if not (self.has_view_permission(request) and self.may(request, step)):
+        if not (self.has_view_permission(request) and self.can_run(request, step)):
             raise PermissionDenied
-        release, op = showing.release(version), request.GET.get("op", "")
+        release, op = showing.get_release_or_404(version), request.GET.get("op", "")
         form = step.form(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._do(request, step, release, op, form):
+        if request.method == "POST" and form.is_valid() and self._run_action(request, step, release, op, form):
             return redirect("admin:registry_release_changelist")
-        refusal = step.refusal(release)
+        refusal = step.explain_refusal(release)
         context = {"title": step.title.format(release), "release": release, "op": op, "step": step, "form": form}
-        context |= {"refusal": refusal} | ({} if refusal else _shown(request, step, release, op))
+        context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, step, release, op))
         return TemplateResponse(request, "registry/step.html", self.admin_site.each_context(request) | context)
 
-    def _do(self, request: HttpRequest, step: Step, release: Release, op: str, form: forms.Form) -> bool:
+    def _run_action(self, request: HttpRequest, action: ReleaseAction, release: Release, op: str, form: forms.Form) -> bool:
         try:
-            told = step.do(release, op, form.cleaned_data, by=str(request.user), at=timezone.now())
-        except REFUSALS as error:
+            message = action.run_action(release, op, form.cleaned_data, by=str(request.user), at=timezone.now())
+        except REFUSAL_ERRORS as error:
             form.add_error(None, str(error))
             return False
-        except restoring.UnknownOp as error:
+        except restoring.OpNotInRelease as error:
             raise Http404(str(error)) from None
-        self.message_user(request, told, messages.SUCCESS)
+        self.message_user(request, message, messages.SUCCESS)
         return True
 
 
-def _effect(before: dict[str, Any], after: dict[str, Any]) -> Effect:
-    return Effect(before, after, changes.between(before, after))
+def _build_effect(before: dict[str, Any], after: dict[str, Any]) -> ReleaseActionEffect:
+    return ReleaseActionEffect(before, after, changes.diff_snapshots(before, after))
 
 
-def _shown(request: HttpRequest, step: Step, release: Release, op: str) -> dict[str, Any]:
+def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: Release, op: str) -> dict[str, Any]:
     try:
-        effect = step.effect(release, op)
-    except restoring.UnknownOp as error:
+        effect = action.compute_effect(release, op)
+    except restoring.OpNotInRelease as error:
         raise Http404(str(error)) from None
     if effect is None:
         return {}
-    page = Paginator(effect.changes, showing.PAGE).get_page(request.GET.get("p"))
-    found = comparison.read(list(page), effect.before, effect.after)
-    seen = snapshot.version(effect.before)
+    page = Paginator(effect.changes, showing.PAGE_SIZE).get_page(request.GET.get("p"))
+    page_differences = comparison.build_differences(list(page), effect.before, effect.after)
+    seen = snapshot.compute_version(effect.before)
     return {
         "effect": effect,
-        "counted": showing.counted(effect.changes),
+        "counted": showing.format_change_counts(effect.changes),
         "seen": seen,
-        **showing.differences(page, found),
+        **showing.build_diff_context(page, page_differences),
     }

@@ -10,14 +10,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldBooleanWidget
 
-from analytics.admin import Historied
+from analytics.admin import AuditHistoryAdmin
 from analytics.models import AuditEntry
 from core import desk
 from registry import switches, switching
 from registry.models import Switch
 
 
-class Switchable(desk.ModelAdmin[Any]):
+class SwitchableMixin(desk.ModelAdmin[Any]):
     """Adds actions to switch the rows of a list off and on at once."""
 
     action_form = desk.ReasonForm
@@ -27,38 +27,38 @@ class Switchable(desk.ModelAdmin[Any]):
 
     @admin.action(description="Switch off now, with the reason given", permissions=["switch"])
     def switch_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        _turn(self, request, self._targets(queryset), is_off=True)
+        _switch_targets(self, request, self._list_targets(queryset), is_off=True)
 
     @admin.action(description="Switch on again", permissions=["switch"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        _turn(self, request, self._targets(queryset), is_off=False)
+        _switch_targets(self, request, self._list_targets(queryset), is_off=False)
 
     def has_switch_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.change_switch")
 
-    def told_off(self, row: Any) -> str:
+    def explain_off(self, row: Any) -> str:
         """Return a sentence saying why a row is off; empty if it is on."""
-        return switches.current().told(getattr(row, self.switch_name))
+        return switches.get_switches().explain_off(getattr(row, self.switch_name))
 
     @admin.display(description="Off")
     def off(self, row: Any) -> str:
-        told = self.told_off(row)
-        return format_html('<span class="desk-tag desk-removed" title="{}">off</span>', told) if told else ""
+        reason = self.explain_off(row)
+        return format_html('<span class="desk-tag desk-removed" title="{}">off</span>', reason) if reason else ""
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         row = kwargs.get("obj")
         if row is not None and row.pk is not None:
-            context["off_reason"] = self.told_off(row)
+            context["off_reason"] = self.explain_off(row)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def _targets(self, queryset: QuerySet[Any]) -> list[tuple[str, str]]:
+    def _list_targets(self, queryset: QuerySet[Any]) -> list[tuple[str, str]]:
         return [(self.switch_kind, name) for name in queryset.values_list(self.switch_name, flat=True)]
 
 
 @admin.register(Switch)
-class SwitchAdmin(Historied):
+class SwitchAdmin(AuditHistoryAdmin):
     """What is or was off, why and by whom. Rows cannot be deleted, so that they show what was off before."""
 
     empty = "Nothing has been switched off yet. To switch off an op, group or connection, use its list."
@@ -69,8 +69,8 @@ class SwitchAdmin(Historied):
     action_form = desk.ReasonForm
     actions = ["turn_off", "turn_on"]
 
-    def told_as(self, row: Switch) -> tuple[str, str]:
-        return AuditEntry.Kind.SWITCH, switching.told(row.kind, row.name)
+    def get_audit_key(self, row: Switch) -> tuple[str, str]:
+        return AuditEntry.Kind.SWITCH, switching.build_history_name(row.kind, row.name)
 
     @admin.display(description="State", ordering="is_off")
     def state(self, switch: Switch) -> str:
@@ -80,8 +80,8 @@ class SwitchAdmin(Historied):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the state as text to users who may only view: a tick next to "off" reads as if it were on."""
-        looks = obj is not None and not self.has_change_permission(request, obj)
-        return ["state" if looks and name == "is_off" else name for name in super().get_fields(request, obj)]
+        is_view_only = obj is not None and not self.has_change_permission(request, obj)
+        return ["state" if is_view_only and name == "is_off" else name for name in super().get_fields(request, obj)]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Show "off" as a plain checkbox: a green toggle reads as on."""
@@ -98,7 +98,7 @@ class SwitchAdmin(Historied):
 
     def save_model(self, request: HttpRequest, obj: Switch, form: Any, change: bool) -> None:
         try:
-            saved = switching.turn(
+            saved = switching.set_switch(
                 kind=obj.kind,
                 name=obj.name,
                 is_off=obj.is_off,
@@ -113,31 +113,31 @@ class SwitchAdmin(Historied):
 
     @admin.action(description="Switch off now, with the reason given or the last one", permissions=["change"])
     def turn_off(self, request: HttpRequest, queryset: QuerySet[Switch]) -> None:
-        _turn(self, request, list(queryset.values_list("kind", "name")), is_off=True)
+        _switch_targets(self, request, list(queryset.values_list("kind", "name")), is_off=True)
 
     @admin.action(description="Switch on again", permissions=["change"])
     def turn_on(self, request: HttpRequest, queryset: QuerySet[Switch]) -> None:
-        _turn(self, request, list(queryset.values_list("kind", "name")), is_off=False)
+        _switch_targets(self, request, list(queryset.values_list("kind", "name")), is_off=False)
 
 
-def _turn(page: Any, request: HttpRequest, targets: list[tuple[str, str]], *, is_off: bool) -> None:
+def _switch_targets(model_admin: Any, request: HttpRequest, targets: list[tuple[str, str]], *, is_off: bool) -> None:
     """Switch some targets and show the result as messages."""
-    turned = []
+    switched = []
     for kind, name in targets:
         reason = request.POST.get("reason", "")
         if is_off and not reason.strip():
             reason = Switch.objects.filter(kind=kind, name=name).values_list("reason", flat=True).first() or ""
         try:
-            turned.append(
-                switching.turn(
+            switched.append(
+                switching.set_switch(
                     kind=kind, name=name, is_off=is_off, reason=reason, by=str(request.user), at=timezone.now()
                 )
             )
         except switching.AlreadySwitched as error:
-            page.message_user(request, f"Nothing changed: {error}.", messages.WARNING)
+            model_admin.message_user(request, f"Nothing changed: {error}.", messages.WARNING)
         except ValidationError as error:
-            page.message_user(request, f"{name}: {switching.sentence(error)}", messages.ERROR)
-    if turned:
-        names = ", ".join(switch.name for switch in turned)
-        told = f"Switched {'off' if is_off else 'on'}: {names}. All processes follow within two seconds."
-        page.message_user(request, told)
+            model_admin.message_user(request, f"{name}: {switching.format_error(error)}", messages.ERROR)
+    if switched:
+        names = ", ".join(switch.name for switch in switched)
+        message = f"Switched {'off' if is_off else 'on'}: {names}. All processes follow within two seconds."
+        model_admin.message_user(request, message)

@@ -19,40 +19,40 @@ from registry.checks import (
     strangers,
     summaries,
 )
-from registry.checks.blocking import names_in, names_of, off_surface, op_problems, problems
-from registry.checks.context import Context, current, imported
-from registry.checks.finding import Finding, Rule, Severity, new
-from registry.checks.places import Reading
+from registry.checks.blocking import find_names_in_text, list_op_names, find_off_surface_names, find_op_errors, find_errors
+from registry.checks.context import CheckContext, get_current_context, get_imported_paths
+from registry.checks.finding import Finding, CheckRule, Severity, select_new_findings
+from registry.checks.places import CheckedOp
 from registry.models import Op
 
 __all__ = [
     "RULES",
-    "Context",
-    "Counts",
+    "CheckContext",
+    "TokenCountsByOp",
     "Finding",
-    "Rule",
+    "CheckRule",
     "Severity",
     "check_content",
     "check_draft",
     "check_entry",
-    "current",
-    "imported",
-    "names_in",
-    "names_of",
-    "new",
-    "off_surface",
-    "op_problems",
-    "problems",
-    "warnings",
+    "get_current_context",
+    "get_imported_paths",
+    "find_names_in_text",
+    "list_op_names",
+    "select_new_findings",
+    "find_off_surface_names",
+    "find_op_errors",
+    "find_errors",
+    "find_warnings",
 ]
 
 FAMILIES = (blocking, defaults, names, meanings, summaries, policies, budgets, providers, strangers)
-RULES: dict[str, Rule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
+RULES: dict[str, CheckRule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
 
-Counts = Mapping[str, Sequence[int]]
+TokenCountsByOp = Mapping[str, Sequence[int]]
 
 
-def check_entry(entry: dict[str, Any], context: Context) -> list[Finding]:
+def check_entry(entry: dict[str, Any], context: CheckContext) -> list[Finding]:
     """Return all findings of one op, saved or not, checked against all other ops. Blocking ones come first.
 
     `entry` has the form of registry.snapshot. The op with the same path in the context is ignored. An entry with an
@@ -60,19 +60,19 @@ def check_entry(entry: dict[str, Any], context: Context) -> list[Finding]:
     """
     path = entry["op"]
     others = {name: owner for name, owner in context.names.items() if owner != path}
-    found = op_problems(entry)
-    unreadable = any(finding.rule in (blocking.SCHEMA_INVALID.name, blocking.UNSENDABLE.name) for finding in found)
-    found += blocking.name_problems(entry, names=others, groups=context.groups, paths=context.ops)
-    found += blocking.without_id_problems(entry, context.ops)
-    if unreadable:
-        return found
-    counts = {} if any(finding.blocks for finding in found) else sizes.of_entry(entry)
-    return found + list(_unaccepted(_warnings(entry, context, counts)))
+    findings = find_op_errors(entry)
+    is_unreadable = any(finding.rule in (blocking.SCHEMA_INVALID.name, blocking.UNSENDABLE.name) for finding in findings)
+    findings += blocking.find_name_errors(entry, names=others, groups=context.groups, paths=context.ops)
+    findings += blocking.find_without_id_errors(entry, context.ops)
+    if is_unreadable:
+        return findings
+    counts = {} if any(finding.is_blocking for finding in findings) else sizes.count_entry_tokens(entry)
+    return findings + list(_drop_waived(_iter_warnings(entry, context, counts)))
 
 
 def check_draft() -> list[Finding]:
     """Return the blocking findings of the draft or, if there are none, its warnings."""
-    return check_content(snapshot.draft(), imported=imported())
+    return check_content(snapshot.snapshot_draft(), imported=get_imported_paths())
 
 
 def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) -> list[Finding]:
@@ -80,54 +80,54 @@ def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) ->
 
     `imported` has the paths of ops that were imported from a list of functions.
     """
-    if found := problems(content):
-        return found
-    return warnings(content, sizes.token_counts(catalogs.build("", content)), imported=imported)
+    if findings := find_errors(content):
+        return findings
+    return find_warnings(content, sizes.count_catalog_tokens(catalogs.build_catalog("", content)), imported=imported)
 
 
-def warnings(
-    content: dict[str, Any], counts: Counts, *, imported: Collection[str] = (), only: Collection[str] | None = None
+def find_warnings(
+    content: dict[str, Any], counts: TokenCountsByOp, *, imported: Collection[str] = (), only: Collection[str] | None = None
 ) -> list[Finding]:
     """Return the warnings of a snapshot without blocking findings, in the order of its ops.
 
     `counts` has the tokens of its help, as in a release. `only` limits the check to these paths. Accepted warnings
     (see registry.checks.waivers) are left out.
     """
-    context = Context.of(content, imported=imported)
-    found: list[Finding] = []
+    context = CheckContext.from_content(content, imported=imported)
+    findings: list[Finding] = []
     for op in content["ops"]:
         if only is None or op["op"] in only:
-            found += _warnings(op, context, counts)
-    for name, entry in _others(content):
+            findings += _iter_warnings(op, context, counts)
+    for name, entry in _iter_groups_and_sections(content):
         if only is None or name in only:
-            found += strangers.hidden(name, entry)
-            found += summaries.too_long(name, entry["summary"]) if "summary" in entry else ()
-    return list(_unaccepted(found))
+            findings += strangers.find_hidden_characters(name, entry)
+            findings += summaries.check_length(name, entry["summary"]) if "summary" in entry else ()
+    return list(_drop_waived(findings))
 
 
-def _warnings(entry: dict[str, Any], context: Context, counts: Counts) -> Iterator[Finding]:
+def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCountsByOp) -> Iterator[Finding]:
     if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
         return  # models do not see it
-    reading = Reading(entry)
-    yield from strangers.hidden(reading.op, entry)
-    if reading.op in context.imported:
-        yield from strangers.instructions(entry)
+    op = CheckedOp(entry)
+    yield from strangers.find_hidden_characters(op.op, entry)
+    if op.op in context.imported:
+        yield from strangers.find_instructions(entry)
     yield from summaries.check(entry, context)
-    yield from names.check(reading, context)
-    yield from defaults.check(reading)
-    yield from meanings.check(reading)
+    yield from names.check(op, context)
+    yield from defaults.check(op)
+    yield from meanings.check(op)
     yield from policies.check(entry)
-    yield from providers.check(reading)
-    if reading.op in counts:
-        yield from budgets.check(reading.op, counts[reading.op])
+    yield from providers.check(op)
+    if op.op in counts:
+        yield from budgets.check(op.op, counts[op.op])
 
 
-def _others(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_groups_and_sections(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (name, entry) of all groups and prompt sections."""
     yield from ((group["path"], group) for group in content["groups"])
     for section in content.get("sections", []):
         yield f"{section['prompt']}/{section['name']}", section
 
 
-def _unaccepted(found: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:
-    return (finding for finding in found if (finding.op, finding.rule) not in accepted.REASONS)
+def _drop_waived(findings: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:
+    return (finding for finding in findings if (finding.op, finding.rule) not in accepted.WAIVERS)

@@ -8,7 +8,7 @@ _WHOLE_PROJECT = "One call creates a whole project. Its help lists the fields of
 _FILTERED = "Each filter saves reading unwanted rows. Short help is read far more often and is within its budget."
 _NEEDS_RULES = "Its rules stop a model from losing data it does not see: other rows, events, the order of a tree."
 
-REASONS: dict[tuple[str, str], str] = {
+WAIVERS: dict[tuple[str, str], str] = {
     (op, rule): reason
     for reason, rule, ops in (
         (_WHOLE_PROJECT, "short_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),

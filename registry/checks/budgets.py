@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from registry.checks.finding import Finding, Rule
+from registry.checks.finding import Finding, CheckRule
 
 SHORT, FULL = 180, 450  # o200k_base tokens of a help body as sent
 
-OVER_SHORT = Rule(
+OVER_SHORT = CheckRule(
     "short_over_budget",
     f"Short help of more than {SHORT} tokens.",
     "Remove unused arguments, or split the op in two.",
 )
-OVER_FULL = Rule(
+OVER_FULL = CheckRule(
     "full_over_budget",
     f"Full help of more than {FULL} tokens.",
     "Shorten the description, notes and rules, or remove an example.",
@@ -26,4 +26,4 @@ def check(op: str, counts: Sequence[int]) -> Iterator[Finding]:
         (OVER_FULL, "help/full", counts[1], FULL),
     ):
         if count > budget:
-            yield rule.found(op, field, f"{count:,} tokens; the budget is {budget}.")
+            yield rule.make_finding(op, field, f"{count:,} tokens; the budget is {budget}.")

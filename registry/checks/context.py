@@ -10,11 +10,11 @@ from django.db.models import Count, Max
 from analytics.models import AuditEntry
 from registry import snapshot
 from registry.checks import blocking, likeness, places
-from registry.models import ROOT, Group, Op, OpAlias, parent_of
+from registry.models import ROOT, Group, Op, OpAlias, get_parent_path
 
 
 @dataclass(frozen=True)
-class Context:
+class CheckContext:
     """A snapshot as the checks of one op need it. Immutable: build a new one when the draft changes."""
 
     ops: dict[str, dict[str, Any]]
@@ -23,77 +23,77 @@ class Context:
     imported: frozenset[str] = frozenset()  # paths of ops with untrusted text
 
     @classmethod
-    def of(cls, content: dict[str, Any], *, imported: Collection[str] = ()) -> "Context":
+    def from_content(cls, content: dict[str, Any], *, imported: Collection[str] = ()) -> "CheckContext":
         """Prepare a snapshot. `imported` has the paths of ops that were imported from a list of functions."""
         ops = {op["op"]: op for op in content["ops"]}
         groups = frozenset([ROOT, *(group["path"] for group in content["groups"])])
-        names = {name: path for path, op in ops.items() for name in blocking.names_of(op)}
+        names = {name: path for path, op in ops.items() for name in blocking.list_op_names(op)}
         return cls(ops, groups, names, frozenset(imported))
 
     @classmethod
-    def of_draft(cls) -> "Context":
+    def from_draft(cls) -> "CheckContext":
         """Prepare the draft, with only the parts of its ops that other ops are checked against (snapshot.outline)."""
-        return cls.of(snapshot.outline(), imported=imported())
+        return cls.from_content(snapshot.outline_draft(), imported=get_imported_paths())
 
-    def without(self, path: str) -> "Context":
+    def without_op(self, path: str) -> "CheckContext":
         """Return this context without one op, such as an op whose path changes."""
         ops = {name: entry for name, entry in self.ops.items() if name != path}
         names = {name: owner for name, owner in self.names.items() if owner != path}
-        return Context(ops, self.groups, names, self.imported)
+        return CheckContext(ops, self.groups, names, self.imported)
 
     @cached_property
-    def tops(self) -> frozenset[str]:
+    def top_level_names(self) -> frozenset[str]:
         """The first segments of all paths, such as onto, util and cal."""
-        return frozenset(path.partition(".")[0] for path in self.groups if parent_of(path) == ROOT)
+        return frozenset(path.partition(".")[0] for path in self.groups if get_parent_path(path) == ROOT)
 
     @cached_property
-    def summaries(self) -> likeness.Index:
+    def summary_index(self) -> likeness.SummaryIndex:
         """The summaries of all active ops."""
         active = (op for op in self.ops.values() if op.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE)
-        return likeness.Index({op["op"]: op["summary"] for op in active})
+        return likeness.SummaryIndex({op["op"]: op["summary"] for op in active})
 
-    def is_known(self, word: str) -> bool:
+    def is_known_name(self, word: str) -> bool:
         """Return whether a word is an argument or a name of any op, so that prose may mention it elsewhere."""
-        return word in self._words
+        return word in self._known_words
 
-    def named_in(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    def iter_ops_named(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield the entries of the ops with these names."""
         for name in names:
             if (path := self.names.get(name)) is not None:
                 yield self.ops[path]
 
-    def beside(self, path: str) -> list[str]:
+    def list_siblings(self, path: str) -> list[str]:
         """Return the paths of the ops in the group of a path; the path itself need not exist."""
-        return [each for each in self.ops if parent_of(each) == parent_of(path)]
+        return [each for each in self.ops if get_parent_path(each) == get_parent_path(path)]
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset(self.names).union(*map(places.argument_names, self.ops.values()))
+    def _known_words(self) -> frozenset[str]:
+        return frozenset(self.names).union(*map(places.collect_argument_names, self.ops.values()))
 
 
-def current() -> Context:
+def get_current_context() -> CheckContext:
     """Return the context of the draft for checks during typing, from memory if the draft did not change.
 
     Costs four small queries if it is in memory.
     """
-    global _kept
-    stamp = _stamp()
-    if _kept is None or _kept[0] != stamp:
-        _kept = (stamp, Context.of_draft())
-    return _kept[1]
+    global _cached_context
+    stamp = _read_draft_stamp()
+    if _cached_context is None or _cached_context[0] != stamp:
+        _cached_context = (stamp, CheckContext.from_draft())
+    return _cached_context[1]
 
 
-_kept: tuple[tuple[Any, ...], Context] | None = None
+_cached_context: tuple[tuple[Any, ...], CheckContext] | None = None
 
 
-def _stamp() -> tuple[Any, ...]:
+def _read_draft_stamp() -> tuple[Any, ...]:
     """Return a value that differs after any change of names, summaries or schemas."""
-    changed = (model.objects.aggregate(last=Max("updated_at"), count=Count("pk")) for model in (Op, Group))
+    model_changes = (model.objects.aggregate(last=Max("updated_at"), count=Count("pk")) for model in (Op, Group))
     aliases = OpAlias.objects.aggregate(last=Max("pk"), count=Count("pk"))
-    told = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
-    return *((each["last"], each["count"]) for each in (*changed, aliases)), told
+    last_audit_id = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
+    return *((each["last"], each["count"]) for each in (*model_changes, aliases)), last_audit_id
 
 
-def imported() -> frozenset[str]:
+def get_imported_paths() -> frozenset[str]:
     """Return the paths of the draft's ops that were imported from a list of functions."""
     return frozenset(Op.objects.exclude(source="").values_list("op", flat=True))

@@ -5,13 +5,13 @@ from typing import Any
 
 from core import nearest
 from registry import keywords, schemas, signatures
-from registry.checks.finding import Finding, Rule
-from registry.checks.places import Reading
+from registry.checks.finding import Finding, CheckRule
+from registry.checks.places import CheckedOp
 
-OUTSIDE_ENUM = Rule(
+OUTSIDE_ENUM = CheckRule(
     "default_outside_enum", "A default that is not one of the argument's values.", "Use one of the values."
 )
-REFUSED = Rule(
+REFUSED = CheckRule(
     "default_refused", "A default that is invalid for the argument's schema.", "Use a default that the schema allows."
 )
 RULES = (OUTSIDE_ENUM, REFUSED)
@@ -19,32 +19,32 @@ RULES = (OUTSIDE_ENUM, REFUSED)
 MAX_SHOWN = 100  # characters of a default
 
 
-def check(reading: Reading) -> Iterator[Finding]:
+def check(reading: CheckedOp) -> Iterator[Finding]:
     """Yield a finding for each default, at every level, that is invalid for its schema."""
     op, root = reading.op, reading.schema
     for argument in reading.arguments:
         if "default" not in argument.schema:
             continue
         value, field = argument.schema["default"], f"{argument.field}/default"
-        allowed = keywords.resolved(root, argument.schema).get("enum")
+        allowed = keywords.dereference(root, argument.schema).get("enum")
         if isinstance(allowed, list) and value not in allowed and not isinstance(value, list):
-            yield _outside(op, field, argument.name, value, allowed)
-        elif refusals := _refusals(argument.schema, value, root):
-            message = f"{_shown(value)} is not a valid {argument.name}: {refusals[0].removeprefix('/v: ')}"
-            yield REFUSED.found(op, field, message)
+            yield _build_enum_finding(op, field, argument.name, value, allowed)
+        elif refusals := _find_refusals(argument.schema, value, root):
+            message = f"{_format_default(value)} is not a valid {argument.name}: {refusals[0].removeprefix('/v: ')}"
+            yield REFUSED.make_finding(op, field, message)
 
 
-def _outside(op: str, field: str, name: str, value: Any, allowed: list[Any]) -> Finding:
-    known = ", ".join(signatures.literal(each) for each in allowed[: signatures.MAX_ENUM_SHOWN])
-    message = f"{_shown(value)} is not one of the values of {name}: {known}."
-    close = nearest.close(str(value), map(str, allowed), limit=1)
-    return OUTSIDE_ENUM.found(op, field, message, f"Use {close[0]}." if close else "")
+def _build_enum_finding(op: str, field: str, name: str, value: Any, allowed: list[Any]) -> Finding:
+    allowed_text = ", ".join(signatures.format_literal(each) for each in allowed[: signatures.MAX_ENUM_SHOWN])
+    message = f"{_format_default(value)} is not one of the values of {name}: {allowed_text}."
+    suggestions = nearest.find_similar(str(value), map(str, allowed), limit=1)
+    return OUTSIDE_ENUM.make_finding(op, field, message, f"Use {suggestions[0]}." if suggestions else "")
 
 
-def _shown(value: Any) -> str:
-    return signatures.literal(value)[:MAX_SHOWN]
+def _format_default(value: Any) -> str:
+    return signatures.format_literal(value)[:MAX_SHOWN]
 
 
-def _refusals(schema: dict[str, Any], value: Any, root: dict[str, Any]) -> list[str]:
-    held = {"type": "object", "properties": {"v": schema}} | keywords.definitions(root, schema)
-    return schemas.instance_problems(held, {"v": value})
+def _find_refusals(schema: dict[str, Any], value: Any, root: dict[str, Any]) -> list[str]:
+    wrapper = {"type": "object", "properties": {"v": schema}} | keywords.collect_definitions(root, schema)
+    return schemas.find_instance_problems(wrapper, {"v": value})

@@ -32,15 +32,15 @@ class Finding:
     fix: str
 
     def __str__(self) -> str:
-        return f"{self.op}, {self.field}: {self.told}"
+        return f"{self.op}, {self.field}: {self.summary}"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What is wrong and how to fix it."""
         return f"{self.message} {self.fix}"
 
     @property
-    def blocks(self) -> bool:
+    def is_blocking(self) -> bool:
         """Whether the draft cannot be published with it."""
         return self.severity == Severity.BLOCKS
 
@@ -55,35 +55,35 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CheckRule:
     """One rule: its name, what it finds, and the general fix."""
 
     name: str
-    what: str
+    problem: str
     fix: str
     severity: Severity = Severity.WARNS
 
-    def found(self, op: str, field: str, message: str, fix: str = "") -> Finding:
+    def make_finding(self, op: str, field: str, message: str, fix: str = "") -> Finding:
         """Return a finding of this rule. `fix` replaces the general fix if a specific one is known."""
         return Finding(op, field, self.name, self.severity, message, fix or self.fix)
 
 
-def new(found: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
+def select_new_findings(findings: Iterable[Finding], known_findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that are not known yet. Each known finding cancels one with the same key."""
-    left = Counter(finding.key for finding in known)
-    fresh = []
-    for finding in found:
-        if left[finding.key]:
-            left[finding.key] -= 1
+    known_counts = Counter(finding.key for finding in known_findings)
+    new_findings = []
+    for finding in findings:
+        if known_counts[finding.key]:
+            known_counts[finding.key] -= 1
         else:
-            fresh.append(finding)
-    return fresh
+            new_findings.append(finding)
+    return new_findings
 
 
-def pointer(*parts: str | int) -> str:
+def join_pointer(*parts: str | int) -> str:
     """Return a path in an entry, with its parts escaped as in a JSON Pointer (RFC 6901)."""
-    return "/".join([_escaped(str(part)) for part in parts])
+    return "/".join([_escape_pointer_part(str(part)) for part in parts])
 
 
-def _escaped(part: str) -> str:
+def _escape_pointer_part(part: str) -> str:
     return part.replace("~", "~0").replace("/", "~1") if "~" in part or "/" in part else part

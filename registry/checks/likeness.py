@@ -12,69 +12,69 @@ from math import log
 
 from registry.search import words
 
-ALIKE = 0.88  # share of the weight of all words of two summaries that they have in common
-LOOKED_AT = 1_000  # summaries compared with one; bounds the time for a catalog of near-duplicates
+MIN_SIMILARITY = 0.88  # share of the weight of all words of two summaries that they have in common
+MAX_COMPARED = 1_000  # summaries compared with one; bounds the time for a catalog of near-duplicates
 
 # Words that search ignores, but that can reverse the meaning of a summary.
-_TURNING = frozenset(("in", "out", "on", "off", "up", "down", "from", "to", "over", "again"))
+_DIRECTION_WORDS = frozenset(("in", "out", "on", "off", "up", "down", "from", "to", "over", "again"))
 
-Words = frozenset[str]
+WordSet = frozenset[str]
 
 
-class Index:
+class SummaryIndex:
     """An index of summaries by their words."""
 
     def __init__(self, summaries: Mapping[str, str]) -> None:
         """Take {path: summary}."""
-        self._paths: dict[Words, list[str]] = defaultdict(list)
+        self._paths_by_words: dict[WordSet, list[str]] = defaultdict(list)
         for path, summary in summaries.items():
-            self._paths[words_of(summary)].append(path)
-        held = Counter(word for said, paths in self._paths.items() for word in said for _ in paths)
-        self._weights = {word: log(1 + len(summaries) / times) for word, times in held.items()}
-        self._rarest = log(1 + len(summaries))
-        self._totals = {said: self._weigh(said) for said in self._paths}
-        self._leading: dict[str, list[Words]] = defaultdict(list)
-        for said in self._paths:
-            for word in self._weightiest(said):
-                self._leading[word].append(said)
+            self._paths_by_words[extract_words(summary)].append(path)
+        frequencies = Counter(word for word_set, paths in self._paths_by_words.items() for word in word_set for _ in paths)
+        self._weights = {word: log(1 + len(summaries) / times) for word, times in frequencies.items()}
+        self._unknown_weight = log(1 + len(summaries))
+        self._total_weights = {word_set: self._sum_weights(word_set) for word_set in self._paths_by_words}
+        self._words_by_heavy_word: dict[str, list[WordSet]] = defaultdict(list)
+        for word_set in self._paths_by_words:
+            for word in self._select_heaviest_words(word_set):
+                self._words_by_heavy_word[word].append(word_set)
 
-    def alike(self, path: str, summary: str) -> list[str]:
+    def find_similar(self, path: str, summary: str) -> list[str]:
         """Return the paths of other ops whose summaries say nearly the same, most similar first."""
-        said = words_of(summary)
-        if not said or not self._paths:
+        word_set = extract_words(summary)
+        if not word_set or not self._paths_by_words:
             return []
-        led = dict.fromkeys(other for word in self._weightiest(said) for other in self._leading.get(word, ()))
-        least = self._least_shared(said)
-        near = (other for other in islice(led, LOOKED_AT) if len(said & other) >= least)
-        likeness = {other: self._likeness(said, other) for other in near} | {said: 1.0}
-        ordered = sorted((other for other in likeness if likeness[other] >= ALIKE), key=lambda each: -likeness[each])
-        return [other for each in ordered for other in self._paths.get(each, ()) if other != path]
+        candidates = dict.fromkeys(other for word in self._select_heaviest_words(word_set) for other in self._words_by_heavy_word.get(word, ()))
+        min_shared = self._count_least_shared(word_set)
+        compared = (other for other in islice(candidates, MAX_COMPARED) if len(word_set & other) >= min_shared)
+        similarity = {other: self._compute_similarity(word_set, other) for other in compared} | {word_set: 1.0}
+        ordered = sorted((other for other in similarity if similarity[other] >= MIN_SIMILARITY), key=lambda each: -similarity[each])
+        return [other for each in ordered for other in self._paths_by_words.get(each, ()) if other != path]
 
-    def _weightiest(self, said: Words) -> list[str]:
+    def _select_heaviest_words(self, word_set: WordSet) -> list[str]:
         """Return the heaviest words, heaviest first. A summary that shares none of them cannot be similar."""
-        ordered = sorted(said, key=lambda word: (-self._weights.get(word, self._rarest), word))
-        left = self._weigh(said)
-        bound = ALIKE * left
+        ordered = sorted(word_set, key=lambda word: (-self._weights.get(word, self._unknown_weight), word))
+        weight_left = self._sum_weights(word_set)
+        bound = MIN_SIMILARITY * weight_left
         for count, word in enumerate(ordered):
-            if left < bound:
+            if weight_left < bound:
                 return ordered[:count]
-            left -= self._weights.get(word, self._rarest)
+            weight_left -= self._weights.get(word, self._unknown_weight)
         return ordered
 
-    def _least_shared(self, said: Words) -> int:
+    def _count_least_shared(self, word_set: WordSet) -> int:
         """Return the least number of words that a similar summary must share."""
-        lightest = min(self._weights.get(word, self._rarest) for word in said)
-        return len(said) - int((1 - ALIKE) * self._weigh(said) / lightest)
+        lightest = min(self._weights.get(word, self._unknown_weight) for word in word_set)
+        return len(word_set) - int((1 - MIN_SIMILARITY) * self._sum_weights(word_set) / lightest)
 
-    def _likeness(self, one: Words, other: Words) -> float:
-        shared = self._weigh(one & other)
-        return shared / (self._weigh(one) + self._totals[other] - shared)
+    def _compute_similarity(self, one: WordSet, other: WordSet) -> float:
+        shared = self._sum_weights(one & other)
+        return shared / (self._sum_weights(one) + self._total_weights[other] - shared)
 
-    def _weigh(self, said: Words) -> float:
-        return sum([self._weights.get(word, self._rarest) for word in said])
+    def _sum_weights(self, word_set: WordSet) -> float:
+        return sum([self._weights.get(word, self._unknown_weight) for word in word_set])
 
 
-def words_of(summary: str) -> Words:
+def extract_words(summary: str) -> WordSet:
     """Return the stems by which a summary is compared."""
-    said = (word if word in _TURNING else words.stem(word) for word in words.split(summary))
-    return frozenset(said) - {"", words.BREAK}
+    stems = (word if word in _DIRECTION_WORDS else words.stem(word) for word in words.split_words(summary))
+    return frozenset(stems) - {"", words.BREAK}

@@ -1,20 +1,20 @@
 """Render the reference page of all rules."""
 
 from registry.checks import RULES, accepted
-from registry.checks.finding import Rule, Severity
+from registry.checks.finding import CheckRule, Severity
 
-_HEAD = "| rule | what it finds | what to do |\n|---|---|---|\n"
+_TABLE_HEAD = "| rule | what it finds | what to do |\n|---|---|---|\n"
 
 
-def page(made: str) -> str:
+def render_page(generated_note: str) -> str:
     """Return the page as Markdown. `generated_note` says what generated it."""
     blocking, warning = (
-        "\n".join(_row(rule) for rule in RULES.values() if rule.severity == severity) for severity in Severity
+        "\n".join(_render_row(rule) for rule in RULES.values() if rule.severity == severity) for severity in Severity
     )
-    rows = "\n".join(f"| `{op}` | `{rule}` | {reason} |" for (op, rule), reason in sorted(accepted.REASONS.items()))
+    rows = "\n".join(f"| `{op}` | `{rule}` | {reason} |" for (op, rule), reason in sorted(accepted.WAIVERS.items()))
     return f"""# Checks of copy
 
-{made}
+{generated_note}
 
 `manage.py check_catalog` checks the draft. `--op PATH` checks one op; `--json` prints a list of
 `{{op, field, rule, severity, message, fix}}`. It exits with 1 if anything blocks. `field` is a path in the op's entry,
@@ -24,14 +24,14 @@ such as `parameters_schema/properties/limit`, `policy/do/0` or `examples/1`.
 
 These findings would break serving, so the draft cannot be published with them.
 
-{_HEAD}{blocking}
+{_TABLE_HEAD}{blocking}
 
 ## What warns
 
 A model may misread the copy. To publish a draft with warnings that the live release does not have, give a reason. It
 is stored with the release. The admin asks for it on a page that lists the warnings; code passes it as `accepted`.
 
-{_HEAD}{warning}
+{_TABLE_HEAD}{warning}
 
 ## Accepted warnings of the shipped ops
 
@@ -41,5 +41,5 @@ is stored with the release. The admin asks for it on a page that lists the warni
 """
 
 
-def _row(rule: Rule) -> str:
-    return f"| `{rule.name}` | {rule.what} | {rule.fix} |"
+def _render_row(rule: CheckRule) -> str:
+    return f"| `{rule.name}` | {rule.problem} | {rule.fix} |"

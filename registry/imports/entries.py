@@ -5,23 +5,23 @@ from collections.abc import Callable
 from itertools import chain, count
 from typing import Any
 
-from registry.arguments import choices
+from registry.arguments import list_required_alternatives
 from registry.imports import prose
-from registry.imports.documents import Function
-from registry.imports.paths import MAX_SEGMENT, Reading
+from registry.imports.documents import FunctionDefinition
+from registry.imports.paths import MAX_SEGMENT, ParsedToolName
 from registry.models import Op
 
 MAX_TOOL_NAME = 128
-SHOWN = 4  # names in a group's summary, to keep it at about ten tokens
+MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
 
-_FIRST = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
+_VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
-def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
+def build_op_entry(function: FunctionDefinition, reading: ParsedToolName, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
     """Return the entry of an op. If its tool name differs from the upstream's, the upstream's becomes a keyword."""
-    summary = prose.summary(function.description, function.name)
-    description = prose.description(function.description)
-    said = {
+    summary = prose.write_summary(function.description, function.name)
+    description = prose.clean_description(function.description)
+    fields = {
         "op": path,
         "tool_name": tool_name,
         "upstream_name": function.name if function.name != tool_name else "",
@@ -30,32 +30,32 @@ def entry(function: Function, reading: Reading, schema: dict[str, Any], *, path:
         "action": reading.action[:MAX_SEGMENT],
         "summary": summary,
         "description": "" if description.rstrip(".") == summary else description,
-        "notes": _notes(schema),
+        "notes": _write_notes(schema),
         "keywords": [function.name] if function.name != tool_name else [],
     }
-    return {name: value for name, value in said.items() if value} | {"needs_subject": True, "parameters_schema": schema}
+    return {name: value for name, value in fields.items() if value} | {"needs_subject": True, "parameters_schema": schema}
 
 
-def _notes(schema: dict[str, Any]) -> str:
+def _write_notes(schema: dict[str, Any]) -> str:
     """Return a sentence with the alternative sets of required arguments, which a signature cannot show."""
-    wanted = [" with ".join(names) for names in choices(schema)]
-    return f"Send {' or '.join(wanted)}."[: prose.MAX_DESCRIPTION] if wanted else ""
+    alternatives = [" with ".join(names) for names in list_required_alternatives(schema)]
+    return f"Send {' or '.join(alternatives)}."[: prose.MAX_DESCRIPTION] if alternatives else ""
 
 
-def tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
+def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
     """Return a free tool name: the upstream's name, else with the group as prefix, else also with a number."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "tool"
-    longer = f"{group.replace('.', '_')}_{plain}"
-    numbered = (f"{longer[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
-    return next(wanted for name in chain((plain, longer), numbered) if is_free(wanted := name[:MAX_TOOL_NAME]))
+    clean_name = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "tool"
+    prefixed = f"{group.replace('.', '_')}_{clean_name}"
+    numbered = (f"{prefixed[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
+    return next(candidate for name in chain((clean_name, prefixed), numbered) if is_free(candidate := name[:MAX_TOOL_NAME]))
 
 
-def group_summary(children: dict[str, str]) -> str:
+def summarise_group(children: dict[str, str]) -> str:
     """Return a group's summary: the names of its children, so that a model can ask for an op without listing the group.
 
     `children` is {name: summary of the op, "" for a group}. A single op is listed with its summary.
     """
-    names = sorted(children, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
+    names = sorted(children, key=lambda name: (_VERB_ORDER.get(name, len(_VERB_ORDER)), name))
     if len(names) == 1 and children[names[0]]:
         return f"{names[0]}: {children[names[0]]}"[:200]
-    return ", ".join([*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])])[:200]
+    return ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])[:200]

@@ -9,80 +9,80 @@ from django.db import transaction
 
 from registry import checks, merge
 from registry.imports import entries, parameters, paths, prose
-from registry.imports.documents import Document, Function, Refusal
-from registry.models import ROOT, Group, Op, OpAlias, parent_of, path_validator
+from registry.imports.documents import FunctionList, FunctionDefinition, RefusedFunction
+from registry.models import ROOT, Group, Op, OpAlias, get_parent_path, path_validator
 
 MAX_GROUP = 60
 
 
-class BadGroup(Exception):
+class InvalidImportGroup(Exception):
     """Functions cannot be imported into this group. The message says what to send."""
 
 
 @dataclass
-class Imported:
+class ImportResult:
     """The result of an import. `upstream_names` is {path: upstream name} of every imported op, with paths at import."""
 
-    merged: merge.Report = field(default_factory=merge.Report)
-    names: dict[str, str] = field(default_factory=dict)
+    merged: merge.MergeReport = field(default_factory=merge.MergeReport)
+    upstream_names: dict[str, str] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[RefusedFunction] = field(default_factory=list)
     remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # sentence -> names of functions
     content: dict[str, Any] = field(default_factory=dict)  # groups and ops of the list, in snapshot form
 
 
 @dataclass
-class _Draft:
+class _DraftState:
     """The draft before an import: this source's rows by upstream name, and the names that are taken."""
 
     rows: dict[str, tuple[Op, dict[str, Any]]]  # (row, entry of the last import)
-    tree: paths.Tree
+    tree: paths.PathTree
 
     @classmethod
-    def read(cls, group: str) -> "_Draft":
+    def load(cls, group: str) -> "_DraftState":
         taken = {name for pair in Op.objects.values_list("op", "tool_name") for name in pair}
         taken |= set(OpAlias.objects.values_list("name", flat=True))
         groups = {ROOT, *Group.objects.values_list("path", flat=True)}
-        rows = {_upstream_name(row.shipped): (row, row.shipped) for row in merge.of_source(group) if row.shipped}
-        return cls(rows, paths.Tree(taken, groups))
+        rows = {_get_upstream_name(row.shipped): (row, row.shipped) for row in merge.iterate_ops_of_source(group) if row.shipped}
+        return cls(rows, paths.PathTree(taken, groups))
 
 
 @transaction.atomic
-def run(document: Document, *, group: str) -> Imported:
+def import_functions(document: FunctionList, *, group: str) -> ImportResult:
     """Merge a list of functions into the draft, inside a group. Ops that are no longer in the list are retired.
 
     A function that would break serving is refused; if it was imported before, its op stays unchanged.
     Raises InvalidImportGroup.
     """
     _check_group(group)
-    done = Imported(refusals=list(document.refusals))
-    draft = _Draft.read(group)
-    found = _entries(document, group, draft, done)
-    groups = _groups(found)
-    done.content = {"format": 1, "groups": groups, "ops": found}
-    vanished = _vanished(document, draft, done)
-    merge.groups(groups, source=group, report=done.merged)
-    merge.ops(found + vanished, source=group, report=done.merged)
-    return done
+    result = ImportResult(refusals=list(document.refusals))
+    draft = _DraftState.load(group)
+    op_entries = _build_entries(document, group, draft, result)
+    groups = _build_group_entries(op_entries)
+    result.content = {"format": 1, "groups": groups, "ops": op_entries}
+    retired_entries = _retire_missing(document, draft, result)
+    merge.merge_groups(groups, source=group, report=result.merged)
+    merge.merge_ops(op_entries + retired_entries, source=group, report=result.merged)
+    return result
 
 
 def _check_group(group: str) -> None:
-    if len(group) > MAX_GROUP or not _is_path(group) or group == ROOT:
-        raise BadGroup(
-            f"{prose.shown(group)} is no valid group. Use lower-case words with underscores, such as crm or acme.crm, "
+    if len(group) > MAX_GROUP or not _is_valid_path(group) or group == ROOT:
+        raise InvalidImportGroup(
+            f"{prose.escape_for_terminal(group)} is no valid group. Use lower-case words with underscores, such as crm or acme.crm, "
             f"at most {MAX_GROUP} characters."
         )
-    above = [group]
-    while parent_of(above[-1]) != ROOT:
-        above.append(parent_of(above[-1]))
-    names = [*Op.objects.filter(op__in=above).values_list("op", flat=True)]
-    names += Op.objects.filter(tool_name__in=above).values_list("tool_name", flat=True)
-    names += OpAlias.objects.filter(name__in=above).values_list("name", flat=True)
+    ancestors = [group]
+    while get_parent_path(ancestors[-1]) != ROOT:
+        ancestors.append(get_parent_path(ancestors[-1]))
+    names = [*Op.objects.filter(op__in=ancestors).values_list("op", flat=True)]
+    names += Op.objects.filter(tool_name__in=ancestors).values_list("tool_name", flat=True)
+    names += OpAlias.objects.filter(name__in=ancestors).values_list("name", flat=True)
     if names:
-        raise BadGroup(f"{names[0]} is already the name of an op. Choose another group.")
+        raise InvalidImportGroup(f"{names[0]} is already the name of an op. Choose another group.")
 
 
-def _is_path(text: str) -> bool:
+def _is_valid_path(text: str) -> bool:
     try:
         path_validator(text)
     except ValidationError:
@@ -90,77 +90,77 @@ def _is_path(text: str) -> bool:
     return True
 
 
-def _entries(document: Document, group: str, draft: _Draft, done: Imported) -> list[dict[str, Any]]:
-    schemas = _schemas(document.functions, done)
+def _build_entries(document: FunctionList, group: str, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:
+    schemas = _repair_schemas(document.functions, result)
     functions = [function for function in document.functions if function.name in schemas]
-    readings = paths.readings(functions, group)
-    kept = {name: row.op for name, (row, _) in draft.rows.items()}
-    assigned = paths.assign(readings, group, draft.tree, kept=kept)
-    found = []
+    readings = paths.parse_tool_names(functions, group)
+    known_paths = {name: row.op for name, (row, _) in draft.rows.items()}
+    assigned = paths.assign_paths(readings, group, draft.tree, known_paths=known_paths)
+    op_entries = []
     for function in functions:
         path = assigned[function.name]
-        tool_name = _tool_name(function, path, group, draft)
-        entry = entries.entry(function, readings[function.name], schemas[function.name], path=path, tool_name=tool_name)
-        if problems := checks.op_problems(entry):
-            done.refusals.append(Refusal(function.name, " ".join(problem.told for problem in problems)))
+        tool_name = _choose_tool_name(function, path, group, draft)
+        entry = entries.build_op_entry(function, readings[function.name], schemas[function.name], path=path, tool_name=tool_name)
+        if problems := checks.find_op_errors(entry):
+            result.refusals.append(RefusedFunction(function.name, " ".join(problem.summary for problem in problems)))
             continue
-        found.append(entry)
-        done.names[path] = function.name
-        _remark(function, tool_name, done)
-    return found
+        op_entries.append(entry)
+        result.upstream_names[path] = function.name
+        _add_remarks(function, tool_name, result)
+    return op_entries
 
 
-def _schemas(functions: list[Function], done: Imported) -> dict[str, dict[str, Any]]:
-    found = {}
+def _repair_schemas(functions: list[FunctionDefinition], result: ImportResult) -> dict[str, dict[str, Any]]:
+    repaired = {}
     for function in functions:
         try:
-            found[function.name], mended = parameters.settle(function.parameters)
-        except parameters.Unservable as error:
-            done.refusals.append(Refusal(function.name, str(error)))
+            repaired[function.name], repairs = parameters.repair_parameters(function.parameters)
+        except parameters.UnusableParameters as error:
+            result.refusals.append(RefusedFunction(function.name, str(error)))
             continue
-        for sentence in mended:
-            done.remarks[sentence].append(function.name)
-    return found
+        for sentence in repairs:
+            result.remarks[sentence].append(function.name)
+    return repaired
 
 
-def _tool_name(function: Function, path: str, group: str, draft: _Draft) -> str:
+def _choose_tool_name(function: FunctionDefinition, path: str, group: str, draft: _DraftState) -> str:
     if function.name in draft.rows:
         _, shipped = draft.rows[function.name]
         return str(shipped["tool_name"])
-    tree = draft.tree
-    name = entries.tool_name(function.name, group, lambda wanted: wanted == path or tree.is_free(wanted))
-    tree.taken.add(name)
+    path_tree = draft.tree
+    name = entries.choose_tool_name(function.name, group, lambda wanted: wanted == path or path_tree.is_free(wanted))
+    path_tree.taken.add(name)
     return name
 
 
-def _remark(function: Function, tool_name: str, done: Imported) -> None:
-    said = prose.remarks([function.name, function.description, function.parameters])
+def _add_remarks(function: FunctionDefinition, tool_name: str, result: ImportResult) -> None:
+    remarks = prose.find_remarks([function.name, function.description, function.parameters])
     if tool_name != function.name:
-        said.append("Its name is taken or invalid for a tool. The op has another name; search finds both.")
+        remarks.append("Its name is taken or invalid for a tool. The op has another name; search finds both.")
     if len(function.description.strip()) > prose.MAX_DESCRIPTION:
-        said.append(f"Its description was cut to {prose.MAX_DESCRIPTION} characters.")
-    for sentence in said:
-        done.remarks[sentence].append(function.name)
+        remarks.append(f"Its description was cut to {prose.MAX_DESCRIPTION} characters.")
+    for sentence in remarks:
+        result.remarks[sentence].append(function.name)
 
 
-def _groups(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _build_group_entries(op_entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries of all groups above these ops, each with a summary of its children."""
     children: dict[str, dict[str, str]] = defaultdict(dict)
-    for entry in found:
+    for entry in op_entries:
         path, summary = entry["op"], entry["summary"]
-        while (parent := parent_of(path)) != ROOT:
+        while (parent := get_parent_path(path)) != ROOT:
             children[parent][path.rpartition(".")[2]] = summary
             path, summary = parent, ""
-    return [{"path": path, "summary": entries.group_summary(below)} for path, below in children.items()]
+    return [{"path": path, "summary": entries.summarise_group(child_summaries)} for path, child_summaries in children.items()]
 
 
-def _vanished(document: Document, draft: _Draft, done: Imported) -> list[dict[str, Any]]:
+def _retire_missing(document: FunctionList, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:
     """Return retired entries of the ops that are no longer in the list. A refused function counts as listed."""
-    listed = {function.name for function in document.functions} | {refusal.name for refusal in document.refusals}
-    gone = [draft.rows[name] for name in sorted(draft.rows) if name not in listed]
-    done.retired = [row.op for row, _ in gone if row.status == Op.Status.ACTIVE]
-    return [{**shipped, "op": row.op, "status": Op.Status.RETIRED} for row, shipped in gone]
+    listed_names = {function.name for function in document.functions} | {refusal.name for refusal in document.refusals}
+    missing = [draft.rows[name] for name in sorted(draft.rows) if name not in listed_names]
+    result.retired = [row.op for row, _ in missing if row.status == Op.Status.ACTIVE]
+    return [{**shipped, "op": row.op, "status": Op.Status.RETIRED} for row, shipped in missing]
 
 
-def _upstream_name(shipped: dict[str, Any]) -> str:
+def _get_upstream_name(shipped: dict[str, Any]) -> str:
     return str(shipped.get("upstream_name") or shipped["tool_name"])

@@ -13,13 +13,13 @@ _BRANDS = re.compile(
 _WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*")
 
 
-def _set(text: str) -> frozenset[str]:
+def _split_to_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Verbs that only read. Every other verb counts as a write: a read taken for a write needs an extra confirmation, but a
 # write taken for a read does harm.
-READS = _set(
+READ_VERBS = _split_to_set(
     """
     analyze analyse assess browse calculate check classify compare compute convert count decode describe detect
     determine diff discover download encode estimate evaluate examine explain explore export extract fetch filter
@@ -28,7 +28,7 @@ READS = _set(
     suggest summarize summarise translate validate verify view visualize
     """
 )
-WRITES = _set(
+WRITE_VERBS = _split_to_set(
     """
     accept activate add adjust allocate allow append apply approve archive assign attach authorise authorize backup
     ban begin block book build bulk buy call cancel capture change charge clean clear clone close commit complete
@@ -45,9 +45,9 @@ WRITES = _set(
     update upgrade upload upsert use void watch withdraw write
     """
 )
-VERBS = READS | WRITES
+VERBS = READ_VERBS | WRITE_VERBS
 # Also common nouns: verbs only at the start of a name with further words.
-_ALSO_NOUNS = _set(
+_NOUN_LIKE_VERBS = _split_to_set(
     """
     book bulk call charge check commit control copy count diff draft draw drop email end estimate export filter
     forecast fork format grant import invite issue join launch leave link list load lock log look make manage mark
@@ -57,10 +57,10 @@ _ALSO_NOUNS = _set(
     watch write
     """
 )
-_LAST = _set("list search run query check")  # and these at the end of a name: contact_list
+_FINAL_VERBS = _split_to_set("list search run query check")  # and these at the end of a name: contact_list
 
 # {verb: the word that our own ops use for it}
-ACTIONS = {
+CANONICAL_ACTIONS = {
     **dict.fromkeys(("fetch", "retrieve", "read", "show", "view", "load", "return", "returns", "describe"), "get"),
     **dict.fromkeys(("browse", "enumerate"), "list"),
     **dict.fromkeys(("find", "query", "lookup", "discover"), "search"),
@@ -68,20 +68,20 @@ ACTIONS = {
     **dict.fromkeys(("edit", "modify", "change", "patch", "adjust"), "update"),
     **dict.fromkeys(("remove", "destroy", "drop"), "delete"),
 }
-PREPOSITIONS = _set("by for from with in to on at using via into as")
-ARTICLES = _set("a an the of")
+PREPOSITIONS = _split_to_set("by for from with in to on at using via into as")
+ARTICLES = _split_to_set("a an the of")
 _NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
 
 
-def split(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     """Return the words of a name in lower case. Splits at camel-case humps and punctuation; digits stay attached."""
     latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é becomes e; other scripts go
-    plain = _BRANDS.sub(lambda found: found[0].capitalize(), latin)
-    spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", plain)
+    unbranded = _BRANDS.sub(lambda found: found[0].capitalize(), latin)
+    spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", unbranded)
     return [word.lower() for word in _WORD.findall(spaced)]
 
 
-def singular(word: str) -> str:
+def to_singular(word: str) -> str:
     """Return the singular of a noun, guessed from its ending."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(_NOT_PLURAL):
         return word
@@ -90,7 +90,7 @@ def singular(word: str) -> str:
     return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "tuses")) else word[:-1]
 
 
-def verb_at(words: Sequence[str], description: str) -> int | None:
+def find_verb(words: Sequence[str], description: str) -> int | None:
     """Return the index of the verb in the words of a name, or None.
 
     An unknown first word counts as a verb if the description begins with it: `irrigateCrop`, "Irrigate a field".
@@ -98,29 +98,29 @@ def verb_at(words: Sequence[str], description: str) -> int | None:
     if not words:
         return None
     first, last = words[0], words[-1]
-    if first in VERBS and (len(words) > 1 or first not in _ALSO_NOUNS):
+    if first in VERBS and (len(words) > 1 or first not in _NOUN_LIKE_VERBS):
         return 0
-    if len(words) > 1 and len(first) > 3 and opening(description) == first and first == singular(first):
+    if len(words) > 1 and len(first) > 3 and get_first_word(description) == first and first == to_singular(first):
         return 0
-    strong = VERBS - _ALSO_NOUNS
-    if last in strong | _LAST:
+    unambiguous_verbs = VERBS - _NOUN_LIKE_VERBS
+    if last in unambiguous_verbs | _FINAL_VERBS:
         return len(words) - 1
-    return next((place for place, word in enumerate(words) if word in strong), 0 if first in VERBS else None)
+    return next((index for index, word in enumerate(words) if word in unambiguous_verbs), 0 if first in VERBS else None)
 
 
-def opening(description: str) -> str:
+def get_first_word(description: str) -> str:
     """Return the first word of a description, without a final s: "Returns all …" gives return."""
     word = next(iter(_WORD.findall(description[:100])), "").lower()
-    return word if word in VERBS else singular(word)
+    return word if word in VERBS else to_singular(word)
 
 
-def only_looks(description: str, verb: str) -> bool:
+def is_description_read_only(description: str, verb: str) -> bool:
     """Return whether an op only reads, judged by the first sentence of its description."""
-    said = split(description[:300].split(". ")[0])
-    return verb in READS and not any(word in WRITES and word not in _ALSO_NOUNS for word in said)
+    sentence_words = split_name(description[:300].split(". ")[0])
+    return verb in READ_VERBS and not any(word in WRITE_VERBS and word not in _NOUN_LIKE_VERBS for word in sentence_words)
 
 
-def changes(words: Sequence[str], verb: str) -> bool:
+def has_write_verb(words: Sequence[str], verb: str) -> bool:
     """Return whether an op writes, judged by the verbs in its name: `get_or_create_user` does."""
-    joined = pairwise(words)
-    return verb not in READS or any(word in ("or", "and") and following in WRITES for word, following in joined)
+    word_pairs = pairwise(words)
+    return verb not in READ_VERBS or any(word in ("or", "and") and following in WRITE_VERBS for word, following in word_pairs)

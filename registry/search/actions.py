@@ -8,9 +8,9 @@ from registry.search import words
 
 CREATE, READ, UPDATE, DELETE = "create", "read", "update", "delete"
 
-FIRST = 4  # words of a request in which its verb is expected
+VERB_WINDOW = 4  # words of a request in which its verb is expected
 
-_VERBS = {
+_VERBS_BY_ACTION = {
     CREATE: """
         add append attach book build compose create draft enroll generate insert invite issue log make new open order
         post publish record register reserve schedule send setup share start submit upload write
@@ -29,23 +29,23 @@ _VERBS = {
         cancel clear close deactivate delete disable discard drop erase purge remove revoke stop unlink unsubscribe
     """,
 }
-_ACTIONS = {words.stem(verb): action for action, verbs in _VERBS.items() for verb in verbs.split() if words.stem(verb)}
+_ACTION_BY_STEM = {words.stem(verb): action for action, verbs in _VERBS_BY_ACTION.items() for verb in verbs.split() if words.stem(verb)}
 
 
-def of_request(asked: Sequence[str]) -> str:
+def detect_request_action(request_words: Sequence[str]) -> str:
     """Return the action of the first verb in a request's first words; "" if there is none."""
-    return _first(asked[:FIRST])
+    return _find_first_action(request_words[:VERB_WINDOW])
 
 
-def of_op(op: CatalogOp) -> str:
+def detect_op_action(op: CatalogOp) -> str:
     """Return the action of an op, from its record or else the verb in its name; "" if unknown."""
-    return _named(op.action) or _first(words.split(op.tool_name))
+    return _detect_recorded_action(op.action) or _find_first_action(words.split_words(op.tool_name))
 
 
 @lru_cache(maxsize=1_000)  # thousands of ops share a few actions
-def _named(action: str) -> str:
-    return _first(words.split(action))
+def _detect_recorded_action(action: str) -> str:
+    return _find_first_action(words.split_words(action))
 
 
-def _first(found: Sequence[str]) -> str:
-    return next((action for word in found if (action := _ACTIONS.get(words.stem(word)))), "")
+def _find_first_action(candidates: Sequence[str]) -> str:
+    return next((action for word in candidates if (action := _ACTION_BY_STEM.get(words.stem(word)))), "")

@@ -23,40 +23,40 @@ WEIGHTS = {
 FIELDS = tuple(WEIGHTS)
 
 # Ends each text, so that all texts of a field are split in one call. A call for each takes ten times as long.
-_END = words.BREAK
+_TEXT_END = words.BREAK
 
 
 @dataclass(frozen=True)
-class Read:
+class IndexedWords:
     """Every word of every op, in three arrays of the same length."""
 
     vocabulary: list[str]  # folded, not stemmed
-    word: NDArray[np.int64]  # index in `vocabulary`
-    op: NDArray[np.int64]  # index of its op
-    field: NDArray[np.int64]  # index of its field in FIELDS
+    word_ids: NDArray[np.int64]  # index in `vocabulary`
+    op_ids: NDArray[np.int64]  # index of its op
+    field_ids: NDArray[np.int64]  # index of its field in FIELDS
 
 
-def read(ops: Sequence[CatalogOp], former: Sequence[Sequence[str]]) -> Read:
+def read_op_words(ops: Sequence[CatalogOp], former_names: Sequence[Sequence[str]]) -> IndexedWords:
     """Return the words of ops. `former_names` has further names for each op, such as those of ops it succeeds."""
-    places: dict[str, int] = defaultdict(lambda: len(places))
-    end = places[_END]
-    texts = [_texts(op, names) for op, names in zip(ops, former, strict=True)]
+    word_indexes: dict[str, int] = defaultdict(lambda: len(word_indexes))
+    end_index = word_indexes[_TEXT_END]
+    texts = [_list_field_texts(op, names) for op, names in zip(ops, former_names, strict=True)]
     parts = []
-    for at, field in enumerate(FIELDS):
-        found = words.split("".join(text[field].replace(_END, " ") + _END for text in texts))
-        word = np.array([places[each] for each in found], dtype=np.int64)
-        said = word != end
-        op = np.cumsum(~said)[said]
-        parts.append((word[said], op, np.full(len(op), at)))
+    for field_index, field in enumerate(FIELDS):
+        field_words = words.split_words("".join(text[field].replace(_TEXT_END, " ") + _TEXT_END for text in texts))
+        word = np.array([word_indexes[each] for each in field_words], dtype=np.int64)
+        is_word = word != end_index
+        op = np.cumsum(~is_word)[is_word]
+        parts.append((word[is_word], op, np.full(len(op), field_index)))
     word, op, field_of = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Read(list(places), word, op, field_of)
+    return IndexedWords(list(word_indexes), word, op, field_of)
 
 
-def _texts(op: CatalogOp, former: Sequence[str]) -> dict[str, str]:
+def _list_field_texts(op: CatalogOp, former_names: Sequence[str]) -> dict[str, str]:
     titles = (example.get(part, "") for example in op.examples for part in ("title", "note"))
     return {
         "name": f"{op.op} {op.tool_name}",
-        "aliases": " ".join((*op.aliases, *former)),
+        "aliases": " ".join((*op.aliases, *former_names)),
         "keywords": " ".join((*op.keywords, op.entity, op.action)),
         "summary": op.summary,
         "description": op.description,

@@ -9,139 +9,139 @@ import numpy as np
 
 from registry.catalogs import CatalogOp
 from registry.search import actions, fields, meaning, postings, words
-from registry.search.fields import FIELDS, Read
-from registry.search.meaning import Floats, Vectors
+from registry.search.fields import FIELDS, IndexedWords
+from registry.search.meaning import Floats, WordVectors
 from registry.search.typos import Speller
 
-LONGEST = 1_000  # characters of a request; the rest is ignored
-BRIEF = 3  # significant words; a longer request is a sentence
-CLAUSES = 4  # clauses of a request that are scored separately
+MAX_REQUEST = 1_000  # characters of a request; the rest is ignored
+MAX_SHORT_REQUEST = 3  # significant words; a longer request is a sentence
+MAX_CLAUSES = 4  # clauses of a request that are scored separately
 
 # Weights relative to word coverage (0 to 1). Tuned on the development set of benchmarks/search.py.
-MEANING = 1.2
-CLAUSE = 0.2
-ACTION = 0.03
-KEYWORD = 0.5  # a request that equals one of an op's keywords
-FITS = 0.2  # least cosine at which an op without any word of the request still matches
+MEANING_WEIGHT = 1.2
+CLAUSE_WEIGHT = 0.2
+ACTION_WEIGHT = 0.03
+KEYWORD_WEIGHT = 0.5  # a request that equals one of an op's keywords
+MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
 
 _DIGIT = re.compile("[0-9]")
 
-TOLD = ("summary", "description")
-BESIDE = ("name", "aliases", "keywords", "arguments")
-OPS_AT_ONCE = 250  # ops per matrix product; more would briefly use many MB
+DESCRIPTIVE_FIELDS = ("summary", "description")
+CONTEXT_FIELDS = ("name", "aliases", "keywords", "arguments")
+OPS_PER_PRODUCT = 250  # ops per matrix product; more would briefly use many MB
 
 
-class Index:
+class SearchIndex:
     """The active ops of a catalog with their words, vectors and actions. A retired op's names find its successor."""
 
     def __init__(self, ops: Iterable[CatalogOp]) -> None:
-        listed = list(ops)
-        self.ops = [op for op in listed if op.is_active]
+        all_ops = list(ops)
+        self.ops = [op for op in all_ops if op.is_active]
         self.paths = [op.op for op in self.ops]
-        read = fields.read(self.ops, _former(listed, self.ops))
-        self._postings = postings.build(read, len(self.ops))
-        self._known = frozenset(read.vocabulary)
-        self._speller = Speller(read.vocabulary)
-        self._vectors = meaning.vectors()
-        self._meant = _directions(self._vectors, read, len(self.ops)) if self._vectors else None
-        self._keywords = _keywords(self.ops)
-        self._actions = np.array([actions.of_op(op) for op in self.ops])
+        indexed_words = fields.read_op_words(self.ops, _list_former_names(all_ops, self.ops))
+        self._postings = postings.build_postings(indexed_words, len(self.ops))
+        self._vocabulary = frozenset(indexed_words.vocabulary)
+        self._speller = Speller(indexed_words.vocabulary)
+        self._vectors = meaning.load_vectors()
+        self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, len(self.ops)) if self._vectors else None
+        self._keywords = _index_keywords(self.ops)
+        self._actions = np.array([actions.detect_op_action(op) for op in self.ops])
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
 
-    def ranked(self, request: str) -> list[str]:
+    def rank(self, request: str) -> list[str]:
         """Return the paths of the ops that match a request, best first."""
-        text = words.wanted(request[:LONGEST])
-        asked = self._asked(text)
-        covered, near = self._fit(asked)
-        scores = covered + MEANING * near
-        orders = self._orders(text)
-        if orders:
-            fits = [self._fit(order) for order in orders]
-            scores += CLAUSE * np.max([has + MEANING * means for has, means in fits], axis=0)
-        scores += self._agreement(actions.of_request(orders[0] if orders else asked))
-        named = self._keywords.get(words.bare(request), [])
-        scores[named] += KEYWORD
-        covered[named] = 1
-        fitting = np.flatnonzero((covered > 0) | (near >= FITS if self._means(asked) else False))
-        return [self.paths[at] for at in fitting[np.argsort(-scores[fitting], kind="stable")]]
+        text = words.extract_request(request[:MAX_REQUEST])
+        request_words = self._select_words(text)
+        coverage, cosines = self._score(request_words)
+        scores = coverage + MEANING_WEIGHT * cosines
+        commands = self._split_commands(text)
+        if commands:
+            command_scores = [self._score(command) for command in commands]
+            scores += CLAUSE_WEIGHT * np.max([command_coverage + MEANING_WEIGHT * command_cosines for command_coverage, command_cosines in command_scores], axis=0)
+        scores += self._score_actions(actions.detect_request_action(commands[0] if commands else request_words))
+        keyword_matches = self._keywords.get(words.normalise_name(request), [])
+        scores[keyword_matches] += KEYWORD_WEIGHT
+        coverage[keyword_matches] = 1
+        matches = np.flatnonzero((coverage > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False))
+        return [self.paths[match] for match in matches[np.argsort(-scores[matches], kind="stable")]]
 
-    def _orders(self, text: str) -> list[list[str]]:
+    def _split_commands(self, text: str) -> list[list[str]]:
         """Return the words of each clause that begins with a verb. Other clauses only count in the whole request."""
-        orders = (clause for clause in words.clauses(text) if actions.of_request(words.split(clause)[:1]))
-        return [self._asked(order) for order in islice(orders, CLAUSES)]
+        commands = (clause for clause in words.split_clauses(text) if actions.detect_request_action(words.split_words(clause)[:1]))
+        return [self._select_words(command) for command in islice(commands, MAX_CLAUSES)]
 
-    def _asked(self, text: str) -> list[str]:
+    def _select_words(self, text: str) -> list[str]:
         """Return the significant words of a text, with typos corrected, without ids and other values."""
-        said = [word for word in words.split(text) if words.stem(word)]
-        kept = [word for word in said if word in self._known or not _DIGIT.search(word)] or said
+        telling_words = [word for word in words.split_words(text) if words.stem(word)]
+        wordlike = [word for word in telling_words if word in self._vocabulary or not _DIGIT.search(word)] or telling_words
         # Without vectors, ordinary words look like typos. A long request has many that are in no op.
-        return [self._mended(word) for word in kept] if self._vectors or len(kept) <= BRIEF else kept
+        return [self._correct_spelling(word) for word in wordlike] if self._vectors or len(wordlike) <= MAX_SHORT_REQUEST else wordlike
 
-    def _mended(self, word: str) -> str:
-        if word in self._known or words.stem(word) in self._postings.stems:
+    def _correct_spelling(self, word: str) -> str:
+        if word in self._vocabulary or words.stem(word) in self._postings.stems:
             return word
         if self._vectors and self._vectors.is_word(word):
             return word
-        return self._speller.meant(word) or word
+        return self._speller.suggest(word) or word
 
-    def _fit(self, asked: Sequence[str]) -> tuple[Floats, Floats]:
+    def _score(self, request_words: Sequence[str]) -> tuple[Floats, Floats]:
         """Return (share of the words that each op has, cosine of its vector to theirs), each of shape (ops,)."""
-        covered = self._postings.covered(map(words.stem, asked))
-        if self._vectors is None or self._meant is None or not asked:
-            return covered, np.zeros_like(covered)
-        wanted = meaning.directions(self._vectors.of(asked).sum(axis=0, keepdims=True))[0]
+        coverage = self._postings.score_coverage(map(words.stem, request_words))
+        if self._vectors is None or self._op_vectors is None or not request_words:
+            return coverage, np.zeros_like(coverage)
+        request_vector = meaning.scale_to_unit_length(self._vectors.embed_words(request_words).sum(axis=0, keepdims=True))[0]
         # Not with BLAS: its threads wait for each other when all cores are busy.
-        return covered, np.einsum("ij,j->i", self._meant, wanted)
+        return coverage, np.einsum("ij,j->i", self._op_vectors, request_vector)
 
-    def _means(self, asked: Sequence[str]) -> bool:
+    def _has_known_word(self, request_words: Sequence[str]) -> bool:
         """Return whether any word is a known one. Vectors of nonsense such as zzqx are close to something, too."""
-        return self._vectors is not None and any(map(self._vectors.is_word, asked))
+        return self._vectors is not None and any(map(self._vectors.is_word, request_words))
 
-    def _agreement(self, action: str) -> Floats:
+    def _score_actions(self, action: str) -> Floats:
         """Return a bonus for ops with the action, a penalty for a write instead of a read or the reverse."""
         if not action:
             return np.zeros(len(self.ops), dtype=np.float32)
-        same = (self._actions == action).astype(int)
-        against = (self._writes != (action != actions.READ)).astype(int)
-        return np.asarray(ACTION * (same - against), dtype=np.float32)
+        is_same_action = (self._actions == action).astype(int)
+        is_other_kind = (self._writes != (action != actions.READ)).astype(int)
+        return np.asarray(ACTION_WEIGHT * (is_same_action - is_other_kind), dtype=np.float32)
 
 
-def _former(listed: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:
+def _list_former_names(all_ops: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:
     """Return for each active op the names of the retired ops that it succeeds."""
     names: dict[str, list[str]] = defaultdict(list)
-    for op in listed:
+    for op in all_ops:
         if not op.is_active and op.successor:
             names[op.successor] += [op.op, op.tool_name, *op.aliases]
     return [names.get(op.op, ()) for op in active]
 
 
-def _keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
+def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
     """Return {keyword: op indexes}. A keyword may consist of stop words only, such as who am i."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for at, op in enumerate(ops):
-        for bare in {words.bare(keyword) for keyword in op.keywords}:
-            found[bare].append(at)
-    return dict(found)
+    places: dict[str, list[int]] = defaultdict(list)
+    for op_index, op in enumerate(ops):
+        for normalised in {words.normalise_name(keyword) for keyword in op.keywords}:
+            places[normalised].append(op_index)
+    return dict(places)
 
 
-def _directions(vectors: Vectors, read: Read, count: int) -> Floats:
+def _compute_op_vectors(vectors: WordVectors, indexed_words: IndexedWords, count: int) -> Floats:
     """Return the unit vector of each op, shape (ops, size): between its whole text and its descriptive fields."""
-    of_word = vectors.of([word if words.stem(word) else "" for word in read.vocabulary])
-    told, beside = (_sums(of_word, read, names, count) for names in (TOLD, BESIDE))
-    return (meaning.directions(told + beside) + meaning.directions(told)) / np.float32(2)
+    word_vectors = vectors.embed_words([word if words.stem(word) else "" for word in indexed_words.vocabulary])
+    descriptive_sum, context_sum = (_sum_vectors(word_vectors, indexed_words, names, count) for names in (DESCRIPTIVE_FIELDS, CONTEXT_FIELDS))
+    return (meaning.scale_to_unit_length(descriptive_sum + context_sum) + meaning.scale_to_unit_length(descriptive_sum)) / np.float32(2)
 
 
-def _sums(of_word: Floats, read: Read, names: Sequence[str], count: int) -> Floats:
+def _sum_vectors(word_vectors: Floats, indexed_words: IndexedWords, names: Sequence[str], count: int) -> Floats:
     """Return for each op the sum of the vectors of its words in some fields, shape (ops, size)."""
-    chosen = np.isin(read.field, [FIELDS.index(name) for name in names])
-    word, op = read.word[chosen], read.op[chosen]
+    chosen = np.isin(indexed_words.field_ids, [FIELDS.index(name) for name in names])
+    word, op = indexed_words.word_ids[chosen], indexed_words.op_ids[chosen]
     order = np.argsort(op, kind="stable")
     word, op = word[order], op[order]
-    found = np.zeros((count, of_word.shape[1]), dtype=np.float32)
-    for start in range(0, count, OPS_AT_ONCE):
-        end = min(start + OPS_AT_ONCE, count)
-        some = slice(*np.searchsorted(op, (start, end)))
-        said, at = np.unique(word[some], return_inverse=True)
-        times = np.bincount((op[some] - start) * len(said) + at, minlength=(end - start) * len(said))
-        found[start:end] = times.reshape(end - start, len(said)).astype(np.float32) @ of_word[said]
-    return found
+    sums = np.zeros((count, word_vectors.shape[1]), dtype=np.float32)
+    for start in range(0, count, OPS_PER_PRODUCT):
+        end = min(start + OPS_PER_PRODUCT, count)
+        batch = slice(*np.searchsorted(op, (start, end)))
+        word_ids, positions = np.unique(word[batch], return_inverse=True)
+        times = np.bincount((op[batch] - start) * len(word_ids) + positions, minlength=(end - start) * len(word_ids))
+        sums[start:end] = times.reshape(end - start, len(word_ids)).astype(np.float32) @ word_vectors[word_ids]
+    return sums

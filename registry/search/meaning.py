@@ -16,82 +16,82 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-START = "▁"  # marks a piece at the beginning of a word
+WORD_START = "▁"  # marks a piece at the beginning of a word
 FIRST_PIECE = 259  # the ones before are control tokens and the 256 bytes, which have no meaning
 
 
-class Vectors:
+class WordVectors:
     """A table of vectors by word piece. It is memory-mapped, so that all processes share it."""
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
-        self._table = _mapped(weights)
+        self._table = _map_weights(weights)
         self.size = int(self._table.shape[1])
-        told = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
-        self._pieces: dict[str, int] = {piece: at for piece, at in told.items() if at >= FIRST_PIECE and piece != START}
+        vocabulary = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
+        self._pieces: dict[str, int] = {piece: at for piece, at in vocabulary.items() if at >= FIRST_PIECE and piece != WORD_START}
         self._longest = max(map(len, self._pieces))
 
-    def of(self, words: Sequence[str]) -> Floats:
+    def embed_words(self, words: Sequence[str]) -> Floats:
         """Return the vector of each word, shape (words, size). Zeros for a word without known pieces."""
-        cut = [self._cut(word) for word in words]
-        owner = np.repeat(np.arange(len(cut)), [len(pieces) for pieces in cut])
-        rows = self._table[np.array([piece for pieces in cut for piece in pieces], dtype=np.int64)]
-        return summed(rows.astype(np.float32), owner, len(cut))
+        pieces_by_word = [self._split_to_pieces(word) for word in words]
+        owner = np.repeat(np.arange(len(pieces_by_word)), [len(pieces) for pieces in pieces_by_word])
+        rows = self._table[np.array([piece for pieces in pieces_by_word for piece in pieces], dtype=np.int64)]
+        return sum_by_owner(rows.astype(np.float32), owner, len(pieces_by_word))
 
     def is_word(self, word: str) -> bool:
         """Return whether a word is a single piece: a common word or name, so not a typo."""
-        return self._whole(word) is not None
+        return self._find_whole_piece(word) is not None
 
-    def _whole(self, word: str) -> int | None:
+    def _find_whole_piece(self, word: str) -> int | None:
         """Return the piece for a whole word, also if it is only known capitalised, such as Paris."""
-        return self._pieces.get(START + word) or self._pieces.get(START + word.capitalize())
+        return self._pieces.get(WORD_START + word) or self._pieces.get(WORD_START + word.capitalize())
 
-    def _cut(self, word: str) -> list[int]:
+    def _split_to_pieces(self, word: str) -> list[int]:
         """Return the pieces of a word, always the longest that fits. Characters without a piece are skipped."""
-        whole = self._whole(word)
-        if whole is not None:
-            return [whole]
-        found, rest = [], START + word
+        whole_piece = self._find_whole_piece(word)
+        if whole_piece is not None:
+            return [whole_piece]
+        pieces, rest = [], WORD_START + word
         while rest:
             end = next((end for end in range(min(self._longest, len(rest)), 0, -1) if rest[:end] in self._pieces), 0)
             if end:
-                found.append(self._pieces[rest[:end]])
+                pieces.append(self._pieces[rest[:end]])
             rest = rest[end or 1 :]
-        return found
+        return pieces
 
 
 @cache
-def vectors() -> Vectors | None:
+def load_vectors() -> WordVectors | None:
     """Return the word vectors, loaded once per process. None if wordllama is not installed."""
-    found = find_spec("wordllama")  # finds its folder only; importing it would run training and download code
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("wordllama")  # finds its folder only; importing it would run training and download code
+    if spec is None or not spec.submodule_search_locations:
         return None
-    folder = Path(found.submodule_search_locations[0])
-    return Vectors(
+    folder = Path(spec.submodule_search_locations[0])
+    return WordVectors(
         folder / "weights" / "l2_supercat_256.safetensors",
         folder / "tokenizers" / "l2_supercat_tokenizer_config.json",
     )
 
 
-def summed(rows: Floats, owner: NDArray[np.int64], count: int) -> Floats:
+def sum_by_owner(rows: Floats, owner: NDArray[np.int64], count: int) -> Floats:
     """Return the sum of the rows of each owner, shape (count, width); zeros if it has none. `owner` must be sorted."""
-    found = np.zeros((count, rows.shape[1]), dtype=np.float32)
+    sums = np.zeros((count, rows.shape[1]), dtype=np.float32)
     first = np.flatnonzero(np.diff(owner, prepend=-1))
     if len(first):
-        found[owner[first]] = np.add.reduceat(rows, first, axis=0)
-    return found
+        sums[owner[first]] = np.add.reduceat(rows, first, axis=0)
+    return sums
 
 
-def directions(rows: Floats) -> Floats:
+def scale_to_unit_length(rows: Floats) -> Floats:
     """Return rows scaled to unit length, shape (rows, width). A row of zeros stays."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    found: Floats = rows / np.maximum(lengths, 1e-9)[:, None]
-    return found
+    unit_rows: Floats = rows / np.maximum(lengths, 1e-9)[:, None]
+    return unit_rows
 
 
-def _mapped(weights: Path) -> NDArray[np.float16]:
+def _map_weights(weights: Path) -> NDArray[np.float16]:
     """Map the only tensor of a safetensors file: 8 bytes with the length of the JSON header, the header, the values."""
     with weights.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
-        told = json.loads(file.read(length))["embedding.weight"]
-    start = 8 + length + told["data_offsets"][0]
-    return np.memmap(weights, dtype=np.float16, mode="r", offset=start, shape=tuple(told["shape"]))
+        header = json.loads(file.read(length))["embedding.weight"]
+    start = 8 + length + header["data_offsets"][0]
+    return np.memmap(weights, dtype=np.float16, mode="r", offset=start, shape=tuple(header["shape"]))

@@ -10,11 +10,11 @@ import Stemmer
 
 BREAK = "\n"  # a word of its own, so that many texts can be split in one call
 
-_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # starts with a letter, so re can skip ahead
-_SIGNS = re.compile(r"[\W_]+")
-_JOINED = {"to-do": "todo", "how-to": "howto"}  # two words that are stop words alone
+_CAMEL_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # starts with a letter, so re can skip ahead
+_PUNCTUATION = re.compile(r"[\W_]+")
+_JOINED_WORDS = {"to-do": "todo", "how-to": "howto"}  # two words that are stop words alone
 # Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: often left out.
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
+_DIACRITICS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
 # Vowel signs of South and Southeast Asian scripts: not \w in `re`, but part of words.
 _WORD = re.compile("[\\w\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3]+|" + BREAK)
 # Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with attached particles.
@@ -23,7 +23,7 @@ _UNSPACED = re.compile(
 )
 
 # Words that do not help to find an op.
-STOP = frozenset(
+STOP_WORDS = frozenset(
     [
         *("a", "about", "again", "all", "also", "am", "an", "and", "any", "anyone", "are", "as", "at", "be", "been"),
         *("being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "done", "for", "from", "get"),
@@ -38,7 +38,7 @@ STOP = frozenset(
 )
 
 # Polite phrases before the actual request.
-_FRAME = re.compile(
+_POLITE_OPENING = re.compile(
     r"^\W*(?:(?:hi|hello|hey|ok|okay|so|well|also|and|then|now|next|finally|please|kindly|thanks?|thank you)\b\W*)*"
     r"(?:"
     r"(?:can|could|would|will) you (?:please |kindly |also )?(?:help me (?:to |with )?)?"
@@ -61,64 +61,64 @@ _CLAUSE = re.compile(
 _stemmers = threading.local()  # a stemmer is not thread-safe
 
 
-def split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text in order, case-folded but not stemmed. Splits at camel-case humps and punctuation.
 
     Scripts without spaces give pairs of characters. A line break is a word of its own.
     """
-    spread = _HUMP.sub(r" \g<0>", text.replace("_", " "))
-    if not spread.isascii():
-        plain = _MARKS.sub("", unicodedata.normalize("NFKD", spread)).replace("_", " ")
-        spread = _UNSPACED.sub(_pairs, unicodedata.normalize("NFC", plain))
-    folded = spread.casefold()
-    for apart, together in _JOINED.items():
-        folded = folded.replace(apart, together)
+    spaced = _CAMEL_HUMP.sub(r" \g<0>", text.replace("_", " "))
+    if not spaced.isascii():
+        plain = _DIACRITICS.sub("", unicodedata.normalize("NFKD", spaced)).replace("_", " ")
+        spaced = _UNSPACED.sub(_split_pairs, unicodedata.normalize("NFC", plain))
+    folded = spaced.casefold()
+    for separate, joined in _JOINED_WORDS.items():
+        folded = folded.replace(separate, joined)
     return _WORD.findall(folded)
 
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return the stem of a word; "" for a stop word."""
-    if word in STOP:
+    if word in STOP_WORDS:
         return ""
     if not hasattr(_stemmers, "english"):
         _stemmers.english = Stemmer.Stemmer("english")
-    found: str = _stemmers.english.stemWord(word)
-    return found
+    stemmed: str = _stemmers.english.stemWord(word)
+    return stemmed
 
 
-def bare(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a name without punctuation, spaces and case, so that all its spellings are equal."""
-    return _SIGNS.sub("", name).casefold()
+    return _PUNCTUATION.sub("", name).casefold()
 
 
-def wanted(request: str) -> str:
+def extract_request(request: str) -> str:
     """Return a request without its polite opening and without values such as dates and quoted text.
 
     "Could you please find the holidays of 2026 in 'Chile'?" wants "find the holidays of   in  ?".
     """
     valueless = _VALUE.sub(" ", request)
-    return _unframed(valueless if _telling(valueless) > 1 else request)
+    return _strip_frame(valueless if _count_significant_words(valueless) > 1 else request)
 
 
-def clauses(request: str) -> list[str]:
+def split_clauses(request: str) -> list[str]:
     """Return the clauses of a request, each without its polite opening. Empty if there is only one."""
-    parts = [_unframed(part.strip()) for part in _CLAUSE.split(request)]
-    found = [part for part in parts if _telling(part) > 1]
-    return found if len(found) > 1 else []
+    parts = [_strip_frame(part.strip()) for part in _CLAUSE.split(request)]
+    significant = [part for part in parts if _count_significant_words(part) > 1]
+    return significant if len(significant) > 1 else []
 
 
-def _telling(text: str) -> int:
-    return sum(1 for word in split(text) if stem(word))
+def _count_significant_words(text: str) -> int:
+    return sum(1 for word in split_words(text) if stem(word))
 
 
-def _unframed(text: str) -> str:
-    frame = _FRAME.match(text)
+def _strip_frame(text: str) -> str:
+    frame = _POLITE_OPENING.match(text)
     return text[frame.end() :] or text if frame else text
 
 
-def _pairs(found: re.Match[str]) -> str:
-    run = found.group()
-    if len(run) < 3:
-        return f" {run} "
-    return f" {' '.join(map(''.join, pairwise(run)))} "
+def _split_pairs(match: re.Match[str]) -> str:
+    characters = match.group()
+    if len(characters) < 3:
+        return f" {characters} "
+    return f" {' '.join(map(''.join, pairwise(characters)))} "

@@ -120,10 +120,10 @@ def _rows(server: Server) -> dict[str, Any]:
     assert server.batch({"type": "help", "path": "root"}).status_code == 200
     eventually(lambda: OperationEvent.objects.count() >= 3, within=5, what="the events")
     at = timezone.now()
-    jobs.run_due(at=at)
+    jobs.run_due_jobs(at=at)
     rollup.run(at)
     activity.load(at=at, days=7, turns_a_day=20)  # for reports to show
-    switching.off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
+    switching.switch_off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from gateway.batches import running, sweep
 from gateway.models import Batch
 from tests.conftest import Api
-from workspace.contract import Outcome, Request
+from workspace.contract import OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.handlers import HANDLERS
 
@@ -71,7 +71,7 @@ def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[threading.Event
 def _before(monkeypatch: pytest.MonkeyPatch, name: str, do: Callable[[], object]) -> None:
     whole = HANDLERS[name]
 
-    def apply(request: Request) -> Outcome:
+    def apply(request: OpRequest) -> OpOutcome:
         do()
         return whole.apply(request)
 
@@ -94,5 +94,5 @@ def until_done(api: Api, id: str, *, within: float) -> None:
 def sweep_until_done(id: str) -> None:
     """Do what workers do for a batch that only the sweep tells them of."""
     Batch.objects.filter(pk=id).update(woken_at=timezone.now() - timedelta(minutes=5))
-    sweep.sweep()
-    running.work(UUID(id))
+    sweep.sweep_batches()
+    running.run_turn(UUID(id))

@@ -12,7 +12,7 @@ from analytics import events
 from analytics.models import OperationEvent
 from config import celery
 from gateway.batches import queue
-from gateway.errors import Code
+from gateway.errors import ErrorCode
 from gateway.models import BatchEntry
 from tests.conftest import Api
 
@@ -29,7 +29,7 @@ def refused(response: HttpResponse, status: int, reason: str) -> dict[str, Any]:
     assert envelope["ok"] is False
     assert set(envelope) == {"op", "ok", "error", "meta"}
     assert set(envelope["error"]) == {"code", "message", "details", "help_path"}
-    assert envelope["error"]["code"] in Code.values
+    assert envelope["error"]["code"] in ErrorCode.values
     assert {"trace_id", "latency_ms", "warnings"} <= set(envelope["meta"])
     assert "Traceback" not in text
     assert SECRET not in text
@@ -60,7 +60,7 @@ def another(make_key: Callable[..., str]) -> Callable[..., Api]:
 
 @pytest.fixture(scope="session")
 def worker() -> None:
-    celery.start_embedded()
+    celery.start_embedded_worker()
 
 
 @pytest.fixture
@@ -84,5 +84,5 @@ def quiet() -> Iterator[None]:
     until = time.monotonic() + 5
     while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < until:
         time.sleep(0.02)
-    events.discard()
+    events.discard_queued()
     connection.close()

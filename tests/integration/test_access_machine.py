@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from analytics import events
 from analytics.models import OperationEvent
-from gateway.validation import schema_at
+from gateway.validation import get_subschema
 from registry import loader
 from registry.catalogs import Catalog
 from tests.arguments import arguments, id_slots
@@ -27,10 +27,10 @@ from tests.effort import examples
 from tests.integration import worlds
 from tests.integration.worlds import CANARY, MEMBER, MODELS, OWNER, SUBJECTS
 from tests.outside import Outside
-from workspace.demo.rows import id_of
-from workspace.models import Membership, Project, Role
+from workspace.demo.rows import get_demo_id
+from workspace.models import Membership, Project, MemberRole
 
-OPS = {op["op"]: op for op in loader.read()["ops"]}
+OPS = {op["op"]: op for op in loader.read_shipped_catalog()["ops"]}
 SLOTS = {path: slots for path, op in OPS.items() if (slots := list(id_slots(op["parameters_schema"])))}
 
 CURSOR = re.compile(r'(?<="next_cursor": )"[^"]+"')
@@ -133,7 +133,7 @@ def _of_own(args: Any, own: dict[str, list[str]]) -> Any:
         return {name: _of_own(value, own) for name, value in args.items()}
     if isinstance(args, list):
         return [_of_own(value, own) for value in args]
-    kind = next((kind for kind in MODELS if str(args)[:-2] == id_of(kind, 1)[:-2]), None)
+    kind = next((kind for kind in MODELS if str(args)[:-2] == get_demo_id(kind, 1)[:-2]), None)
     return own[kind][int(args[-2:]) % 2 - 1] if kind else args
 
 
@@ -141,7 +141,7 @@ def _by_kind(op: str, slot: tuple[str | int, ...], args: Any) -> Iterator[tuple[
     """Yield each kind of row whose id a slot takes, and the args that say so where an argument beside it names it."""
     name = str(slot[-1])
     beside = (*slot[:-1], f"{name.removesuffix('id')}kind")
-    if kinds := schema_at(OPS[op]["parameters_schema"], list(beside)).get("enum"):
+    if kinds := get_subschema(OPS[op]["parameters_schema"], list(beside)).get("enum"):
         yield from ((kind, _with(args, beside, kind)) for kind in kinds)
     else:
         named = _kind_of(op, name)
@@ -183,8 +183,8 @@ def test_nothing_is_told_or_changed_across_subjects(make_world: Callable[[], Wor
             )
             self.world.call(subject, op, args)
 
-        @rule(role=st.sampled_from(Role), left=st.booleans())
-        def share(self, role: Role, left: bool) -> None:
+        @rule(role=st.sampled_from(MemberRole), left=st.booleans())
+        def share(self, role: MemberRole, left: bool) -> None:
             """Give the member another role in the project that is shared, or take the project away."""
             place = Membership.objects.filter(pk=self.world.shared)
             place.update(role=role, deleted_at=worlds.MADE_AT if left else None)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from analytics import events, rollup
 from analytics.models import Cohort, Flag, ToolSelection
 from analytics.rollout import exposures, people
-from analytics.rollout.evaluation import Outcome, Reason
+from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
 from gateway import jobs, keys
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope
@@ -65,15 +65,15 @@ def everything(api: Api) -> None:
     ).json()["ok"]
     api.post("batch", {"ops": [{"type": "help", "path": "root"}]})
     events.flush()
-    jobs.run_due(at=timezone.now())
+    jobs.run_due_jobs(at=timezone.now())
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
-    outcome = Outcome(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
-    exposures.record([outcome], subject="ana", at=timezone.now())
+    outcome = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
+    exposures.record_exposures([outcome], subject="ana", at=timezone.now())
     rollup.run(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
-    exposures.follow()
-    people.follow()
-    switching.off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
+    exposures.flush()
+    people.flush()
+    switching.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 
 @pytest.mark.parametrize("label", sorted(m._meta.label for app in OURS for m in apps.get_app_config(app).get_models()))
@@ -260,8 +260,8 @@ def test_release_made_live_in_the_admin_is_rolled_back_to(
     first = Release.objects.get()
     before = api.help("onto.task.get")
     Op.objects.filter(op="onto.task.get").update(summary="Changed")
-    releases.publish(note="second", by="tests", at=timezone.now())
-    catalogs.follow()
+    releases.publish_draft(note="second", by="tests", at=timezone.now())
+    catalogs.refresh_live()
     assert api.help("onto.task.get")["summary"] == "Changed"
 
     with django_capture_on_commit_callbacks(execute=True):

@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics import events
-from core.adminsite import MAX_LENGTH, MAX_WORDS
+from core.adminsite import MAX_VALUE_LENGTH, MAX_WORDS
 from core.forms import LinesField, StrictJSONField
 from gateway import jobs, keys
 from gateway.models import ApiKey, Client
@@ -80,7 +80,7 @@ def everything(api: Api) -> None:
     assert api.exec("onto.task.create", args, idempotency_key="once")["ok"]
     api.help("root")
     events.flush()
-    jobs.run_due(at=timezone.now())
+    jobs.run_due_jobs(at=timezone.now())
 
 
 # --- who may do what --------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_key_that_could_not_be_made_is_a_field_error(db: None, admin_client: Htt
 
 def test_key_that_its_client_no_longer_may_have_is_not_rotated(db: None, admin_client: HttpClient) -> None:
     owner = Client.objects.create(name="chat")
-    key, _ = keys.create(client=owner, by="tests", subject="demo-user")
+    key, _ = keys.issue(client=owner, by="tests", subject="demo-user")
     Client.objects.update(subject_pattern="acme-*")
 
     data = {"action": "rotate", "_selected_action": [key.pk]}
@@ -242,7 +242,7 @@ def test_odd_searches_are_refused_with_a_sentence(db: None, admin_client: HttpCl
             number = MODELS.index(model)
             for q in in_turn((" ".join(["a"] * 3_000), "\x00", "a" * 60_000, "%" * 60_000), 2, number):
                 answered(admin_client.get(url, {"q": q}), 400)
-            read = (" ".join(["a"] * MAX_WORDS), "'\"" * 3_000, "\\", "%" * MAX_LENGTH, "é" * MAX_LENGTH)
+            read = (" ".join(["a"] * MAX_WORDS), "'\"" * 3_000, "\\", "%" * MAX_VALUE_LENGTH, "é" * MAX_VALUE_LENGTH)
             for q in in_turn(read, 3, number):
                 answered(admin_client.get(url, {"q": q}), 200)
             answered(admin_client.get(f"{url}?q=%ED%A0%80"), 200)

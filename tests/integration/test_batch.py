@@ -23,7 +23,7 @@ from tests.conftest import Api
 from tests.integration.batches import BAD, LIST, batch, create, held, reasons, slow, sweep_until_done, together
 from tests.integration.conftest import refused
 from tests.integration.test_concurrency import at_once
-from workspace.contract import Outcome, Request
+from workspace.contract import OpOutcome, OpRequest
 from workspace.demo import DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task
@@ -120,7 +120,7 @@ def test_references_carry_no_more_into_a_call_than_a_body_may_hold(api: Api) -> 
 def test_an_answer_that_cannot_be_told_spoils_no_other(
     api: Api, workers: None, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    broken = replace(HANDLERS["list_onto_tasks"], apply=lambda _: Outcome({"tasks": [object()]}))
+    broken = replace(HANDLERS["list_onto_tasks"], apply=lambda _: OpOutcome({"tasks": [object()]}))
     monkeypatch.setitem(HANDLERS, "list_onto_tasks", broken)
 
     answer = batch(api, LIST, {"type": "help", "path": "onto"}, mode=mode)
@@ -311,10 +311,10 @@ def test_results_are_told_to_no_key_that_could_not_have_had_them(api: Api) -> No
     client = ApiKey.objects.get().client
 
     for scopes in (["batch", "help"], ["batch", "exec:read"]):
-        other = Api(keys.create(client=client, by="tests", scopes=scopes)[1])
+        other = Api(keys.issue(client=client, by="tests", scopes=scopes)[1])
         refused(other.get(f"batches/{id}"), 403, "scope_missing")
         refused(other.post("batch", body), 403, "scope_missing")
-    enough = Api(keys.create(client=client, by="tests", scopes=["batch", "help", "exec:read"])[1])
+    enough = Api(keys.issue(client=client, by="tests", scopes=["batch", "help", "exec:read"])[1])
     assert enough.get(f"batches/{id}").json()["ok"]
     assert enough.post("batch", body).json()["ok"]
 
@@ -333,8 +333,8 @@ def test_a_batch_runs_under_the_release_that_it_began_with(
     with held(monkeypatch, "list_onto_tasks"):
         taken = api.post("batch", {"ops": [LIST, {"type": "help", "path": "onto.task.list"}]}, Prefer="respond-async")
         Op.objects.filter(op="onto.task.list").update(summary="Another summary")
-        releases.publish(note="changed", by="tests", at=timezone.now())
-        follower.poll()
+        releases.publish_draft(note="changed", by="tests", at=timezone.now())
+        follower.refresh()
 
     answer = api.get(f"batches/{taken.json()['batch_id']}").json()
     while answer["status"] != "done":
@@ -380,14 +380,14 @@ def test_a_batch_in_the_background_goes_on_after_somebody_waited_for_it(
 def test_a_batch_whose_database_goes_for_a_moment_is_answered(
     api: Api, workers: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, faults = store.standings, iter([OperationalError("gone"), InterfaceError("still gone")])
+    whole, faults = store.load_entry_states, iter([OperationalError("gone"), InterfaceError("still gone")])
 
     def goes(batch: Batch) -> Any:
         for fault in faults:
             raise fault
         return whole(batch)
 
-    monkeypatch.setattr(service.store, "standings", goes)
+    monkeypatch.setattr(service.store, "load_entry_states", goes)
 
     assert batch(api, create("During"))["ok"]
     assert Task.objects.filter(title="During").count() == 1
@@ -399,7 +399,7 @@ def test_a_batch_whose_answer_cannot_be_read_is_not_said_to_be_undone(
     def gone(*_: Any, **__: Any) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr(answers, "final", gone)
+    monkeypatch.setattr(answers, "build_results", gone)
 
     error = refused(api.post("batch", {"ops": [create("Done")]}), 503, "unavailable")
 
@@ -441,7 +441,7 @@ def test_an_entry_that_takes_its_runners_down_is_given_up(api: Api, monkeypatch:
         state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
     )
 
-    sweep.sweep()
+    sweep.sweep_batches()
 
     answer = api.get(f"batches/{id}").json()
     assert answer["results"][0]["error"]["details"]["reason"] == "runner_lost"
@@ -453,7 +453,7 @@ def test_a_runner_that_was_given_up_undoes_what_it_did(api: Api, monkeypatch: py
     whole = HANDLERS["create_onto_task"]
     taken_over = threading.Event()
 
-    def loses(request: Request) -> Outcome:
+    def loses(request: OpRequest) -> OpOutcome:
         outcome = whole.apply(request)
         if not taken_over.is_set():
             taken_over.set()

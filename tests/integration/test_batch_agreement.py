@@ -131,7 +131,7 @@ def test_a_batch_in_the_background_goes_on_too_and_a_cancelled_one_does_not(aski
 def test_a_key_that_may_not_run_it_brings_no_token(asking: Api) -> None:
     body = {"ops": [DELETE], "idempotency_key": "rights"}
     confirmation = token(asking.post("batch", body).json())
-    _, reads = keys.create(client=Batch.objects.get().client, by="tests", scopes=["batch", "exec:read"])
+    _, reads = keys.issue(client=Batch.objects.get().client, by="tests", scopes=["batch", "exec:read"])
 
     denied = Api(reads).post("batch", body, Gateway_Confirm=confirmation).json()
     confirmed = asking.post("batch", body, Gateway_Confirm=confirmation).json()

@@ -27,11 +27,11 @@ def test_claims_and_reads_do_not_wait_for_the_disk_and_writes_and_what_is_cancel
             sent.append("later" if "synchronous_commit" in sql else "at once")
         return execute(sql, params, many, context)
 
-    batch = store.known(UUID(in_the_background(api, LIST, create("Kept"), LIST, mode="parallel")))
+    batch = store.get_cached_batch(UUID(in_the_background(api, LIST, create("Kept"), LIST, mode="parallel")))
     with connection.execute_wrapper(note):
-        assert running.run(batch)
-        assert running.run(batch)
-        running.close(batch, {2: "cancelled"})
+        assert running.run_next_entry(batch)
+        assert running.run_next_entry(batch)
+        running.close_entries(batch, {2: "cancelled"})
 
     assert sent == ["later", "later", "later", "at once", "at once"]
     with connection.cursor() as cursor:

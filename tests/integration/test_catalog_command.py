@@ -52,7 +52,7 @@ def test_copy_goes_out_and_into_an_empty_database_and_out_the_same(
 ) -> None:
     Op.objects.filter(op=PATH).update(summary="Ünder — an admin's hand", notes="Two\nlines")
     assert "Wrote" in catalog("export", str(tmp_path / "one"))
-    version = releases.draft_version()
+    version = releases.compute_draft_version()
     for model in (Op, Group, PromptSection):
         model.objects.all().delete()
 
@@ -60,13 +60,13 @@ def test_copy_goes_out_and_into_an_empty_database_and_out_the_same(
     catalog("export", str(tmp_path / "other"))
 
     assert "Imported into the draft" in told
-    assert releases.draft_version() == version
+    assert releases.compute_draft_version() == version
     assert written(tmp_path / "one") == written(tmp_path / "other")
     assert "has this content already" in catalog("import", str(tmp_path / "one"))
 
 
 def test_export_of_a_release_is_what_was_published(published: None, catalog: Any, tmp_path: Path) -> None:
-    release = releases.live()
+    release = releases.get_live_release()
     catalog("export", str(tmp_path / "draft"))
     Op.objects.filter(op=PATH).update(summary="Later")
 
@@ -77,7 +77,7 @@ def test_export_of_a_release_is_what_was_published(published: None, catalog: Any
 
 def test_diff_shows_field_by_field_and_changes_nothing(published: None, catalog: Any, tmp_path: Path) -> None:
     catalog("export", str(tmp_path))
-    before = snapshot.draft()
+    before = snapshot.snapshot_draft()
     edit(tmp_path, f"summary: {Op.objects.get(op=PATH).summary}", 'summary: "Other \\e[31m words"')
 
     told = catalog("diff", str(tmp_path))
@@ -89,7 +89,7 @@ def test_diff_shows_field_by_field_and_changes_nothing(published: None, catalog:
         "    +Other \\u001b[31m words",  # what a terminal would obey is shown
         "0 added, 1 changed, 0 removed.",
     ]
-    assert snapshot.draft() == before
+    assert snapshot.snapshot_draft() == before
 
 
 def test_import_is_a_merge_of_what_the_files_say(published: None, catalog: Any, tmp_path: Path) -> None:
@@ -153,12 +153,12 @@ def test_import_of_what_is_no_catalog_is_refused_with_a_sentence(
 ) -> None:
     if text is not None:
         (tmp_path / "x.yaml").write_text(text)
-    before = snapshot.draft()
+    before = snapshot.snapshot_draft()
 
     with pytest.raises(CommandError, match=told):
         catalog("import", str(tmp_path), "--yes")
 
-    assert snapshot.draft() == before
+    assert snapshot.snapshot_draft() == before
 
 
 def test_table_has_a_line_for_each_op_with_its_tokens(published: None, catalog: Any, tmp_path: Path) -> None:
@@ -169,27 +169,27 @@ def test_table_has_a_line_for_each_op_with_its_tokens(published: None, catalog: 
 
     assert len(rows) == Op.objects.count()
     assert rows[PATH]["summary"] == "'=HYPERLINK(1)"
-    live = releases.live()
+    live = releases.get_live_release()
     assert rows["onto.task.get"]["tokens_full"] == str(live.tokens["onto.task.get"][1])
     assert catalog("export", "-", "--csv") == (tmp_path / "ops.csv").read_bytes().decode()
 
 
 def test_publish_and_rollback_say_what_is_live(published: None, catalog: Any) -> None:
-    first = releases.live()
+    first = releases.get_live_release()
     Op.objects.filter(op=PATH).update(summary="Other words")
 
     published_now = catalog("publish", "--note", "Say it better", "--by", "ann")
-    second = releases.live()
+    second = releases.get_live_release()
     back = catalog("rollback")
 
     assert f"Release {second} with {second.op_count} ops is live." in published_now
     assert f"Release {first} with" in back
-    assert releases.live() == first
+    assert releases.get_live_release() == first
     newest, before = Activation.objects.all()[:2]
     assert (newest.note, newest.activated_by) == ("Rolled back", getpass.getuser())
     assert (before.note, before.activated_by) == ("Say it better", "ann")
     catalog("rollback", second.version[:10])
-    assert releases.live() == second
+    assert releases.get_live_release() == second
     assert "Nothing to publish" in catalog("publish", "--note", "Again")
 
 
@@ -201,7 +201,7 @@ def test_rollback_refuses_what_it_cannot_do(published: None, catalog: Any) -> No
     with pytest.raises(CommandError, match="6 or more characters"):
         catalog("rollback", "f")
     with pytest.raises(CommandError, match="is already live"):
-        catalog("rollback", releases.live().version)
+        catalog("rollback", releases.get_live_release().version)
 
 
 def test_publish_names_what_would_break_serving(published: None, catalog: Any) -> None:
@@ -216,7 +216,7 @@ def test_loading_and_importing_leave_their_history(db: None, tmp_path: Path) -> 
     count = AuditEntry.objects.count()
     call_command("load_catalog", verbosity=0)
 
-    content = loader.read()
+    content = loader.read_shipped_catalog()
     assert count == len(content["ops"]) + len(content["groups"]) + len(content["sections"])
     assert AuditEntry.objects.count() == count
     assert set(AuditEntry.objects.values_list("by", "action")) == {("load_catalog", "added")}

@@ -40,7 +40,7 @@ def count(at: datetime) -> bool:
 @pytest.fixture(autouse=True)
 def _jobs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_JOBS = {JOB: timedelta(minutes=5)}
-    monkeypatch.setattr(jobs, "_next_look", 0.0)
+    monkeypatch.setattr(jobs, "_next_poll", 0.0)
     runs.clear()
     left.clear()
 
@@ -89,7 +89,7 @@ def test_records_go_once_they_are_past_their_time(records: Callable[..., None]) 
 def test_records_go_oldest_first_and_a_batch_at_a_time(
     records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleanup, "BATCH", 2)
+    monkeypatch.setattr(cleanup, "BATCH_SIZE", 2)
     records("c", expires_at=NOW - timedelta(hours=1))
     records("a", "b", expires_at=NOW - timedelta(hours=3))
 
@@ -164,7 +164,7 @@ def test_sessions_go_once_they_are_past_their_time(db: None) -> None:
 
 def test_a_job_runs_at_first_and_then_when_its_interval_is_over(db: None) -> None:
     for minutes in (0, 1, 4.99, 5, 6, 30):
-        jobs.run_due(at=NOW + timedelta(minutes=minutes))
+        jobs.run_due_jobs(at=NOW + timedelta(minutes=minutes))
 
     assert [(at - NOW).seconds / 60 for at in runs] == [0, 5, 30]
     assert PeriodicJob.objects.get().next_run == NOW + timedelta(minutes=35)
@@ -174,7 +174,7 @@ def test_a_job_with_work_left_is_due_again_at_once(db: None) -> None:
     left.extend([True, True])
 
     for _ in range(5):
-        jobs.run_due(at=NOW)
+        jobs.run_due_jobs(at=NOW)
 
     assert len(runs) == 3
 
@@ -183,8 +183,8 @@ def test_a_job_that_fails_is_logged_and_comes_again(db: None, settings: Any, cap
     settings.GATEWAY_JOBS = {f"{__name__}.breaks": timedelta(minutes=5), JOB: timedelta(minutes=5)}
 
     with caplog.at_level(logging.ERROR, "gateway.jobs"):
-        jobs.run_due(at=NOW)
-        jobs.run_due(at=NOW + timedelta(minutes=5))
+        jobs.run_due_jobs(at=NOW)
+        jobs.run_due_jobs(at=NOW + timedelta(minutes=5))
 
     assert len(runs) == 2
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
@@ -209,7 +209,7 @@ def test_a_job_runs_once_when_two_processes_find_it_due_at_the_same_time(due: No
         try:
             connection.ensure_connection()
             barrier.wait(20)
-            return jobs._claim(JOB, NOW)  # both have read that it is due
+            return jobs._claim_job(JOB, NOW)  # both have read that it is due
         finally:
             connection.close()
 
@@ -226,7 +226,7 @@ def test_a_job_of_no_row_yet_runs_once_when_two_processes_start_at_the_same_time
         try:
             connection.ensure_connection()
             barrier.wait(20)
-            jobs.run_due(at=NOW)
+            jobs.run_due_jobs(at=NOW)
         finally:
             connection.close()
 
@@ -247,26 +247,26 @@ def test_the_follower_looks_every_few_seconds_and_again_at_once_where_work_is_le
     left.append(True)
 
     for _ in range(4):
-        follower.poll()
+        follower.refresh()
     assert len(runs) == 2
 
-    monkeypatch.setattr(jobs, "_next_look", 0.0)
-    follower.poll()
+    monkeypatch.setattr(jobs, "_next_poll", 0.0)
+    follower.refresh()
     assert len(runs) == 3
 
 
 def test_looking_costs_one_query_where_nothing_is_due(db: None, django_assert_num_queries: Any) -> None:
-    jobs.run_due(at=NOW)
+    jobs.run_due_jobs(at=NOW)
 
     with django_assert_num_queries(1):
-        jobs.run_due(at=NOW)
+        jobs.run_due_jobs(at=NOW)
 
 
 def test_run_jobs_runs_what_is_due_until_nothing_is_left(
     records: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.GATEWAY_JOBS = {RECORDS: timedelta(minutes=5)}
-    monkeypatch.setattr(cleanup, "BATCH", 2)
+    monkeypatch.setattr(cleanup, "BATCH_SIZE", 2)
     records(*"abcde", expires_at=NOW - timedelta(hours=1))
     told = StringIO()
 

@@ -15,9 +15,9 @@ from gateway.models import IdempotencyRecord
 from registry import catalogs
 from tests.conftest import Api
 from tests.integration.conftest import refused
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.demo.rows import id_of
+from workspace.demo.rows import get_demo_id
 from workspace.handlers import HANDLERS
 from workspace.models import CalendarEvent, ProjectCalendar, Task
 
@@ -110,18 +110,18 @@ def slow(monkeypatch: pytest.MonkeyPatch, began: threading.Event, go_on: threadi
     """Make create wait inside its transaction until told to go on."""
     whole = HANDLERS["create_onto_task"]
 
-    def waits(request: Request) -> Outcome:
+    def waits(request: OpRequest) -> OpOutcome:
         outcome = whole.apply(request)
         began.set()
         assert go_on.wait(10)
         return outcome
 
-    monkeypatch.setitem(HANDLERS, "create_onto_task", Handler(waits))
+    monkeypatch.setitem(HANDLERS, "create_onto_task", OpHandler(waits))
 
 
 def limited(op: str, milliseconds: int) -> None:
     """Give an op of the live catalog a shorter deadline."""
-    ops = catalogs.live().ops  # of this test alone
+    ops = catalogs.get_live_catalog().ops  # of this test alone
     ops[op] = replace(ops[op], timeout_ms=milliseconds)
 
 
@@ -178,14 +178,14 @@ def test_write_that_cannot_have_its_row_in_time_is_a_conflict(api: Api, monkeypa
     began, go_on = threading.Event(), threading.Event()
     whole = HANDLERS["update_onto_task"]
 
-    def waits(request: Request) -> Outcome:
+    def waits(request: OpRequest) -> OpOutcome:
         outcome = whole.apply(request)
         if request.args.get("title") == "First":
             began.set()
             assert go_on.wait(10)
         return outcome
 
-    monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(waits))
+    monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(waits))
 
     def update(title: str) -> HttpResponse:
         return api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "title": title}})
@@ -210,9 +210,9 @@ def test_a_write_that_loses_a_deadlock_runs_again(api: Api, monkeypatch: pytest.
     both_hold_one = threading.Barrier(2)
     runs: list[str] = []
     whole = HANDLERS["update_onto_task"]
-    other = {id_of("task", 3): id_of("task", 5), id_of("task", 5): id_of("task", 3)}
+    other = {get_demo_id("task", 3): get_demo_id("task", 5), get_demo_id("task", 5): get_demo_id("task", 3)}
 
-    def crosswise(request: Request) -> Outcome:
+    def crosswise(request: OpRequest) -> OpOutcome:
         outcome = whole.apply(request)
         runs.append(request.args["task_id"])
         if len(runs) <= 2:

@@ -10,7 +10,7 @@ from gateway.models import IdempotencyRecord
 from registry import catalogs
 from tests.conftest import Api
 from tests.integration.conftest import refused
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task
@@ -36,13 +36,13 @@ def slow(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("create_onto_task", "get_onto_task_details"):
         whole = HANDLERS[name]
 
-        def dawdles(request: Request, whole: Handler = whole) -> Outcome:
+        def dawdles(request: OpRequest, whole: OpHandler = whole) -> OpOutcome:
             outcome = whole.apply(request)
             dawdle()
             return outcome
 
-        monkeypatch.setitem(HANDLERS, name, Handler(dawdles))
-    ops = catalogs.live().ops
+        monkeypatch.setitem(HANDLERS, name, OpHandler(dawdles))
+    ops = catalogs.get_live_catalog().ops
     for op in ("onto.task.create", "onto.task.get"):
         monkeypatch.setitem(ops, op, replace(ops[op], timeout_ms=100))
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def load(*options: str) -> str:
     out = StringIO()
     call_command("load_demo", *options, stdout=out)
-    current.follow()
+    current.refresh()
     return out.getvalue()
 
 

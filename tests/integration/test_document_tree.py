@@ -6,9 +6,9 @@ import pytest
 
 from tests.conftest import Api
 from workspace.demo import DEMO_PROJECT_ID
-from workspace.demo.rows import id_of
+from workspace.demo.rows import get_demo_id
 
-GUIDE, RUNBOOK, WORDS = (id_of("document", number) for number in (1, 3, 7))
+GUIDE, RUNBOOK, WORDS = (get_demo_id("document", number) for number in (1, 3, 7))
 
 
 def titles(nodes: list[dict[str, Any]]) -> dict[str, Any]:

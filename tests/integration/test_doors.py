@@ -88,7 +88,7 @@ def test_door_refuses_a_key_revoked_elsewhere_once_followed(api: Api, door: str)
     key.revoked_at = timezone.now()
     key.save()
 
-    follower.poll()
+    follower.refresh()
 
     refused(knock(api, door), 401, "unauthenticated")
 
@@ -100,7 +100,7 @@ def test_door_refuses_the_keys_of_an_inactive_client_once_followed(api: Api, doo
     client.is_active = False
     client.save()
 
-    follower.poll()
+    follower.refresh()
 
     refused(knock(api, door), 401, "unauthenticated")
 
@@ -393,7 +393,7 @@ def test_answer_says_how_long_it_took_and_may_not_be_shared(api: Api, door: str)
 @pytest.mark.parametrize("door", DOORS)
 def test_door_without_a_live_release_is_unavailable(api: Api, door: str) -> None:
     Activation.objects.all().delete()
-    follower.poll()
+    follower.refresh()
 
     response = knock(api, door)
 

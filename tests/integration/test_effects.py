@@ -50,7 +50,7 @@ def made(**fields: Any) -> Cohort:
     cohort = Cohort.objects.create(
         **{"name": "some", "flag_id": FlagKey.SURFACE, "variant": "gateway", "percentage": 25} | fields
     )
-    current.follow()
+    current.refresh()
     return cohort
 
 
@@ -109,7 +109,7 @@ def test_deleting_a_cohort_says_what_becomes_of_its_users(admin_client: HttpClie
 
 
 def test_deleting_several_cohorts_says_what_becomes_of_their_users(admin_client: HttpClient) -> None:
-    surface, copy = made(), made(name="copy", flag_id=FlagKey.RELEASE, variant=releases.live().version, percentage=100)
+    surface, copy = made(), made(name="copy", flag_id=FlagKey.RELEASE, variant=releases.get_live_release().version, percentage=100)
     selected = {"action": "delete_selected", "_selected_action": [surface.pk, copy.pk]}
 
     page = unescape(admin_client.post(reverse("admin:analytics_cohort_changelist"), selected).content.decode())
@@ -147,11 +147,11 @@ def test_a_flag_that_is_turned_off_says_what_becomes_of_everyone(admin_client: H
 
 
 def test_another_release_says_how_many_ops_read_differently(admin_client: HttpClient) -> None:
-    before = releases.live().version
+    before = releases.get_live_release().version
     Op.objects.filter(op__in=["onto.task.get", "onto.task.list"]).update(summary="Read it")
     Op.objects.filter(op="onto.task.delete").update(status="retired")
-    releases.publish(note="Next", by="tests", at=timezone.now(), accepted="Tested")
-    catalogs.follow()
+    releases.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")
+    catalogs.refresh_live()
 
     told = effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
 
@@ -173,7 +173,7 @@ def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClien
     made(position=1)
     dev = made(name="dev-team", percentage=100, listed=["vip"])
     CohortRule.objects.create(cohort=dev, attribute="environment", values=["dev"])
-    current.follow()
+    current.refresh()
 
     def told(**query: str) -> str:
         page = admin_client.get(reverse("admin:rollout_who"), query).content.decode()
@@ -191,7 +191,7 @@ def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClien
 def test_of_more_users_than_are_looked_at_that_is_said(
     admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(people, "MOST", 50)
+    monkeypatch.setattr(people, "MAX_SUBJECTS", 50)
 
     assert "50 of the latest 50 users move from legacy to gateway." in effect(admin_client, percentage="100")
 

@@ -241,7 +241,7 @@ def test_write_is_undone_where_its_event_cannot_be_kept(api: Api, monkeypatch: p
     def lost(event: dict[str, Any]) -> None:
         raise DatabaseError("no space left")
 
-    monkeypatch.setattr(events, "record", lost)
+    monkeypatch.setattr(events, "record_event", lost)
     response = api.post(
         "exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": "once"}
     )

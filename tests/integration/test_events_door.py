@@ -110,7 +110,7 @@ def test_queries_that_are_none_are_told_what_to_send(api: Api, query: str) -> No
 
 
 def test_a_cursor_of_another_list_is_none_of_these(api: Api) -> None:
-    foreign = pages.told([], (timezone.now(), "a-release"))["next_cursor"]
+    foreign = pages.build_page([], (timezone.now(), "a-release"))["next_cursor"]
 
     refused(api.get(f"events?cursor={foreign}"), 400, "malformed_call")
 

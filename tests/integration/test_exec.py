@@ -13,7 +13,7 @@ from gateway.models import IdempotencyRecord
 from tests.conftest import Api
 from tests.factories import ProjectFactory, TaskFactory
 from tests.integration.conftest import SECRET, refused
-from workspace.contract import Handler, Outcome
+from workspace.contract import OpHandler, OpOutcome
 from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Project, Task
@@ -551,7 +551,7 @@ def test_dry_run_of_a_read_is_the_read(api: Api) -> None:
 
 
 def test_retry_with_is_small(api: Api) -> None:
-    args = {"task_id": DEMO_TASK_ID, "description": "x" * repair.MAX_CHARACTERS, "priority": "2"}
+    args = {"task_id": DEMO_TASK_ID, "description": "x" * repair.MAX_CALL_CHARACTERS, "priority": "2"}
 
     error = refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
 
@@ -581,7 +581,7 @@ def test_write_whose_answer_cannot_be_rendered_is_not_kept(api: Api, monkeypatch
     monkeypatch.setitem(
         HANDLERS,
         "create_onto_task",
-        Handler(lambda request: Outcome(create.apply(request).result | {"odd": object()})),
+        OpHandler(lambda request: OpOutcome(create.apply(request).result | {"odd": object()})),
     )
     project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
 

@@ -16,8 +16,8 @@ PURPOSE = {"prompt": "overview", "name": "purpose"}
 
 def publish() -> Release:
     """Publish the draft and follow: a test's transaction never commits."""
-    release = releases.publish(note="Edit", by="tests", at=timezone.now())
-    catalogs.follow()
+    release = releases.publish_draft(note="Edit", by="tests", at=timezone.now())
+    catalogs.refresh_live()
     return release
 
 
@@ -45,7 +45,7 @@ def test_an_unknown_section_is_refused_with_those_that_exist(api: Api) -> None:
 
 
 def test_an_edit_reaches_the_model_with_a_release_and_leaves_with_it(api: Api) -> None:
-    before, first = purpose(api), releases.live()
+    before, first = purpose(api), releases.get_live_release()
     assert first is not None
     PromptSection.objects.filter(**PURPOSE).update(text="Edited.")
     assert purpose(api) == before  # the draft is nobody's to read
@@ -54,8 +54,8 @@ def test_an_edit_reaches_the_model_with_a_release_and_leaves_with_it(api: Api) -
     assert purpose(api) == "Edited."
     assert second.version != first.version
 
-    releases.activate(version=first.version, note="Back", by="tests", at=timezone.now())
-    catalogs.follow()
+    releases.activate_release(version=first.version, note="Back", by="tests", at=timezone.now())
+    catalogs.refresh_live()
     assert purpose(api) == before
 
 
@@ -78,7 +78,7 @@ def test_a_person_edits_a_section_and_publishes_it_in_the_admin(api: Api, admin_
     review = reverse("admin:registry_release_review")
     looked_at = admin_client.get(review).context["review"].seen
     admin_client.post(review, {"seen": looked_at, "note": "Ours"})
-    catalogs.follow()
+    catalogs.refresh_live()
 
     assert saved.status_code == 302
     assert Release.objects.count() == 2

@@ -37,7 +37,7 @@ def test_ready_though_the_broker_is_away(api: Api, client: Client, monkeypatch: 
 
 
 def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
-    catalogs.forget()
+    catalogs.clear_cache()
 
     response = client.get("/readyz")
 
@@ -47,7 +47,7 @@ def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
 
 def test_not_ready_once_no_release_is_live_any_more(api: Api, client: Client) -> None:
     Activation.objects.all().delete()
-    follower.poll()
+    follower.refresh()
 
     assert client.get("/readyz").status_code == 503
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.validation import field_errors
+from gateway.validation import find_field_errors
 from registry import schemas
 from tests.conftest import Api
 from tests.effort import within
@@ -124,7 +124,7 @@ REFUSED = {
 def test_schema_that_could_harm_is_refused_in_time(bomb: str) -> None:
     problems: list[str] = []
 
-    within(0.25 * PATIENCE, lambda: problems.extend(schemas.problems(REFUSED[bomb])))
+    within(0.25 * PATIENCE, lambda: problems.extend(schemas.find_problems(REFUSED[bomb])))
 
     assert problems
     assert all(len(problem) < 500 for problem in problems)
@@ -171,12 +171,12 @@ TAKEN: dict[str, tuple[dict[str, Any], Any]] = {
 @pytest.mark.parametrize("schema", TAKEN)
 def test_schema_that_is_taken_holds_the_worst_instance_in_time(schema: str) -> None:
     made, instance = TAKEN[schema]
-    assert schemas.problems(made) == []
+    assert schemas.find_problems(made) == []
     assert len(json.dumps(instance)) <= LARGEST + 200_000
-    validator = schemas.Validator(made)
+    validator = schemas.SchemaValidator(made)
 
-    assert len(field_errors(validator, made, instance)) <= 50
-    within(0.25 * PATIENCE, lambda: field_errors(validator, made, instance))
+    assert len(find_field_errors(validator, made, instance)) <= 50
+    within(0.25 * PATIENCE, lambda: find_field_errors(validator, made, instance))
 
 
 # --- bodies that are big, and legal -----------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from registry import releases
 from registry.models import Op
 from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_COLLEAGUE, DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.errors import Conflict
+from workspace.errors import StateConflict
 from workspace.handlers import HANDLERS
 from workspace.models import Task
 
@@ -173,7 +173,7 @@ def test_key_is_its_clients_and_subjects_own(another: Callable[..., Api], live_c
 
 
 def test_key_is_shared_by_all_keys_of_a_client(api: Api) -> None:
-    _, other = keys.create(client=Client.objects.get(), by="tests")
+    _, other = keys.issue(client=Client.objects.get(), by="tests")
 
     api.post("exec", CREATE | {"idempotency_key": KEY})
     again = Api(other).post("exec", CREATE | {"idempotency_key": KEY})
@@ -202,8 +202,8 @@ def test_key_is_free_again_when_its_time_is_over(api: Api) -> None:
 def test_replay_does_not_need_the_op_to_be_live(api: Api) -> None:
     api.post("exec", CREATE | {"idempotency_key": KEY})
     Op.objects.filter(op="onto.task.create").update(status=Op.Status.RETIRED)
-    releases.publish(note="Retire", by="tests", at=timezone.now(), accepted="Texts name what is retired")
-    follower.poll()
+    releases.publish_draft(note="Retire", by="tests", at=timezone.now(), accepted="Texts name what is retired")
+    follower.refresh()
 
     assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
     refused(api.post("exec", CREATE | {"idempotency_key": "new"}), 404, "unknown_op")
@@ -219,7 +219,7 @@ def test_replay_needs_permission_still(api: Api, change: dict[str, Any], reason:
     for name, value in change.items():
         setattr(row, name, value)
     row.save()
-    follower.poll()
+    follower.refresh()
 
     refused(api.post("exec", CREATE | {"idempotency_key": KEY}), 403, reason)
 
@@ -236,12 +236,12 @@ def test_bug_in_a_handler_undoes_all_and_leaves_the_key_free(
 ) -> None:
     whole = HANDLERS["create_onto_task"]
 
-    def breaks(request: Request) -> Outcome:
+    def breaks(request: OpRequest) -> OpOutcome:
         whole.apply(request)
         raise ZeroDivisionError(SECRET)
 
     with monkeypatch.context() as patch:
-        patch.setitem(HANDLERS, "create_onto_task", Handler(breaks))
+        patch.setitem(HANDLERS, "create_onto_task", OpHandler(breaks))
         response = api.post("exec", CREATE | {"idempotency_key": KEY})
 
     error = refused(response, 500, "internal")
@@ -256,11 +256,11 @@ def test_bug_in_a_handler_undoes_all_and_leaves_the_key_free(
 def test_refusal_after_a_change_undoes_the_change(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = HANDLERS["create_onto_task"]
 
-    def refuses(request: Request) -> Outcome:
+    def refuses(request: OpRequest) -> OpOutcome:
         whole.apply(request)
-        raise Conflict("The project moved meanwhile. Read it again.", reason="moved")
+        raise StateConflict("The project moved meanwhile. Read it again.", reason="moved")
 
-    monkeypatch.setitem(HANDLERS, "create_onto_task", Handler(refuses))
+    monkeypatch.setitem(HANDLERS, "create_onto_task", OpHandler(refuses))
     response = api.post("exec", CREATE | {"idempotency_key": KEY})
 
     assert refused(response, 409, "moved")["code"] == "CONFLICT"

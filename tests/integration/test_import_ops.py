@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from core import follower, tokens
 from registry import budget, catalogs, releases
-from registry.management.commands.import_ops import LEFT_OUT
+from registry.management.commands.import_ops import EXIT_INCOMPLETE
 from registry.models import Group, Op
 from tests.conftest import Api
 from tests.integration.conftest import refused
@@ -39,7 +39,7 @@ def importing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..
         try:
             call_command("import_ops", str(file), "--format", form, "--group", group, **options)
         finally:
-            follower.poll()
+            follower.refresh()
             output = capsys.readouterr().out
         return output
 
@@ -73,7 +73,7 @@ def test_an_import_is_published_with_its_warnings_and_its_note_is_the_reason(
 ) -> None:
     importing([tool("wait", "Wait.", properties={"delay": {"type": "number"}})], publish=True)
 
-    release = releases.live()
+    release = releases.get_live_release()
     assert release is not None
     assert release.accepted_because == "Import of weather.json into weather"
     assert [warning["rule"] for warning in release.accepted_warnings] == ["number_without_unit"]
@@ -115,11 +115,11 @@ def test_the_map_leads_from_paths_to_upstreams_names(importing: Callable[..., st
 
 
 def test_nothing_is_served_before_it_is_published(api: Api, importing: Callable[..., str]) -> None:
-    version = catalogs.live().version
+    version = catalogs.get_live_catalog().version
 
     importing(TOOLS)
 
-    assert catalogs.live().version == version
+    assert catalogs.get_live_catalog().version == version
     refused(api.post("help", {"path": "weather"}), 404, "unknown_path")
     importing(TOOLS, publish=True)
     assert api.help("weather")["type"] == "group"
@@ -152,7 +152,7 @@ def test_a_bad_function_is_left_out_by_name_and_the_rest_is_served(
     with pytest.raises(CommandError, match="1 of 4 functions were left out, the rest imported") as caught:
         importing([*TOOLS, evil], publish=True)
 
-    assert caught.value.returncode == LEFT_OUT
+    assert caught.value.returncode == EXIT_INCOMPLETE
     assert api.help("weather.forecast.get")["type"] == "op"
     refused(api.post("help", {"path": "spy"}), 404, "unknown_path")
 
@@ -178,7 +178,7 @@ def test_a_bad_file_changes_nothing(
     assert caught.value.returncode == 1
     assert "Nothing was imported." in str(caught.value)
     assert (Op.objects.count(), Group.objects.count()) == before
-    assert catalogs.live() is live_catalog
+    assert catalogs.get_live_catalog() is live_catalog
 
 
 def test_a_missing_file_is_told(db: None) -> None:
@@ -234,13 +234,13 @@ def test_help_on_a_large_import_keeps_its_budgets(large: Api) -> None:
     listed = large.help("trade.golda_record")["items"]
     short = large.help("trade.golda_record.get")
     full = large.help("trade.golda_record.get", format="full")
-    sizes = sorted(catalogs.live().tokens[path] for path in catalogs.live().ops if path.startswith("trade."))
+    sizes = sorted(catalogs.get_live_catalog().tokens[path] for path in catalogs.get_live_catalog().ops if path.startswith("trade."))
 
     assert sum(tokens.count(item["summary"]) for item in listed) / len(listed) <= 13
-    assert (budget.size(short), budget.size(full)) == tuple(catalogs.live().tokens["trade.golda_record.get"])
+    assert (budget.count_tokens(short), budget.count_tokens(full)) == tuple(catalogs.get_live_catalog().tokens["trade.golda_record.get"])
     assert sizes[len(sizes) // 2][0] <= 100
     assert sizes[len(sizes) // 2][1] <= 250
-    assert budget.size(large.help("trade.golda_record.get", arg="limit")) <= 50
+    assert budget.count_tokens(large.help("trade.golda_record.get", arg="limit")) <= 50
 
 
 def test_the_way_from_the_root_to_a_call_stays_short(large: Api) -> None:
@@ -250,6 +250,6 @@ def test_the_way_from_the_root_to_a_call_stays_short(large: Api) -> None:
     browsed = [large.help(), large.help("trade"), large.help("trade.golda_record"), *last]
     searched = [large.help(query="get golda record", limit=5), *last]
 
-    assert sum(map(budget.size, [large.help(), *last])) <= 500
-    assert sum(map(budget.size, searched)) <= 500
-    assert sum(map(budget.size, browsed)) <= 1_500
+    assert sum(map(budget.count_tokens, [large.help(), *last])) <= 500
+    assert sum(map(budget.count_tokens, searched)) <= 500
+    assert sum(map(budget.count_tokens, browsed)) <= 1_500

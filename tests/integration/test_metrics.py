@@ -110,7 +110,7 @@ def test_a_write_whose_commit_fails_is_counted_as_what_was_answered(api: Api, mo
         raise DatabaseError("the commit failed")
 
     ok, failed, all_before = counted("exec", "write"), counted("exec", "write", "INTERNAL", "internal"), total()
-    monkeypatch.setattr("gateway.writes.events.record", fails)
+    monkeypatch.setattr("gateway.writes.events.record_event", fails)
 
     api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"})
 
@@ -121,14 +121,14 @@ def test_a_write_whose_commit_fails_is_counted_as_what_was_answered(api: Api, mo
 
 def test_the_follower_takes_release_buffer_and_its_own_success(api: Api) -> None:
     api.help("onto")
-    follower.poll()
+    follower.refresh()
 
     assert value("gateway_release_live") == 1
     assert value("gateway_release_loaded_timestamp_seconds") > 1.7e9
     assert value("gateway_followed_timestamp_seconds") > 1.7e9
     assert value("gateway_events_buffered") >= 1
 
-    catalogs.forget()
+    catalogs.clear_cache()
     gateway.metrics.follow()
     assert value("gateway_release_live") == 0
 

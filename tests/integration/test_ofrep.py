@@ -27,13 +27,13 @@ def _switched_on(settings: Any) -> None:
 
 @pytest.fixture
 def headers(db: None) -> dict[str, str]:
-    _, plaintext = keys.create(client=Client.objects.create(name="chat"), by="tests", scopes=[Scope.FLAGS])
+    _, plaintext = keys.issue(client=Client.objects.create(name="chat"), by="tests", scopes=[Scope.FLAGS])
     return {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"}
 
 
 def make_cohort(name: str = "dev-team", flag: str = SURFACE, **fields: Any) -> Cohort:
     cohort = Cohort.objects.create(**{"name": name, "flag_id": flag, "variant": "gateway", "percentage": 100} | fields)
-    current.follow()
+    current.refresh()
     return cohort
 
 
@@ -79,7 +79,7 @@ def test_rules_read_the_context_and_the_key(client: HttpClient, headers: dict[st
         ("trait", "plan", ["pro"]),
     ):
         CohortRule.objects.create(cohort=cohort, attribute=attribute, trait=trait, values=values)
-    current.follow()
+    current.refresh()
     context = {"environment": "dev", "model": "claude-sonnet-4-5", "plan": "pro"}
 
     assert ask(client, headers, **context)[1]["value"] == "gateway"
@@ -91,12 +91,12 @@ def test_a_single_evaluation_is_an_exposure_and_a_bulk_one_is_none(client: HttpC
     make_cohort()
     body = {"context": {"targetingKey": "ana"}}
     client.post(PLACE, body, content_type="application/json", **headers)
-    exposures.follow()
+    exposures.flush()
     assert not Assignment.objects.exists()
 
     for _ in range(2):
         ask(client, headers)
-    exposures.follow()
+    exposures.flush()
 
     assert [(each.flag, each.variant, each.cohort, each.subject) for each in Assignment.objects.all()] == [
         (SURFACE, "gateway", "dev-team", "ana")
@@ -126,14 +126,14 @@ def test_all_flags_at_once_have_an_etag(client: HttpClient, headers: dict[str, s
 def test_whose_release_was_withdrawn_follows_what_is_live(
     client: HttpClient, headers: dict[str, str], live_catalog: Any
 ) -> None:
-    pinned = releases.live().version
+    pinned = releases.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary="Read one task")
-    releases.publish(note="Next", by="tests", at=timezone.now())
+    releases.publish_draft(note="Next", by="tests", at=timezone.now())
     make_cohort("copy-a", FlagKey.RELEASE, variant=pinned)
     assert ask(client, headers, FlagKey.RELEASE)[1]["value"] == pinned
 
-    releases.withdraw(version=pinned, reason="Wrong", by="tests", at=timezone.now())
-    catalogs.follow_withdrawn()
+    releases.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
+    catalogs.drop_withdrawn()
 
     assert ask(client, headers, FlagKey.RELEASE)[1] == {
         "key": "tool_release",
@@ -174,7 +174,7 @@ def test_an_unknown_flag_is_not_found(client: HttpClient, headers: dict[str, str
 
 
 def test_flags_need_their_scope(client: HttpClient, db: None) -> None:
-    _, plaintext = keys.create(client=Client.objects.create(name="other"), by="tests", scopes=[Scope.HELP])
+    _, plaintext = keys.issue(client=Client.objects.create(name="other"), by="tests", scopes=[Scope.HELP])
 
     assert ask(client, {})[0] == 401
     assert ask(client, {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"})[0] == 403

@@ -49,9 +49,9 @@ def listed(http: HttpClient, **query: str) -> dict[str, dict[str, str]]:
 
 
 def change(path: str, *, by: str = "ana", **fields: Any) -> None:
-    entry = draft.read(Kind.OP, path)
+    entry = draft.read_entry(Kind.OP, path)
     assert entry is not None
-    draft.put(Kind.OP, path, entry | fields, by=by, at=timezone.now(), note="")
+    draft.write_entry(Kind.OP, path, entry | fields, by=by, at=timezone.now(), note="")
 
 
 def column(name: str) -> str:
@@ -133,7 +133,7 @@ def test_tokens_are_sortable(desk: HttpClient, live_catalog: Any, name: str, ind
 
 
 def test_queries_do_not_grow_with_rows(desk: HttpClient) -> None:
-    counting.fill()
+    counting.count_batch()
     listed(desk)  # what is looked up once in a process
     queries = {}
     for q in (GET, ""):

@@ -56,8 +56,8 @@ def test_what_is_previewed_is_what_is_served(api: Api, admin_client: HttpClient,
     before = answers(api, op.op, "state_key")
     assert admin_client.post(change, sent).status_code == 302
     unpublished = answers(api, op.op, "state_key")
-    releases.publish(note="Test", by="tests", at=timezone.now(), accepted="A test")
-    catalogs.follow()
+    releases.publish_draft(note="Test", by="tests", at=timezone.now(), accepted="A test")
+    catalogs.refresh_live()
 
     assert unpublished == before
     assert answers(api, op.op, "urgency") == shown
@@ -91,7 +91,7 @@ def test_what_blocks_is_told_before_it_is_saved_and_when_it_is_published(
     assert refused.status_code == 200
     assert saved.status_code == 302
     with pytest.raises(releases.NotPublishable, match="state_key must be no argument"):
-        releases.publish(note="Test", by="tests", at=timezone.now())
+        releases.publish_draft(note="Test", by="tests", at=timezone.now())
 
 
 def test_a_row_that_was_added_and_removed_again_is_not_saved(api: Api, admin_client: HttpClient, op: Op) -> None:

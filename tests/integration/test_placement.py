@@ -6,10 +6,10 @@ import pytest
 
 from tests.conftest import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.demo.rows import id_of
+from workspace.demo.rows import get_demo_id
 from workspace.models import Edge
 
-GOAL, MILESTONE, PLAN = (id_of(kind, 1) for kind in ("goal", "milestone", "plan"))
+GOAL, MILESTONE, PLAN = (get_demo_id(kind, 1) for kind in ("goal", "milestone", "plan"))
 
 
 def create(api: Api, kind: str = "task", **sent: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_a_parent_that_cannot_be_is_a_field_error(api: Api, parent: dict[str, st
 
 
 def test_what_lies_elsewhere_is_not_found(api: Api) -> None:
-    answer = create(api, plan_id=id_of("plan", 21))
+    answer = create(api, plan_id=get_demo_id("plan", 21))
 
     assert answer["error"]["code"] == "NOT_FOUND"
     assert "plan_id" in answer["error"]["message"]

@@ -8,13 +8,13 @@ from tests.conftest import Api
 from tests.integration.conftest import refused
 from tests.integration.test_concurrency import at_once
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.demo.rows import id_of
+from workspace.demo.rows import get_demo_id
 from workspace.models import Edge, Plan
 
 pytestmark = pytest.mark.both_databases
 
-TASK = id_of("task", 3)
-PLANS = [id_of("plan", number) for number in (1, 3, 4)]
+TASK = get_demo_id("task", 3)
+PLANS = [get_demo_id("plan", number) for number in (1, 3, 4)]
 
 
 def node(id: str = TASK, kind: str = "task", *connections: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_a_dry_run_of_the_whole_call_keeps_nothing_either(api: Api, db: None, bo
 @pytest.mark.parametrize(
     ("nodes", "path", "code", "words"),
     [
-        ([node(id_of("document", 1), "document")], "/nodes/0/kind", "enum", "kind: Documents hang in a tree"),
+        ([node(get_demo_id("document", 1), "document")], "/nodes/0/kind", "enum", "kind: Documents hang in a tree"),
         ([node(DEMO_PROJECT_ID, "project")], "/nodes/0/kind", "enum", "kind: The project holds the others"),
         ([node("t1")], "/nodes/0/id", "format", "id must be a UUID"),
         ([{"id": TASK, "kind": "task"}], "/nodes/0/connections", "required", "connections is required"),
@@ -124,7 +124,7 @@ def test_a_dry_run_of_the_whole_call_keeps_nothing_either(api: Api, db: None, bo
             "no_such_title",
             "of no plan in this project",
         ),
-        ([node(id_of("task", 21))], "/nodes/0/id", "not_found", "No task of this project"),
+        ([node(get_demo_id("task", 21))], "/nodes/0/id", "not_found", "No task of this project"),
     ],
 )
 def test_what_cannot_be_rearranged_is_told_at_its_pointer(
@@ -171,8 +171,8 @@ def test_of_twelve_with_one_plan_one_has_its_way(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_nodes_in_any_order_wait_for_each_other_without_a_deadlock(api: Api) -> None:
-    tasks = [DEMO_TASK_ID, *(id_of("task", number) for number in (3, 5, 7, 9, 20))]
-    plans = [node(id, "plan", {"kind": "goal", "id": id_of("goal", 1)}) for id in PLANS]
+    tasks = [DEMO_TASK_ID, *(get_demo_id("task", number) for number in (3, 5, 7, 9, 20))]
+    plans = [node(id, "plan", {"kind": "goal", "id": get_demo_id("goal", 1)}) for id in PLANS]
 
     def call(number: int) -> Any:
         nodes = [under(PLANS[number % 3], id) for id in tasks] + plans

@@ -17,7 +17,7 @@ from django.urls import reverse
 from analytics import reports, rollup
 from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
 from analytics.rollout.flags import FlagKey
-from gateway.admin.reports.showing import TITLES
+from gateway.admin.reports.showing import REPORT_TITLES
 from gateway.demo import activity
 from registry.models import Op, Release
 from tests.conftest import Api
@@ -69,12 +69,12 @@ def test_the_demos_users_are_those_that_a_change_of_the_rollout_is_tried_on(demo
     assert "40 of last week" in effect
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", REPORT_TITLES)
 def test_every_report_opens_and_leads_to_all_others(demo: int, manager: HttpClient, name: str) -> None:
     page = shown(manager, name, days=7)
 
     assert "Nothing to show" not in page
-    for other, title in TITLES.items():
+    for other, title in REPORT_TITLES.items():
         assert f"{reverse(f'admin:{other}')}?days=7" in page
         assert title in page
 
@@ -87,7 +87,7 @@ def test_a_filter_that_is_not_there_is_left_out_and_told(demo: int, manager: Htt
     assert "Ignored unknown filters" not in shown(manager, "report_overview", days=7, cohort="copy-b")
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", REPORT_TITLES)
 def test_every_link_of_a_report_opens(demo: int, admin_client: HttpClient, name: str) -> None:
     page = shown(admin_client, name)
     main = page[page.index('class="report-pages"') : page.rindex("</section>")]
@@ -96,7 +96,7 @@ def test_every_link_of_a_report_opens(demo: int, admin_client: HttpClient, name:
         assert admin_client.get(link if link[0] == "/" else reverse(f"admin:{name}") + link).status_code == 200, link
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", REPORT_TITLES)
 def test_report_without_anything_says_what_to_do(manager: HttpClient, name: str) -> None:
     page = shown(manager, name)
 
@@ -104,7 +104,7 @@ def test_report_without_anything_says_what_to_do(manager: HttpClient, name: str)
     assert "POST telemetry" in page if name == "report_selection" else "a client and a key" in page
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", REPORT_TITLES)
 def test_filters_that_are_not_there_to_choose_are_none(demo: int, manager: HttpClient, name: str) -> None:
     odd = {"days": "12", "surface": "x", "cohort": "y", "release": "z", "model": "'", "sort": "99", "by": "q"}
 
@@ -242,7 +242,7 @@ def test_names_that_nothing_has_are_told_as_they_were_sent(
 
 
 def test_report_takes_few_queries(demo: int, manager: HttpClient, django_assert_max_num_queries: Any) -> None:
-    for name in TITLES:
+    for name in REPORT_TITLES:
         with django_assert_max_num_queries(20):
             shown(manager, name)
 
@@ -283,7 +283,7 @@ def test_demo_of_activity_is_the_same_whenever_it_is_written(now: None, db: None
 def test_figures_of_a_week_lead_to_the_events_they_count(demo: int, api: Api, admin_client: HttpClient) -> None:
     activity.write(at=NOW - timedelta(days=8), days=7, turns_a_day=40)  # which no figure of the week counts
     op = Op.objects.get(op="onto.task.update")
-    figures = reports.of_op(op.op, at=NOW)
+    figures = reports.get_op_figures(op.op, at=NOW)
     pages = {
         "index": [figures.failed, figures.calls],
         "registry_op_changelist": [figures.calls, figures.failed, figures.mended],

@@ -347,7 +347,7 @@ def test_every_model_lies_in_one_area() -> None:
 def test_every_role_has_a_group_with_its_permissions(db: None) -> None:
     for role in Role:
         held = Group.objects.get(name=role.value).permissions.values_list("content_type__app_label", "codename")
-        assert {f"{app}.{codename}" for app, codename in held} == set(roles.permissions(role))
+        assert {f"{app}.{codename}" for app, codename in held} == set(roles.list_permissions(role))
     assert set(roles.GRANTS) == set(Role)
 
 

@@ -24,14 +24,14 @@ from analytics import events
 from core import faults, follower, logs
 from gateway import jobs
 from gateway.authentication import KeyAuthentication
-from gateway.executors.base import Work
-from gateway.executors.embedded import Embedded
+from gateway.executors.base import UpstreamCall
+from gateway.executors.embedded import EmbeddedExecutor
 from gateway.models import Client
 from registry import schemas
 from registry.catalogs import Catalog
 from tests.conftest import Api
 from workspace import handlers
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 AT_LEAST = 200  # secrets planted in args alone
@@ -305,8 +305,8 @@ def _unavailable(canary: str) -> None:
     raise OperationalError(f"connection to server failed: password={canary}")
 
 
-def _unrenderable(canary: str) -> Outcome:
-    return Outcome(result={"task": {canary: object()}})
+def _unrenderable(canary: str) -> OpOutcome:
+    return OpOutcome(result={"task": {canary: object()}})
 
 
 FAULTS: list[Callable[[str], Any]] = [
@@ -318,12 +318,12 @@ FAULTS: list[Callable[[str], Any]] = [
 def test_secrets_in_exceptions_come_out_nowhere(
     api: Api, canaries: Canaries, logged: Lines, monkeypatch: pytest.MonkeyPatch, fault: Callable[[str], Any]
 ) -> None:
-    def fails(request: Request) -> Any:
+    def fails(request: OpRequest) -> Any:
         with transaction.atomic():  # the test's own transaction outlives a read's broken statement
             return fault(canaries.plant())
 
     for tool_name in ("get_onto_task_details", "update_onto_task"):
-        monkeypatch.setitem(handlers.HANDLERS, tool_name, Handler(apply=fails))
+        monkeypatch.setitem(handlers.HANDLERS, tool_name, OpHandler(apply=fails))
     for step in (
         {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}},
         {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "title": "Renamed"}},
@@ -345,11 +345,11 @@ def test_secrets_in_exceptions_come_out_nowhere(
 def test_secrets_in_exceptions_outside_exec_come_out_nowhere(
     api: Api, canaries: Canaries, logged: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(self: Any, work: Work) -> Any:
+    def fails(self: Any, work: UpstreamCall) -> Any:
         raise RuntimeError(canaries.plant())
 
-    monkeypatch.setattr(Embedded, "prepare", fails)
-    monkeypatch.setattr("gateway.discovery.ask", lambda **_: _raised_from(canaries.plant()))
+    monkeypatch.setattr(EmbeddedExecutor, "prepare", fails)
+    monkeypatch.setattr("gateway.discovery.answer_help", lambda **_: _raised_from(canaries.plant()))
 
     responses = [api.post("help", {}), api.post("exec", {"op": "onto.task.list"})]
 
@@ -359,7 +359,7 @@ def test_secrets_in_exceptions_outside_exec_come_out_nowhere(
 
 
 def _in_middleware(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr("config.middleware._resolved", fails)
+    monkeypatch.setattr("config.middleware._resolve_cached", fails)
     HttpClient(raise_request_exception=False).post("/api/v1/help", {}, content_type="application/json")
 
 
@@ -376,19 +376,19 @@ def _in_authentication(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatc
 def _in_a_job(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.GATEWAY_JOBS = {"gateway.cleanup.sessions": timedelta(hours=1)}
     monkeypatch.setattr("gateway.cleanup.sessions", fails)
-    jobs.run_due(at=timezone.now())
+    jobs.run_due_jobs(at=timezone.now())
 
 
 def _in_the_follower(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.GATEWAY_FOLLOWS = ["gateway.keys.follow"]
     monkeypatch.setattr("gateway.keys.follow", fails)
     monkeypatch.setattr(follower, "close_old_connections", lambda: None)
-    monkeypatch.setattr(follower, "_failing", set())
-    follower.poll()
+    monkeypatch.setattr(follower, "_failing_paths", set())
+    follower.refresh()
 
 
 def _in_a_thread(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(threading, "excepthook", faults.log_thread)
+    monkeypatch.setattr(threading, "excepthook", faults.log_thread_failure)
     thread = threading.Thread(target=fails)
     thread.start()
     thread.join()
@@ -424,7 +424,7 @@ def test_events_that_cannot_be_written_are_logged_without_what_they_hold(
     def fails(cursor: Any, batch: Any) -> None:
         raise OperationalError(f"COPY analytics_operationevent, line 1, column subject: {canaries.plant()}")
 
-    monkeypatch.setattr(events, "_insert", fails)
+    monkeypatch.setattr(events, "_bulk_insert", fails)
     api.help("root")
     events.flush()
 

@@ -38,7 +38,7 @@ def cohort_naming(*names: str) -> Cohort:
     cohort = Cohort.objects.create(name=f"of-{names[0]}", flag_id="tool_release", variant="live", listed=list(names))
     CohortRule.objects.create(cohort=cohort, attribute="subject", values=list(names))
     said = {"listed": list(names), "rules": [f"subject is one of {' or '.join(names)}"]}
-    audit.record(AuditEntry.Kind.COHORT, cohort.name, None, said, by="pm", at=timezone.now())
+    audit.record_change(AuditEntry.Kind.COHORT, cohort.name, None, said, by="pm", at=timezone.now())
     return cohort
 
 
@@ -110,4 +110,4 @@ def test_every_model_that_names_a_subject_is_known() -> None:
     }
 
     # A key is told of and not deleted: an administrator may want another subject for it.
-    assert {kept.model for kept in subjects.rows("ana").values()} == (named - {ApiKey}) | {BatchEntry}
+    assert {kept.model for kept in subjects.find_rows("ana").values()} == (named - {ApiKey}) | {BatchEntry}

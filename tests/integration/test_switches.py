@@ -22,8 +22,8 @@ REASON = "Titles are being mended."
 
 
 def turn(kind: str, name: str, *, is_off: bool = True) -> None:
-    switching.turn(kind=kind, name=name, is_off=is_off, reason=REASON, by="ann", at=timezone.now())
-    switches.follow()  # a test's transaction is never committed
+    switching.set_switch(kind=kind, name=name, is_off=is_off, reason=REASON, by="ann", at=timezone.now())
+    switches.refresh_switches()  # a test's transaction is never committed
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ SHAPES: dict[str, Any] = {
     "mcp": (pydantic.TypeAdapter(mcp.types.Tool), lambda tool: tool, "inputSchema"),
 }
 PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
-GATEWAY_TOOLS = {tool["name"] for tool in tools.DEFINITIONS}
+GATEWAY_TOOLS = {tool["name"] for tool in tools.GATEWAY_TOOLS}
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def cohort(name: str = "dev-team", flag: FlagKey = FlagKey.SURFACE, *rules: dict
     made = Cohort.objects.create(**{"name": name, "flag_id": flag, "variant": "gateway", "percentage": 100} | fields)
     for rule in rules:
         CohortRule.objects.create(cohort=made, **rule)
-    current.follow()
+    current.refresh()
     return made
 
 
@@ -59,10 +59,10 @@ def ask(api: Api, body: dict[str, Any] | None = None, **headers: str) -> dict[st
 
 def publish_next(summary: str = "Read one task") -> tuple[str, str]:
     """Publish a release with another summary; return the version before and the new one."""
-    before = releases.live().version
+    before = releases.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary=summary)
-    after = releases.publish(note="Next", by="tests", at=timezone.now()).version
-    catalogs.follow()
+    after = releases.publish_draft(note="Next", by="tests", at=timezone.now()).version
+    catalogs.refresh_live()
     return before, after
 
 
@@ -87,8 +87,8 @@ def test_the_gateway_surface_is_the_three_tools_byte_for_byte(api: Api) -> None:
 
     found = ask(api)
 
-    assert json.dumps([tool["function"] for tool in found["tools"]]) == json.dumps(list(tools.DEFINITIONS))
-    assert (found["surface"], found["cohort"], found["release"]) == ("gateway", "dev-team", catalogs.live().version)
+    assert json.dumps([tool["function"] for tool in found["tools"]]) == json.dumps(list(tools.GATEWAY_TOOLS))
+    assert (found["surface"], found["cohort"], found["release"]) == ("gateway", "dev-team", catalogs.get_live_catalog().version)
     assert "selection" not in found
     sent = json.dumps(found["tools"], separators=(",", ":"), ensure_ascii=False)
     assert found["tokens"] == tokens.count(sent) + tokens.count(found["prompt"])
@@ -100,7 +100,7 @@ def test_nobodys_cohort_is_legacy_with_every_tool_of_the_context(api: Api) -> No
 
     names = {tool["function"]["name"] for tool in project["tools"]}
     assert (project["surface"], project["cohort"]) == ("legacy", "")
-    assert names == {op.tool_name for op in catalogs.live().ops.values() if {"project", "base"} & set(op.contexts)}
+    assert names == {op.tool_name for op in catalogs.get_live_catalog().ops.values() if {"project", "base"} & set(op.contexts)}
     assert project["selection"] == {"kind": "static", "count": len(names)}
     assert {tool["function"]["name"] for tool in nowhere["tools"]} < names
     assert not names & GATEWAY_TOOLS
@@ -109,7 +109,7 @@ def test_nobodys_cohort_is_legacy_with_every_tool_of_the_context(api: Api) -> No
 def test_legacy_shows_only_what_the_key_may_run(live_catalog: Any, make_key: Any) -> None:
     found = ask(Api(make_key(scopes=[Scope.TOOLSET, Scope.EXEC_READ])), Gateway_Context=PROJECT)
 
-    shown = [catalogs.live().find(tool["function"]["name"]) for tool in found["tools"]]
+    shown = [catalogs.get_live_catalog().find_op(tool["function"]["name"]) for tool in found["tools"]]
     assert shown
     assert not any(op.is_write for op in shown if op)
 
@@ -160,7 +160,7 @@ def test_a_turn_stays_on_its_release_and_surface(api: Api) -> None:
     turn = ask(api)
     before, after = publish_next()
     Cohort.objects.all().delete()
-    current.follow()
+    current.refresh()
 
     held = api.post("help", {"path": "onto.task.get"}, Gateway_Toolset=turn["id"], Gateway_Model="gpt-5-mini")
     free = api.post("help", {"path": "onto.task.get"})
@@ -188,7 +188,7 @@ def test_without_a_toolset_the_flags_decide_each_call(api: Api) -> None:
 
     pinned = api.post("help", {"path": "onto.task.get"})
 
-    exposures.follow()
+    exposures.flush()
     assert pinned.headers["Gateway-Release"] == before != after
     assert Assignment.objects.get(flag=FlagKey.RELEASE).variant == before
 
@@ -213,8 +213,8 @@ def test_a_toolset_is_void_after_its_time_and_once_its_release_is_withdrawn(api:
 
     id = ask(api)["id"]
     before, _ = publish_next()
-    releases.withdraw(version=before, reason="Wrong", by="tests", at=timezone.now())
-    catalogs.follow_withdrawn()
+    releases.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
+    catalogs.drop_withdrawn()
 
     refused(api.post("exec", {"op": "onto.task.list"}, Gateway_Toolset=id), 400, "toolset_withdrawn")
 
@@ -224,8 +224,8 @@ def test_a_cohort_on_a_withdrawn_release_follows_what_is_live_without_a_query(
 ) -> None:
     before, after = publish_next()
     cohort("copy-a", FlagKey.RELEASE, variant=before)
-    releases.withdraw(version=before, reason="Wrong", by="tests", at=timezone.now())
-    follower.poll()
+    releases.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
+    follower.refresh()
     api.post("help", {"path": "onto.task.get"})
 
     with django_assert_num_queries(0):
@@ -240,11 +240,11 @@ def test_a_toolset_is_an_exposure_and_a_preview_is_none(api: Api, make_key: Any)
     cohort()
 
     preview = ask(api, {"surface": "legacy"})
-    exposures.follow()
+    exposures.flush()
     assert (preview["surface"], Assignment.objects.count()) == ("legacy", 0)
     for _ in range(2):
         ask(api)
-    exposures.follow()
+    exposures.flush()
 
     said = Assignment.objects.order_by("flag").values_list("flag", "variant", "cohort", "subject")
     assert list(said) == [
@@ -271,7 +271,7 @@ def test_a_body_that_is_none_is_told_what_to_send(api: Api, body: dict[str, Any]
 
 
 def test_legacy_tools_call_each_other_by_the_names_that_the_model_has(api: Api) -> None:
-    catalog = catalogs.live()
+    catalog = catalogs.get_live_catalog()
 
     tools = json.dumps(ask(api, Gateway_Context=PROJECT)["tools"])
 
@@ -283,7 +283,7 @@ def test_legacy_tools_call_each_other_by_the_names_that_the_model_has(api: Api) 
 def test_the_prompt_names_nothing_that_is_not_on_the_surface(api: Api, surface: str) -> None:
     found = ask(api, {"surface": surface}, Gateway_Context=PROJECT)
 
-    catalog = catalogs.live()
+    catalog = catalogs.get_live_catalog()
     shown = {tool["function"]["name"] for tool in found["tools"]}
     names = GATEWAY_TOOLS | {op.tool_name for op in catalog.ops.values()}
     assert {name for name in names if name in found["prompt"]} <= shown
@@ -296,8 +296,8 @@ def test_a_passage_that_names_a_tool_is_handed_out_beside_that_tool_alone(api: A
     PromptSection.objects.create(
         prompt="legacy_surface", name="tasks", position=20, title="Tasks", text="Call update_onto_task to close one."
     )
-    releases.publish(note="Next", by="tests", at=timezone.now())
-    catalogs.follow()
+    releases.publish_draft(note="Next", by="tests", at=timezone.now())
+    catalogs.refresh_live()
     reads = Api(make_key(scopes=[Scope.TOOLSET, Scope.EXEC_READ]))
 
     writes, only_reads, nowhere = ask(api, Gateway_Context=PROJECT), ask(reads, Gateway_Context=PROJECT), ask(api)
@@ -307,12 +307,12 @@ def test_a_passage_that_names_a_tool_is_handed_out_beside_that_tool_alone(api: A
 
 
 def test_a_toolset_is_told_while_others_drop_what_is_kept(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dropped(service._Made):
-        def __setitem__(self, key: Any, made: service.Made) -> None:
+    class Dropped(service._ToolsetCache):
+        def __setitem__(self, key: Any, made: service.BuiltToolset) -> None:
             super().__setitem__(key, made)
             self.clear()  # as another thread does that finds it full
 
-    monkeypatch.setattr(service, "_Made", Dropped)
+    monkeypatch.setattr(service, "_ToolsetCache", Dropped)
 
     assert ask(api)["tools"]
 
@@ -335,7 +335,7 @@ def test_telemetry_is_kept_once_a_turn_the_later_telling_counts(api: Api) -> Non
 
 def test_telemetry_is_of_the_subject_of_its_toolset_and_of_no_other(live_catalog: Any, make_key: Any) -> None:
     client = ApiKey.objects.get(prefix=make_key()[: keys.PREFIX_LENGTH]).client
-    ana, ben = (Api(keys.create(client=client, by="tests", subject=name)[1], subject="") for name in ("ana", "ben"))
+    ana, ben = (Api(keys.issue(client=client, by="tests", subject=name)[1], subject="") for name in ("ana", "ben"))
     of_ana, of_ben = (ask(each)["id"] for each in (ana, ben))
     ana.post("telemetry", {"toolset": of_ana, "turn": "t1"}, Gateway_Session="s1")
 

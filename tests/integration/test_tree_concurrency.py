@@ -9,15 +9,15 @@ from django.db import connection
 from tests.conftest import Api
 from tests.integration.test_concurrency import at_once
 from tests.unit.workspace.forest import dense
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
-from workspace.demo.rows import id_of
+from workspace.demo.rows import get_demo_id
 from workspace.handlers import HANDLERS
 from workspace.models import Document, Project
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.chance]
 
-ROOT = [id_of("document", number) for number in (1, 3, 9)]
+ROOT = [get_demo_id("document", number) for number in (1, 3, 9)]
 
 
 def move(api: Api, id: str, under: str | None, **args: Any) -> Any:
@@ -116,18 +116,18 @@ def test_a_text_is_changed_while_another_call_holds_the_tree(api: Api, monkeypat
     began, go_on = threading.Event(), threading.Event()
     whole = HANDLERS["move_document_in_tree"]
 
-    def waits(request: Request) -> Outcome:
+    def waits(request: OpRequest) -> OpOutcome:
         outcome = whole.apply(request)
         began.set()
         assert go_on.wait(10)
         return outcome
 
-    monkeypatch.setitem(HANDLERS, "move_document_in_tree", Handler(waits))
+    monkeypatch.setitem(HANDLERS, "move_document_in_tree", OpHandler(waits))
 
     def update() -> Any:
         assert began.wait(10)
         try:
-            args = {"document_id": id_of("document", 21), "content": "New"}
+            args = {"document_id": get_demo_id("document", 21), "content": "New"}
             elsewhere = api.post("exec", {"op": "onto.document.update", "args": args})
             args = {"project_id": DEMO_PROJECT_ID, "title": "A task needs no place"}
             return [elsewhere, api.post("exec", {"op": "onto.task.create", "args": args})]

@@ -103,7 +103,7 @@ def test_no_figure_counts_what_was_tried(admin_client: HttpClient) -> None:
     rollup.run(at)
 
     assert OperationEvent.objects.filter(ok=False).count() == 4
-    assert reports.of_op("onto.task.update", at=at) == reports.Figures()
+    assert reports.get_op_figures("onto.task.update", at=at) == reports.OpFigures()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_draft_is_tried_before_it_is_live(api: Api, admin_client: HttpClient) ->
     assert [error["path"] for error in drafted["error"]["details"]["field_errors"]] == ["/reason"]
     assert served["ok"]
     assert api.exec(target.op, args, dry_run=True)["ok"]
-    assert catalogs.live().ops[target.op].required == {"task_id"}
+    assert catalogs.get_live_catalog().ops[target.op].required == {"task_id"}
 
 
 def test_draft_that_cannot_run_says_so_and_the_live_one_is_offered(admin_client: HttpClient) -> None:
@@ -179,8 +179,8 @@ def test_op_that_is_not_live_yet_runs_as_the_draft_says(admin_client: HttpClient
 
 
 def test_switched_off_op_is_refused(admin_client: HttpClient) -> None:
-    switching.turn(kind="op", name="onto.task.list", is_off=True, reason="Slow", by="tests", at=timezone.now())
-    switches.follow()
+    switching.set_switch(kind="op", name="onto.task.list", is_off=True, reason="Slow", by="tests", at=timezone.now())
+    switches.refresh_switches()
 
     assert answer(attempt(admin_client, "onto.task.list", {}))["error"]["details"]["reason"] == "switched_off"
 
@@ -188,7 +188,7 @@ def test_switched_off_op_is_refused(admin_client: HttpClient) -> None:
 def test_nothing_runs_before_anything_is_live(admin_client: HttpClient) -> None:
     releases.Activation.objects.all().delete()
     Release.objects.all().delete()
-    catalogs.forget()
+    catalogs.clear_cache()
 
     shown = admin_client.get(page("onto.task.get")).content.decode()
 

@@ -252,7 +252,7 @@ def test_a_site_that_fails_is_told_as_its_failure(
     reason: str,
     retryable: bool,
 ) -> None:
-    monkeypatch.setattr(visit, "FETCH_MS", 1_000)
+    monkeypatch.setattr(visit, "FETCH_TIMEOUT_MS", 1_000)
     outside.put("example.com/", said)
     started = time.monotonic()
 
@@ -270,16 +270,16 @@ def test_a_page_that_is_too_hard_to_read_is_told_so(
     outside.put("example.com/", answer(b"<html><body><p " + attributes + b">x</p>", **HTML))
 
     with monkeypatch.context() as hurried:
-        hurried.setattr(reading, "SECONDS", 1)
+        hurried.setattr(reading, "MAX_SECONDS", 1)
         assert "send mode raw" in fails(api, "http://example.com/", 502, "unreadable_content")["message"]
     assert page(api, "http://example.com/", mode="raw")["length"] > 1_000_000
 
 
 def test_a_visit_waits_for_no_other(api: Api, outside: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
     outside.put("example.com/")
-    monkeypatch.setattr(places, "_places", places.BoundedSemaphore(1))
+    monkeypatch.setattr(places, "_slots", places.BoundedSemaphore(1))
 
-    with places.taken():
+    with places.hold_slot():
         response = api.post("exec", {"op": "util.web.visit", "args": {"url": "http://example.com/"}})
 
     assert refused(response, 503, "busy")["details"]["retryable"] is True
@@ -302,8 +302,8 @@ def test_nothing_is_fetched_inside_a_reads_transaction(
         assert inside == []
         return answer(PARAGRAPH.encode(), **HTML)
 
-    within = database.read_within
-    monkeypatch.setattr(database, "read_within", watched)
+    within = database.enforce_read_deadline
+    monkeypatch.setattr(database, "enforce_read_deadline", watched)
     outside.put("example.com/", answers)
 
     assert page(api, "http://example.com/")
@@ -394,8 +394,8 @@ def test_a_search_without_an_endpoint_is_not_configured(
 def test_the_deadline_of_the_op_bounds_the_fetch(api: Api, outside: Outside) -> None:
     outside.put("example.com/", _dripping)
     Op.objects.filter(op="util.web.visit").update(timeout_ms=500)
-    releases.publish(note="Hurry", by="tests", at=timezone.now())
-    catalogs.follow()
+    releases.publish_draft(note="Hurry", by="tests", at=timezone.now())
+    catalogs.refresh_live()
     started = time.monotonic()
 
     fails(api, "http://example.com/", 504, "upstream_timeout")

@@ -19,8 +19,8 @@ LISTED = ("task", "goal", "plan", "document", "milestone", "risk")
 
 
 def publish() -> None:
-    releases.publish(note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired")
-    follower.poll()
+    releases.publish_draft(note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired")
+    follower.refresh()
 
 
 def test_gets_that_list_are_those_of_the_issue(live_catalog: Any) -> None:

@@ -13,15 +13,15 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models
 
 from tests.factories import MADE_AT
-from workspace.kinds import CALENDAR, EVENT, KINDS, Kind
+from workspace.kinds import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import (
-    CHANGING_ROLES,
+    EDITING_ROLES,
     CalendarEvent,
     Edge,
     Membership,
     Project,
     ProjectCalendar,
-    Role,
+    MemberRole,
     Task,
     TaskEventKind,
 )
@@ -32,7 +32,7 @@ SUBJECTS = (OWNER, MEMBER, STRANGER)
 CANARY = "canary"  # begins the text of every row, so that any search for it would find them all
 
 MODELS: dict[str, type[models.Model]] = {
-    **{name: kind.model for name, kind in KINDS.items()},
+    **{name: kind.model for name, kind in ENTITY_TYPE_BY_NAME.items()},
     "edge": Edge,
     "event": CalendarEvent,
     "calendar": ProjectCalendar,
@@ -41,10 +41,10 @@ TABLES = (*MODELS.values(), Membership)
 
 # Of each project: its owner, the member's place in it, and whether it is deleted.
 _PROJECTS: tuple[tuple[str, dict[str, Any], bool], ...] = (
-    (OWNER, {"role": Role.OWNER, "deleted_at": MADE_AT}, False),
-    (OWNER, {"role": Role.EDITOR}, False),
+    (OWNER, {"role": MemberRole.OWNER, "deleted_at": MADE_AT}, False),
+    (OWNER, {"role": MemberRole.EDITOR}, False),
     (STRANGER, {}, False),
-    (OWNER, {"role": Role.EDITOR}, True),
+    (OWNER, {"role": MemberRole.EDITOR}, True),
 )
 
 Key = tuple[str, str]  # a model's label and a row's id
@@ -84,11 +84,11 @@ def build() -> list[Seed]:
     canaries = map("".join, itertools.product(ascii_lowercase, repeat=3))  # fixed, as the ids are: runs must repeat
     seeds: list[Seed] = []
     for owner, member, deleted in _PROJECTS:
-        project = _row(KINDS["project"], next(canaries), deleted=deleted)
+        project = _row(ENTITY_TYPE_BY_NAME["project"], next(canaries), deleted=deleted)
         made = [("project", project), *_inside(project, canaries)]
         for model in TABLES:
             model._default_manager.bulk_create([row for _, row in made if type(row) is model])
-        for subject, place in ((owner, {"role": Role.OWNER}), (MEMBER, member)):
+        for subject, place in ((owner, {"role": MemberRole.OWNER}), (MEMBER, member)):
             if place:
                 Membership.objects.create(project=project, subject=subject, **place)
         seeds += [Seed(kind, str(row.pk), str(project.pk), str(row.props["note"])) for kind, row in made]
@@ -101,7 +101,7 @@ def build() -> list[Seed]:
 
 
 def _inside(project: Any, canaries: Iterator[str]) -> Iterator[tuple[str, Any]]:
-    for name, kind in KINDS.items():
+    for name, kind in ENTITY_TYPE_BY_NAME.items():
         if name != "project":
             rows = [_row(kind, next(canaries), deleted=deleted, project=project) for deleted in (False, False, True)]
             yield from ((name, row) for row in rows)
@@ -142,7 +142,7 @@ def _event(letters: str, *, deleted: bool, **place: Any) -> CalendarEvent:
     return event
 
 
-def _row(kind: Kind, letters: str, *, deleted: bool, **place: Any) -> Any:
+def _row(kind: EntityType, letters: str, *, deleted: bool, **place: Any) -> Any:
     """Return a row whose every column of text, and its props, hold the text."""
     text = f"{CANARY}{letters}"
     columns: dict[str, Any] = {
@@ -165,7 +165,7 @@ def _id_of(text: str) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_OID, text)
 
 
-def _type_of(kind: Kind) -> str:
+def _type_of(kind: EntityType) -> str:
     default = kind.model._meta.get_field("type_key")
     assert isinstance(default, models.Field)
     return ".".join(default.default.split(".")[:2]) if default.has_default() else "project.business"
@@ -188,7 +188,7 @@ def snapshot() -> Snapshot:
 def project_ids(subject: str, *, changing: bool = False) -> set[Any]:
     """Return the places that a subject sees, or may change: its projects, from nothing but its memberships, and its
     own calendar, under its name."""
-    roles = CHANGING_ROLES if changing else tuple(Role)
+    roles = EDITING_ROLES if changing else tuple(MemberRole)
     places = Membership.objects.filter(subject=subject, deleted_at=None, role__in=roles, project__deleted_at=None)
     return {subject, *places.values_list("project_id", flat=True)}
 

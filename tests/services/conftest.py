@@ -139,5 +139,5 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
 def make_key(**fields: Any) -> str:
     """Return a new key of the client "tests"."""
     client, _ = Client.objects.get_or_create(name="tests")
-    _, plaintext = keys.create(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
+    _, plaintext = keys.issue(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
     return plaintext

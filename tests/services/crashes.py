@@ -239,7 +239,7 @@ class Fleet:
         try:
             port = free_port()
             self.urls.append(f"http://127.0.0.1:{port}")
-            web = [sys.executable, "-m", "config.serve", *start._server_arguments(port)]
+            web = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
             here = settings.BASE_DIR
             self.kept.append(Kept(lambda: Process(web, environment=self._variables(WEB), folder=here)))
             for _ in range(WORKERS if self.broker_url else 0):

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
@@ -45,18 +45,18 @@ CONTENT: dict[str, Any] = {
 }
 
 
-def process(request: Request) -> Outcome:
+def process(request: OpRequest) -> OpOutcome:
     """Say which process this is."""
-    return Outcome({"pid": os.getpid()})
+    return OpOutcome({"pid": os.getpid()})
 
 
-def hold(request: Request) -> Outcome:
+def hold(request: OpRequest) -> OpOutcome:
     """Wait as `stand_still` does."""
     stand_still(Path(request.args["folder"]))
-    return Outcome({"pid": os.getpid()})
+    return OpOutcome({"pid": os.getpid()})
 
 
-def add(request: Request) -> Outcome:
+def add(request: OpRequest) -> OpOutcome:
     """Add a task named "Added" to the demo, then wait as `stand_still` does."""
     task = Task.objects.create(
         project_id=DEMO_PROJECT_ID,
@@ -66,10 +66,10 @@ def add(request: Request) -> Outcome:
         updated_at=request.at,
     )
     stand_still(Path(request.args["folder"]))
-    return Outcome({"pid": os.getpid()}, entity_id=str(task.pk))
+    return OpOutcome({"pid": os.getpid()}, entity_id=str(task.pk))
 
 
-def meet(request: Request) -> Outcome:
+def meet(request: OpRequest) -> OpOutcome:
     """Wait until so many calls are here at once."""
     folder = Path(request.args["folder"])
     (folder / request.args["name"]).touch()
@@ -78,10 +78,10 @@ def meet(request: Request) -> Outcome:
         if time.monotonic() > until:
             raise TimeoutError("The others did not come.")
         time.sleep(0.01)
-    return Outcome({"pid": os.getpid()})
+    return OpOutcome({"pid": os.getpid()})
 
 
-def keep(request: Request) -> Outcome:
+def keep(request: OpRequest) -> OpOutcome:
     """Add a task with a title to the demo."""
     task = Task.objects.create(
         project_id=DEMO_PROJECT_ID,
@@ -90,7 +90,7 @@ def keep(request: Request) -> Outcome:
         created_at=request.at,
         updated_at=request.at,
     )
-    return Outcome({"id": str(task.pk)}, entity_id=str(task.pk))
+    return OpOutcome({"id": str(task.pk)}, entity_id=str(task.pk))
 
 
 def stand_still(folder: Path) -> None:
@@ -104,9 +104,9 @@ def stand_still(folder: Path) -> None:
 
 
 HANDLERS = {
-    "probe_process": Handler(process),
-    "probe_hold": Handler(hold),
-    "probe_meet": Handler(meet),
-    "probe_add": Handler(add),
-    "probe_keep": Handler(keep),
+    "probe_process": OpHandler(process),
+    "probe_hold": OpHandler(hold),
+    "probe_meet": OpHandler(meet),
+    "probe_add": OpHandler(add),
+    "probe_keep": OpHandler(keep),
 }

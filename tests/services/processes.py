@@ -164,7 +164,7 @@ def process_of(http: httpx2.Client) -> int:
 def serving(*, environment: Mapping[str, str], key: str, port: int | None = None) -> Iterator[Server]:
     """Run the gateway of this checkout as `make run` does, until it is ready; stop it, and see that nothing is left."""
     port = port or free_port()
-    command = [sys.executable, "-m", "config.serve", *start._server_arguments(port)]
+    command = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
     process = Process(command, environment=environment, folder=settings.BASE_DIR)
     server = Server(port, process, key)
     try:

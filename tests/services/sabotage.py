@@ -52,8 +52,8 @@ class SabotageConfig(AppConfig):
         _wrap(sweep, "help_out", "help")
         _wrap(sweep, "_take_over", "take-over")
         if os.environ.get("CRASH_HASTE"):
-            holds.HELD = store.QUIET = HASTE
-            sweep.EVERY = 0.5
+            holds.LEASE = store.NOTIFY_AFTER = HASTE
+            sweep.INTERVAL = 0.5
 
 
 def _wrap(module: ModuleType, name: str, point: str) -> None:

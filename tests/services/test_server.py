@@ -28,7 +28,7 @@ OP = "onto.task.update"
 def publish(summary: str) -> str:
     """Give OP another summary, publish, and return the version."""
     Op.objects.filter(op=OP).update(summary=summary)
-    return releases.publish(note=summary, by="tests", at=timezone.now()).version
+    return releases.publish_draft(note=summary, by="tests", at=timezone.now()).version
 
 
 def read(http: httpx2.Client, key: str = "") -> httpx2.Response:
@@ -73,7 +73,7 @@ def test_server_follows_a_switch_in_every_worker_within_two_seconds_and_replays_
     with shared_server.workers() as workers:
         for kind, name in (("op", OP), ("group", "onto"), ("connection", "workspace")):
             for is_off in (True, False):
-                switching.turn(kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now())
+                switching.set_switch(kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now())
                 took = seconds_until(lambda off=is_off: all(allowed(http) != off for http in workers.values()))
 
                 assert took < FOLLOWS_WITHIN, (kind, is_off)
@@ -86,7 +86,7 @@ def test_server_follows_a_switch_in_every_worker_within_two_seconds_and_replays_
 
 @pytest.mark.chance
 def test_server_never_mixes_releases_while_they_change(server: Server) -> None:
-    seen = mixing.run(server.url, server.headers, seconds=60 if is_thorough() else 8)
+    seen = mixing.check_release_mixing(server.url, server.headers, seconds=60 if is_thorough() else 8)
 
     assert (seen.mixed, seen.failed) == ([], [])
     assert len(seen.editions) > seen.changes / 4
@@ -111,7 +111,7 @@ def test_server_refuses_a_revoked_key_in_every_worker_within_two_seconds(shared_
 
 def test_server_refuses_the_keys_of_a_client_that_is_off_within_two_seconds(shared_server: Server) -> None:
     client = Client.objects.create(name="switched off")
-    _, key = keys.create(client=client, by="tests", subject=DEMO_SUBJECT)
+    _, key = keys.issue(client=client, by="tests", subject=DEMO_SUBJECT)
     with shared_server.workers() as workers:
         assert [read(http, key).status_code for http in workers.values()] == [200, 200]
         client.is_active = False

@@ -26,8 +26,8 @@ from workspace.demo import (
     tasks,
 )
 from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT
-from workspace.demo.rows import KITCHEN, PHOTO_BOOK, WEBSITE, DemoRow, id_of
-from workspace.kinds import CALENDAR, DOCUMENT, EVENT, KINDS, PROJECT, TASK, Kind
+from workspace.demo.rows import KITCHEN, PHOTO_BOOK, WEBSITE, DemoRow, get_demo_id
+from workspace.kinds import CALENDAR, DOCUMENT, EVENT, ENTITY_TYPE_BY_NAME, PROJECT, TASK, EntityType
 from workspace.models import Document, Edge, Membership, Profile, Task
 from workspace.services import changes, task_events, tree
 
@@ -44,13 +44,13 @@ __all__ = [
     "load",
 ]
 
-DEMO_PROJECT_ID = id_of("project", WEBSITE)  # the newest
-DEMO_OTHER_PROJECT_ID = id_of("project", KITCHEN)  # the colleague cannot see it
-DEMO_PROJECT_TO_DELETE_ID = id_of("project", PHOTO_BOOK)
+DEMO_PROJECT_ID = get_demo_id("project", WEBSITE)  # the newest
+DEMO_OTHER_PROJECT_ID = get_demo_id("project", KITCHEN)  # the colleague cannot see it
+DEMO_PROJECT_TO_DELETE_ID = get_demo_id("project", PHOTO_BOOK)
 
 # In the newest project. Examples that delete use number 2, never number 1.
-DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID = id_of("task", 1), id_of("task", 2)
-DEMO_DOCUMENT_ID, DEMO_DOCUMENT_TO_DELETE_ID = id_of("document", 1), id_of("document", 2)
+DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID = get_demo_id("task", 1), get_demo_id("task", 2)
+DEMO_DOCUMENT_ID, DEMO_DOCUMENT_TO_DELETE_ID = get_demo_id("document", 1), get_demo_id("document", 2)
 
 # The rows of each kind that belongs to a project, by project number.
 IN_PROJECTS: Mapping[str, Mapping[int, Sequence[DemoRow]]] = {
@@ -62,7 +62,7 @@ IN_PROJECTS: Mapping[str, Mapping[int, Sequence[DemoRow]]] = {
     "risk": risks.ROWS,
     "requirement": requirements.ROWS,
 }
-DAYS_BEFORE_TOUCHED = 7  # days between the creation and the last update of a row in a project
+DAYS_FROM_CREATION_TO_UPDATE = 7  # days between the creation and the last update of a row in a project
 
 
 def load(*, at: datetime) -> dict[str, int]:
@@ -72,117 +72,117 @@ def load(*, at: datetime) -> dict[str, int]:
     """
     with transaction.atomic():
         added = {
-            "projects": _add(_projects(at)),
-            "memberships": _add(_memberships(at)),
-            "profiles": _add(_profiles(at)),
-            **{KINDS[name].plural: _add(_inside(KINDS[name], placed, at)) for name, placed in IN_PROJECTS.items()},
-            EVENT.plural: _add([*_rows(EVENT, events.IN_PROJECTS, at), *_own_events(at)]),
-            CALENDAR.plural: _add(_rows(CALENDAR, events.CALENDARS, at)),
-            "edges": _add(_edges(at)),
+            "projects": _add_missing(_build_projects(at)),
+            "memberships": _add_missing(_build_memberships(at)),
+            "profiles": _add_missing(_build_profiles(at)),
+            **{ENTITY_TYPE_BY_NAME[name].plural: _add_missing(_build_rows_of_kind(ENTITY_TYPE_BY_NAME[name], placed, at)) for name, placed in IN_PROJECTS.items()},
+            EVENT.plural: _add_missing([*_build_rows(EVENT, events.IN_PROJECTS, at), *_build_own_events(at)]),
+            CALENDAR.plural: _add_missing(_build_rows(CALENDAR, events.CALENDARS, at)),
+            "edges": _add_missing(_build_edges(at)),
         }
-        _show_dates(added[TASK.plural], at=at)
+        _create_date_events(added[TASK.plural], at=at)
         return {name: len(rows) for name, rows in added.items()}
 
 
-def _add(rows: Sequence[models.Model]) -> list[models.Model]:
+def _add_missing(rows: Sequence[models.Model]) -> list[models.Model]:
     manager = type(rows[0])._default_manager
-    there = set(manager.filter(pk__in=[row.pk for row in rows]).values_list("pk", flat=True))
-    missing = [row for row in rows if row.pk not in there]
+    existing_ids = set(manager.filter(pk__in=[row.pk for row in rows]).values_list("pk", flat=True))
+    missing = [row for row in rows if row.pk not in existing_ids]
     # Another process may load the demo at the same time; its rows are the same.
     manager.bulk_create(missing, ignore_conflicts=True)
     return missing
 
 
-def _show_dates(added: Sequence[Any], *, at: datetime) -> None:
+def _create_date_events(added: Sequence[Any], *, at: datetime) -> None:
     """Create the calendar events that show the dates of the added tasks."""
     for subject in {task.created_by for task in added}:
         tasks: list[Task] = [task for task in added if task.created_by == subject]
-        task_events.add(tasks, by=subject, at=at)
+        task_events.create_events(tasks, by=subject, at=at)
 
 
-def _projects(at: datetime) -> list[models.Model]:
+def _build_projects(at: datetime) -> list[models.Model]:
     return [
-        _row(PROJECT, row, at=at, by=projects.OWNERS[row.number], days=projects.AGES[row.number])
+        _build_row(PROJECT, row, at=at, by=projects.OWNERS[row.number], days=projects.DAYS_FROM_CREATION[row.number])
         for row in projects.ROWS
     ]
 
 
-def _inside(kind: Kind, placed: Mapping[int, Sequence[DemoRow]], at: datetime) -> list[models.Model]:
-    return _in_trees(_rows(kind, placed, at)) if kind is DOCUMENT else _rows(kind, placed, at)
+def _build_rows_of_kind(kind: EntityType, placed: Mapping[int, Sequence[DemoRow]], at: datetime) -> list[models.Model]:
+    return _place_in_trees(_build_rows(kind, placed, at)) if kind is DOCUMENT else _build_rows(kind, placed, at)
 
 
-def _in_trees(rows: Sequence[Any]) -> list[models.Model]:
+def _place_in_trees(rows: Sequence[Any]) -> list[models.Model]:
     """Set the documents' parents; a document whose parent was deleted goes to the root.
 
     Locks the trees first: a document moved meanwhile could take a position, so that a demo document and those below
     it could not be added.
     """
     for project_id in sorted({row.project_id for row in rows}):
-        tree.hold(project_id)
-    ours = Document.objects.filter(pk__in=[row.pk for row in rows])
-    deleted = set(ours.exclude(deleted_at=None).values_list("pk", flat=True))
-    parents = {UUID(id_of("document", number)): UUID(id_of("document", on)) for number, on in documents.UNDER.items()}
+        tree.lock_tree(project_id)
+    queryset = Document.objects.filter(pk__in=[row.pk for row in rows])
+    deleted = set(queryset.exclude(deleted_at=None).values_list("pk", flat=True))
+    parents = {UUID(get_demo_id("document", number)): UUID(get_demo_id("document", on)) for number, on in documents.PARENTS.items()}
     for row in rows:
         parent_id = parents.get(row.pk)
         row.parent_id = None if parent_id in deleted else parent_id
     return list(rows)
 
 
-def _rows(kind: Kind, placed: Mapping[int, Sequence[DemoRow]], at: datetime) -> list[models.Model]:
+def _build_rows(kind: EntityType, placed: Mapping[int, Sequence[DemoRow]], at: datetime) -> list[models.Model]:
     return [
-        _row(
+        _build_row(
             kind,
             row,
             at=at,
             by=projects.OWNERS[project],
-            days=DAYS_BEFORE_TOUCHED,
-            project_id=UUID(id_of("project", project)),
+            days=DAYS_FROM_CREATION_TO_UPDATE,
+            project_id=UUID(get_demo_id("project", project)),
         )
         for project, rows in placed.items()
         for row in rows
     ]
 
 
-def _own_events(at: datetime) -> list[models.Model]:
+def _build_own_events(at: datetime) -> list[models.Model]:
     return [
-        _row(EVENT, row, at=at, by=subject, days=DAYS_BEFORE_TOUCHED, subject=subject)
-        for subject, rows in events.OWN.items()
+        _build_row(EVENT, row, at=at, by=subject, days=DAYS_FROM_CREATION_TO_UPDATE, subject=subject)
+        for subject, rows in events.OWN_EVENTS.items()
         for row in rows
     ]
 
 
-def _row(kind: Kind, row: DemoRow, *, at: datetime, by: str, days: int, **place: Any) -> models.Model:
+def _build_row(kind: EntityType, row: DemoRow, *, at: datetime, by: str, days: int, **place: Any) -> models.Model:
     """Return the unsaved model of a demo row, with its timestamps relative to `at`."""
-    touched = at - timedelta(hours=row.touched)
-    made = kind.model(
-        id=UUID(id_of(kind.name, row.number)),
+    updated_at = at - timedelta(hours=row.touched)
+    instance = kind.model(
+        id=UUID(get_demo_id(kind.name, row.number)),
         created_by=by,
-        created_at=touched - timedelta(days=days),
-        updated_at=touched,
+        created_at=updated_at - timedelta(days=days),
+        updated_at=updated_at,
         **place,
-        **row.values(at),
+        **row.resolve_columns(at),
     )
-    changes.stamp(made, kind=kind, at=touched)
-    return made
+    changes.update_completion_stamp(instance, kind=kind, at=updated_at)
+    return instance
 
 
-def _memberships(at: datetime) -> list[models.Model]:
+def _build_memberships(at: datetime) -> list[models.Model]:
     return [
         Membership(
-            id=UUID(id_of("membership", number)),
-            project_id=UUID(id_of("project", project)),
+            id=UUID(get_demo_id("membership", number)),
+            project_id=UUID(get_demo_id("project", project)),
             subject=subject,
             role=role,
             created_at=at,
         )
-        for number, project, subject, role in projects.MEMBERS
+        for number, project, subject, role in projects.MEMBERSHIPS
     ]
 
 
-def _profiles(at: datetime) -> list[models.Model]:
+def _build_profiles(at: datetime) -> list[models.Model]:
     return [
         Profile(
-            id=UUID(id_of("profile", number)),
+            id=UUID(get_demo_id("profile", number)),
             subject=subject,
             name=name,
             time_zone=time_zone,
@@ -195,16 +195,16 @@ def _profiles(at: datetime) -> list[models.Model]:
     ]
 
 
-def _edges(at: datetime) -> list[models.Model]:
+def _build_edges(at: datetime) -> list[models.Model]:
     return [
         Edge(
-            id=UUID(id_of("edge", number)),
-            project_id=UUID(id_of("project", project)),
+            id=UUID(get_demo_id("edge", number)),
+            project_id=UUID(get_demo_id("project", project)),
             src_kind=source[0],
-            src_id=UUID(id_of(*source)),
+            src_id=UUID(get_demo_id(*source)),
             rel=rel,
             dst_kind=destination[0],
-            dst_id=UUID(id_of(*destination)),
+            dst_id=UUID(get_demo_id(*destination)),
             created_by=projects.OWNERS[project],
             created_at=at,
         )

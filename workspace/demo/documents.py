@@ -1,10 +1,10 @@
 """The documents of the demo workspace and their tree: guides, notes, brain dumps."""
 
-from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, row
+from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, define_row
 from workspace.models import DocumentState
 
 _WEBSITE = (
-    row(
+    define_row(
         number=1,
         title="Tone guide",
         state_key=DocumentState.PUBLISHED,
@@ -17,14 +17,14 @@ _WEBSITE = (
         "## Words\n\nPlan, not package. Free, not complimentary. Delivery, not fulfilment.\n",
         props={"owner": "editorial"},
     ),
-    row(
+    define_row(
         number=2,
         title="Notes from the first call (superseded)",
         state_key=DocumentState.DRAFT,
         touched=420,
         content="Everything in here went into the tone guide; can go.\n",
     ),
-    row(
+    define_row(
         number=3,
         title="Launch day runbook",
         state_key=DocumentState.IN_REVIEW,
@@ -36,7 +36,7 @@ _WEBSITE = (
         "## Going back\n\nSwitch the DNS to the old address. Decide by 10:00; after the first order on the new "
         "site there is no way back without re-keying it by hand.\n",
     ),
-    row(
+    define_row(
         number=4,
         title="Pricing page, wording for legal",
         state_key=DocumentState.READY,
@@ -46,7 +46,7 @@ _WEBSITE = (
         content="## Plans\n\nAll prices without VAT. You can cancel every month; we refund what is left of it.\n\n"
         "| plan | seats | price |\n|---|---|---|\n| *name 1* | 3 | 29 EUR |\n| *name 2* | 10 | 79 EUR |\n",
     ),
-    row(
+    define_row(
         number=5,
         title="Hosting comparison",
         state_key=DocumentState.ARCHIVED,
@@ -56,7 +56,7 @@ _WEBSITE = (
         content="# Hosting\n\nThe second offer includes staging and backups; the first charges for both, the third has "
         "no data centre in the EU.\n",
     ),
-    row(
+    define_row(
         number=6,
         title="What visitors ask first",
         state_key=DocumentState.READY,
@@ -66,7 +66,7 @@ _WEBSITE = (
         description="From the three interviews.",
         content="Delivery time, then whether one can touch the material, then the price. Nobody asked who we are.\n",
     ),
-    row(
+    define_row(
         number=7,
         title="Words that search engines know us by",
         state_key=DocumentState.READY,
@@ -76,7 +76,7 @@ _WEBSITE = (
         content="*oak worktop sample*, *cork floor sample*, *linoleum colours*: together 61% of the visits from "
         "search. Their pages keep title, address and first paragraph.\n",
     ),
-    row(
+    define_row(
         number=8,
         title="On the train home, after the kick-off",
         state_key=DocumentState.DRAFT,
@@ -90,7 +90,7 @@ _WEBSITE = (
         "photographs in the morning, logos of nine partners with permission, and no launch on a Friday.",
         operation_count=5,
     ),
-    row(
+    define_row(
         number=9,
         title="Decisions of the weekly round",
         state_key=DocumentState.PUBLISHED,
@@ -104,7 +104,7 @@ _WEBSITE = (
 )
 
 _KITCHEN = (
-    row(
+    define_row(
         number=21,
         title="Measurements",
         state_key=DocumentState.READY,
@@ -114,7 +114,7 @@ _KITCHEN = (
         content="- Left wall 3,412 (top) and 3,398 (floor)\n- Window 1,200 × 1,050, sill at 940\n"
         "- Cooker outlet 610 from the corner\n",
     ),
-    row(
+    define_row(
         number=22,
         title="Hobs that do not whistle",
         state_key=DocumentState.DRAFT,
@@ -123,7 +123,7 @@ _KITCHEN = (
         category="appliances",
         content="The shop by the station lets you switch them on. The second from the left was silent on 6 and 7.\n",
     ),
-    row(
+    define_row(
         number=23,
         title="Three quotes for the cabinets",
         state_key=DocumentState.READY,
@@ -134,7 +134,7 @@ _KITCHEN = (
         "| Osei | 8,450 | 5 | yes |\n| Kitchen hall | 6,200 | 12 | no |\n",
         props={"currency": "EUR"},
     ),
-    row(
+    define_row(
         number=24,
         title="Sunday evening list",
         state_key=DocumentState.DRAFT,
@@ -148,7 +148,7 @@ _KITCHEN = (
 )
 
 _SURVEY = (
-    row(
+    define_row(
         number=51,
         title="Customer survey, the results",
         state_key=DocumentState.PUBLISHED,
@@ -160,7 +160,7 @@ _SURVEY = (
         "## Proposal\n\nShow the delivery time on every product page.\n",
         props={"answers": 812},
     ),
-    row(
+    define_row(
         number=52,
         title="Invitation text",
         state_key=DocumentState.ARCHIVED,
@@ -172,7 +172,7 @@ _SURVEY = (
 )
 
 _FAIR = (
-    row(
+    define_row(
         number=71,
         title="Rules of the fair",
         state_key=DocumentState.READY,
@@ -186,7 +186,7 @@ _FAIR = (
 ROWS = {WEBSITE: _WEBSITE, KITCHEN: _KITCHEN, SURVEY: _SURVEY, FAIR: _FAIR}
 
 # The parent of each document that is not at the root. Siblings are in the order above.
-UNDER = {
+PARENTS = {
     2: 9,  # the notes of the first call under the decisions made in it
     4: 1,  # the wording for legal under the tone guide
     5: 3,  # the hosting comparison under the runbook that switches to the new host

@@ -3,9 +3,9 @@
 from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE
 
 # Each edge: its number, source, relation and destination. An end is a kind and the number of its row.
-End = tuple[str, int]
+EdgeEnd = tuple[str, int]
 
-ROWS: dict[int, tuple[tuple[int, End, str, End], ...]] = {
+ROWS: dict[int, tuple[tuple[int, EdgeEnd, str, EdgeEnd], ...]] = {
     WEBSITE: (
         (1, ("task", 1), "supports_goal", ("goal", 1)),
         (2, ("task", 2), "references", ("document", 2)),

@@ -1,11 +1,11 @@
 """The goals of the demo workspace."""
 
-from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, Day, row
+from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, RelativeDay, define_row
 from workspace.models import GoalState
 
 ROWS = {
     WEBSITE: (
-        row(
+        define_row(
             number=1,
             touched=60,
             name="Keep the visits from search",
@@ -13,11 +13,11 @@ ROWS = {
             type_key="goal.outcome.traffic",
             state_key=GoalState.ACTIVE,
             priority=1,
-            target_date=Day(55),
+            target_date=RelativeDay(55),
             measurement_criteria="Visits from search in the fourth week after launch are at least 95% of the fourth "
             "week before it.",
         ),
-        row(
+        define_row(
             number=2,
             touched=300,
             name="Win a design award",
@@ -25,29 +25,29 @@ ROWS = {
             state_key=GoalState.DRAFT,
             priority=5,
         ),
-        row(
+        define_row(
             number=3,
             touched=58,
             name="Pages load in two seconds on a phone",
             type_key="goal.metric.performance",
             state_key=GoalState.ACTIVE,
             priority=2,
-            target_date=Day(15),
+            target_date=RelativeDay(15),
             measurement_criteria="Home, list and product page, median of three on the old Android over 4G.",
             props={"seconds": 2},
         ),
     ),
     KITCHEN: (
-        row(
+        define_row(
             number=21,
             touched=160,
             name="Cook at home by the holidays",
             state_key=GoalState.ACTIVE,
             priority=1,
-            target_date=Day(30),
+            target_date=RelativeDay(30),
             measurement_criteria="Dinner for eight without the hotplate in the living room.",
         ),
-        row(
+        define_row(
             number=22,
             touched=700,
             name="Do the electrics ourselves",
@@ -56,24 +56,24 @@ ROWS = {
         ),
     ),
     SURVEY: (
-        row(
+        define_row(
             number=51,
             touched=1560,
             name="Know why people do not order",
             state_key=GoalState.ACHIEVED,
             priority=1,
-            target_date=Day(-63),
+            target_date=RelativeDay(-63),
             measurement_criteria="At least 500 answers, and three findings the board agrees with.",
         ),
     ),
     FAIR: (
-        row(
+        define_row(
             number=71,
             touched=100,
             name="A hundred conversations worth a follow-up letter",
             state_key=GoalState.DRAFT,
             priority=2,
-            target_date=Day(37),
+            target_date=RelativeDay(37),
             measurement_criteria="A hundred cards with a note of what was talked about.",
         ),
     ),

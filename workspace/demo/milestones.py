@@ -1,81 +1,81 @@
 """The milestones of the demo workspace."""
 
-from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, due, row
+from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, at_work_end, define_row
 from workspace.models import MilestoneState
 
 ROWS = {
     WEBSITE: (
-        row(
+        define_row(
             number=1,
             touched=50,
             title="The new site is live",
             description="The DNS points to it, and the first order has come through.",
             type_key="milestone.launch",
             state_key=MilestoneState.PENDING,
-            due_at=due(17),
+            due_at=at_work_end(17),
         ),
-        row(
+        define_row(
             number=2,
             touched=310,
             title="Old milestone: beta for friends",
             description="Dropped; staging is open to everybody who asks.",
             state_key=MilestoneState.PENDING,
         ),
-        row(
+        define_row(
             number=3,
             touched=151,
             title="Staging is up",
             state_key=MilestoneState.COMPLETED,
-            due_at=due(-6),
+            due_at=at_work_end(-6),
         ),
-        row(
+        define_row(
             number=4,
             touched=24,
             title="Legal has signed off the pricing page",
             state_key=MilestoneState.MISSED,
-            due_at=due(-1),
+            due_at=at_work_end(-1),
             description="Delayed for as long as the plan names are.",
         ),
-        row(
+        define_row(
             number=5,
             touched=11,
             title="All texts are final",
             state_key=MilestoneState.IN_PROGRESS,
-            due_at=due(12),
+            due_at=at_work_end(12),
         ),
     ),
     KITCHEN: (
-        row(
+        define_row(
             number=21,
             touched=170,
             title="The old kitchen is out",
             state_key=MilestoneState.PENDING,
-            due_at=due(15),
+            due_at=at_work_end(15),
         ),
-        row(
+        define_row(
             number=22,
             touched=345,
             title="Cabinets are ordered",
             state_key=MilestoneState.COMPLETED,
-            due_at=due(-14),
+            due_at=at_work_end(-14),
         ),
     ),
     SURVEY: (
-        row(
+        define_row(
             number=51,
             touched=1900,
             title="500 answers",
             state_key=MilestoneState.COMPLETED,
-            due_at=due(-78),
+            due_at=at_work_end(-78),
         ),
     ),
     FAIR: (
-        row(
+        define_row(
             number=71,
             touched=98,
             title="The lorry leaves",
             state_key=MilestoneState.PENDING,
-            due_at=due(33),
+            due_at=at_work_end(33),
         ),
     ),
 }

@@ -1,7 +1,7 @@
 """The projects of the demo workspace and their members."""
 
-from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, begins, due, row
-from workspace.models import ProjectState, Role
+from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, at_work_start, at_work_end, define_row
+from workspace.models import ProjectState, MemberRole
 
 DEMO_SUBJECT = "demo-user"  # owns all projects but one
 DEMO_COLLEAGUE = "demo-colleague"  # viewer of the newest project; owner of one that the demo user can edit
@@ -15,21 +15,21 @@ OWNERS = {
 }
 
 # Membership number, project, subject, role.
-MEMBERS = (
-    (1, WEBSITE, DEMO_SUBJECT, Role.OWNER),
-    (2, WEBSITE, DEMO_COLLEAGUE, Role.VIEWER),
-    (3, KITCHEN, DEMO_SUBJECT, Role.OWNER),
-    (4, SURVEY, DEMO_SUBJECT, Role.OWNER),
-    (5, FAIR, DEMO_COLLEAGUE, Role.OWNER),
-    (6, FAIR, DEMO_SUBJECT, Role.EDITOR),
-    (7, PHOTO_BOOK, DEMO_SUBJECT, Role.OWNER),
+MEMBERSHIPS = (
+    (1, WEBSITE, DEMO_SUBJECT, MemberRole.OWNER),
+    (2, WEBSITE, DEMO_COLLEAGUE, MemberRole.VIEWER),
+    (3, KITCHEN, DEMO_SUBJECT, MemberRole.OWNER),
+    (4, SURVEY, DEMO_SUBJECT, MemberRole.OWNER),
+    (5, FAIR, DEMO_COLLEAGUE, MemberRole.OWNER),
+    (6, FAIR, DEMO_SUBJECT, MemberRole.EDITOR),
+    (7, PHOTO_BOOK, DEMO_SUBJECT, MemberRole.OWNER),
 )
 
 # Days between the creation and the last update of each project.
-AGES = {WEBSITE: 26, KITCHEN: 58, SURVEY: 50, FAIR: 30, PHOTO_BOOK: 15}
+DAYS_FROM_CREATION = {WEBSITE: 26, KITCHEN: 58, SURVEY: 50, FAIR: 30, PHOTO_BOOK: 15}
 
 ROWS = (
-    row(
+    define_row(
         number=WEBSITE,
         touched=1,
         name="Website relaunch",
@@ -37,8 +37,8 @@ ROWS = (
         "traffic. Done when the old site is switched off and nobody has complained for a week.",
         type_key="project.technical.website",
         state_key=ProjectState.ACTIVE,
-        start_at=begins(-20),
-        end_at=due(25),
+        start_at=at_work_start(-20),
+        end_at=at_work_end(25),
         slug="website-relaunch",
         executive_summary="The company site gets a new design and loads in under two seconds. Staging is up, the texts "
         "are half written; what worries us are the plan names, which legal needs before the pricing page.",
@@ -49,49 +49,49 @@ ROWS = (
         "delivery time and order a sample.\n",
         props={"facets": {"context": "commercial", "scale": "medium", "stage": "execution"}},
     ),
-    row(
+    define_row(
         number=KITCHEN,
         touched=49,
         name="Kitchen renovation",
         description="New cabinets, worktop and wiring, within 18,000 EUR and before the holidays.",
         type_key="project.personal.home.renovation",
         state_key=ProjectState.ACTIVE,
-        start_at=begins(-45),
+        start_at=at_work_start(-45),
         slug="kitchen-renovation",
         tags=["home"],
         context="Cabinets are ordered from Osei, five weeks. The left wall is not at a right angle, so the worktop is "
         "cut on site.\n",
         props={"budget_eur": 18000, "facets": {"context": "personal", "scale": "small", "stage": "execution"}},
     ),
-    row(
+    define_row(
         number=SURVEY,
         touched=1490,
         name="Autumn customer survey",
         description="Ask the customers of the shop what keeps them from ordering.",
         type_key="project.business.research.survey",
         state_key=ProjectState.COMPLETED,
-        start_at=begins(-100),
-        end_at=due(-62),
+        start_at=at_work_start(-100),
+        end_at=at_work_end(-62),
         slug="autumn-customer-survey",
         executive_summary="812 customers answered. Samples decide the order, and hardly anybody finds the delivery "
         "time; the board wants it on every product page.",
         tags=["customers", "research"],
         props={"facets": {"context": "commercial", "scale": "small", "stage": "complete"}},
     ),
-    row(
+    define_row(
         number=FAIR,
         touched=86,
         name="Spring trade fair",
         description="A stand of our own for the first time: three days, four people, six series of samples.",
         type_key="project.service.event.trade_fair",
         state_key=ProjectState.PLANNING,
-        start_at=begins(35),
-        end_at=due(37),
+        start_at=at_work_start(35),
+        end_at=at_work_end(37),
         slug="spring-trade-fair",
         tags=["marketing", "fair"],
         props={"hall": 4},
     ),
-    row(
+    define_row(
         number=PHOTO_BOOK,
         touched=2990,
         name="Photo book for the golden wedding",

@@ -1,11 +1,11 @@
 """The risks of the demo workspace."""
 
-from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, row
+from workspace.demo.rows import FAIR, KITCHEN, SURVEY, WEBSITE, define_row
 from workspace.models import RiskImpact, RiskState
 
 ROWS = {
     WEBSITE: (
-        row(
+        define_row(
             number=1,
             touched=8,
             title="Search engines drop the old addresses",
@@ -17,7 +17,7 @@ ROWS = {
             content="Redirects by number of visits, a crawl of all old addresses on staging, and a second crawl an "
             "hour after launch.\n",
         ),
-        row(
+        define_row(
             number=2,
             touched=320,
             title="The agency moves offices in the launch week",
@@ -26,7 +26,7 @@ ROWS = {
             impact=RiskImpact.LOW,
             probability=0.0,
         ),
-        row(
+        define_row(
             number=3,
             touched=6,
             title="The plan names come too late for legal",
@@ -35,7 +35,7 @@ ROWS = {
             probability=1,
             content="Launch without the pricing page if need be: *Ask us for a price* is ready on staging.\n",
         ),
-        row(
+        define_row(
             number=4,
             touched=148,
             title="Staging is found by search engines",
@@ -46,7 +46,7 @@ ROWS = {
         ),
     ),
     KITCHEN: (
-        row(
+        define_row(
             number=21,
             touched=49,
             title="The oak worktop does not come in time",
@@ -55,7 +55,7 @@ ROWS = {
             probability=0.5,
             content="Beech is in stock; decide a week before the fitter comes.\n",
         ),
-        row(
+        define_row(
             number=22,
             touched=610,
             title="Something unexpected behind the tiles",
@@ -64,7 +64,7 @@ ROWS = {
         ),
     ),
     SURVEY: (
-        row(
+        define_row(
             number=51,
             touched=1850,
             title="Too few people answer",
@@ -74,7 +74,7 @@ ROWS = {
         ),
     ),
     FAIR: (
-        row(
+        define_row(
             number=71,
             touched=88,
             title="No rooms within an hour of the fair",

@@ -25,23 +25,23 @@ _IDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class RelativeDay:
     """A date: a number of days after the day of loading."""
 
     days: int
 
-    def at(self, loaded: datetime) -> date:
+    def resolve(self, loaded: datetime) -> date:
         return (loaded + timedelta(days=self.days)).date()
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class RelativeTime:
     """A time: an hour (UTC) a number of days after the day of loading."""
 
     days: int
     hour: int
 
-    def at(self, loaded: datetime) -> datetime:
+    def resolve(self, loaded: datetime) -> datetime:
         return (loaded + timedelta(days=self.days)).replace(hour=self.hour, minute=0, second=0, microsecond=0)
 
 
@@ -53,28 +53,28 @@ class DemoRow:
     touched: int
     columns: dict[str, Any]
 
-    def values(self, loaded: datetime) -> dict[str, Any]:
+    def resolve_columns(self, loaded: datetime) -> dict[str, Any]:
         """Return the columns, with their times relative to the moment of loading."""
         return {
-            name: value.at(loaded) if isinstance(value, Clock | Day) else value for name, value in self.columns.items()
+            name: value.resolve(loaded) if isinstance(value, RelativeTime | RelativeDay) else value for name, value in self.columns.items()
         }
 
 
-def row(*, number: int, touched: int, **columns: Any) -> DemoRow:
+def define_row(*, number: int, touched: int, **columns: Any) -> DemoRow:
     """Return a demo row with these columns."""
     return DemoRow(number, touched, columns)
 
 
-def begins(days: int) -> Clock:
+def at_work_start(days: int) -> RelativeTime:
     """Return 9:00 UTC, when work starts, that many days after loading."""
-    return Clock(days, 9)
+    return RelativeTime(days, 9)
 
 
-def due(days: int) -> Clock:
+def at_work_end(days: int) -> RelativeTime:
     """Return 17:00 UTC, when work ends, that many days after loading."""
-    return Clock(days, 17)
+    return RelativeTime(days, 17)
 
 
-def id_of(kind: str, number: int) -> str:
+def get_demo_id(kind: str, number: int) -> str:
     """Return the fixed id of the row of a kind with this number."""
     return _IDS[kind].format(number)

@@ -1,19 +1,19 @@
 """The tasks of the demo workspace."""
 
-from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, begins, due, id_of, row
+from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, at_work_start, at_work_end, get_demo_id, define_row
 from workspace.models import Recurrence, TaskState
 
 TODO, IN_PROGRESS, BLOCKED, DONE = TaskState.TODO, TaskState.IN_PROGRESS, TaskState.BLOCKED, TaskState.DONE
 
 _WEBSITE = (
-    row(
+    define_row(
         number=1,
         title="Draft the homepage copy",
         state_key=IN_PROGRESS,
         priority=1,
         touched=2,
         type_key="task.create",
-        due_at=due(3),
+        due_at=at_work_end(3),
         description="Hero line, three benefits and one customer quote. Keep it under 150 words, use the tone guide "
         "from the kick-off, and leave the pricing paragraph out until the new plans are signed off.",
         props={"channel": "web", "word_limit": 150},
@@ -21,7 +21,7 @@ _WEBSITE = (
         "logistics for the delivery times.\n- Quote: Ms Lindqvist agreed on the phone, her mail is to follow.\n",
         duration_minutes=180,
     ),
-    row(
+    define_row(
         number=2,
         title="Collect partner logos (entered twice)",
         state_key=TODO,
@@ -29,104 +29,104 @@ _WEBSITE = (
         touched=30,
         description="Same as the other logo task; can go.",
     ),
-    row(
+    define_row(
         number=3,
         title="Collect partner logos",
         state_key=TODO,
         priority=3,
         touched=28,
-        due_at=due(6),
+        due_at=at_work_end(6),
         description="Vector files from all nine partners, with a written permission for each.",
         type_key="task.coordinate",
     ),
-    row(
+    define_row(
         number=4,
         title="Review the pricing page with legal",
         state_key=BLOCKED,
         priority=1,
         touched=5,
-        due_at=due(-1),
+        due_at=at_work_end(-1),
         type_key="task.review",
         description="Legal wants the final plan names first. Waiting for the decision of Thursday's pricing round; as "
         "soon as the names are fixed, send them the page and ask for an answer within two working days.",
         props={"waiting_for": "pricing round"},
     ),
-    row(
+    define_row(
         number=5,
         title="Draft the redirect map for old URLs",
         state_key=IN_PROGRESS,
         priority=2,
         touched=9,
-        start_at=begins(-4),
-        due_at=due(4),
+        start_at=at_work_start(-4),
+        due_at=at_work_end(4),
         type_key="task.create.seo",
         description="Every address with more than ten visits a month gets a redirect. Export is in the shared folder.",
         details="412 addresses in the export, 260 done. The old news archive goes to one page as a whole.\n",
         duration_minutes=480,
     ),
-    row(
+    define_row(
         number=6,
         title="Choose the hosting plan",
         state_key=DONE,
         priority=2,
         touched=200,
-        due_at=due(-8),
+        due_at=at_work_end(-8),
         type_key="task.research",
         description="Compared three offers; took the one with staging included.",
     ),
-    row(
+    define_row(
         number=7,
         title="Set up the staging site",
         state_key=DONE,
         priority=2,
         touched=150,
-        start_at=begins(-9),
-        due_at=due(-6),
+        start_at=at_work_start(-9),
+        due_at=at_work_end(-6),
     ),
-    row(
+    define_row(
         number=8,
         title="Check the site with a screen reader",
         state_key=TODO,
         priority=2,
         touched=52,
-        due_at=due(12),
+        due_at=at_work_end(12),
         type_key="task.review.accessibility",
         description="Menu, search, contact form and the checkout.",
         duration_minutes=240,
     ),
-    row(
+    define_row(
         number=9,
         title="Plan the launch day",
         state_key=TODO,
         priority=3,
         touched=48,
-        due_at=due(15),
+        due_at=at_work_end(15),
         type_key="task.plan",
         description="Who switches the DNS, who watches the logs, who answers the phone; and how to go back.",
         duration_minutes=120,
     ),
-    row(
+    define_row(
         number=10,
         title="Translate the product pages into German",
         state_key=TODO,
         priority=4,
         touched=75,
-        start_at=begins(5),
-        due_at=due(18),
+        start_at=at_work_start(5),
+        due_at=at_work_end(18),
         type_key="task.create.translation",
         description="Übersetzung der acht Produktseiten; Fachbegriffe stehen im Glossar.",
     ),
-    row(
+    define_row(
         number=11,
         title="Review the analytics consent banner",
         state_key=TODO,
         priority=3,
         touched=100,
-        due_at=due(-2),
+        due_at=at_work_end(-2),
         type_key="task.review",
         description="Reject must be as easy as accept.",
     ),
-    row(
+    define_row(
         number=12,
         title="Tell support about the new help pages",
         state_key=TODO,
@@ -134,135 +134,135 @@ _WEBSITE = (
         touched=120,
         type_key="task.coordinate",
     ),
-    row(
+    define_row(
         number=13,
         title="Lower the TTL of the DNS records",
         state_key=TODO,
         priority=2,
         touched=47,
-        due_at=due(13),
+        due_at=at_work_end(13),
         description="To 300 seconds, two days ahead at the latest.",
         duration_minutes=15,
-        parent_task_id=id_of("task", 9),
+        parent_task_id=get_demo_id("task", 9),
     ),
-    row(
+    define_row(
         number=14,
         title="Agree who answers the phone on launch day",
         state_key=TODO,
         priority=3,
         touched=46,
-        due_at=due(10),
+        due_at=at_work_end(10),
         type_key="task.coordinate",
         duration_minutes=30,
-        parent_task_id=id_of("task", 9),
+        parent_task_id=get_demo_id("task", 9),
     ),
-    row(
+    define_row(
         number=15,
         title="Rehearse the way back on staging",
         state_key=TODO,
         priority=2,
         touched=45,
-        due_at=due(14),
+        due_at=at_work_end(14),
         description="Switch over and back once, with a watch; ten minutes is the aim.",
         duration_minutes=90,
-        parent_task_id=id_of("task", 9),
+        parent_task_id=get_demo_id("task", 9),
     ),
-    row(
+    define_row(
         number=16,
         title="Answer the week's comments on staging",
         state_key=IN_PROGRESS,
         priority=3,
         touched=20,
-        due_at=due(5),
+        due_at=at_work_end(5),
         type_key="task.admin",
         description="Everybody may comment on staging; each comment has an answer by Friday evening.",
         duration_minutes=45,
         recurrence=Recurrence.WEEKLY,
     ),
-    row(
+    define_row(
         number=17,
         title="Check the backups of the old site",
         state_key=TODO,
         priority=3,
         touched=33,
-        due_at=due(8),
+        due_at=at_work_end(8),
         type_key="task.admin",
         duration_minutes=20,
         recurrence=Recurrence.MONTHLY,
     ),
-    row(
+    define_row(
         number=18,
         title="Stand-up with the agency",
         state_key=TODO,
         priority=3,
         touched=22,
-        due_at=due(1),
+        due_at=at_work_end(1),
         type_key="task.coordinate",
         duration_minutes=15,
         recurrence=Recurrence.WEEKDAYS,
     ),
-    row(
+    define_row(
         number=19,
         title="Photograph the new showroom",
         state_key=DONE,
         priority=3,
         touched=130,
-        due_at=due(-5),
+        due_at=at_work_end(-5),
         type_key="task.create",
         description="Morning light, without people; twelve pictures are enough.",
         duration_minutes=300,
     ),
-    row(
+    define_row(
         number=20,
         title="Shrink the product pictures",
         state_key=IN_PROGRESS,
         priority=2,
         touched=14,
-        due_at=due(2),
+        due_at=at_work_end(2),
         description="No picture above 150 kB; the list page loads forty of them.",
         details="The script is done. 1,100 of 1,840 pictures are through; shiny surfaces need a look by eye.\n",
         duration_minutes=360,
     ),
-    row(
+    define_row(
         number=41,
         title="Measure the loading time on a slow phone",
         state_key=TODO,
         priority=2,
         touched=55,
-        due_at=due(7),
+        due_at=at_work_end(7),
         type_key="task.review.performance",
         description="Home, list and product page, each three times, on the old Android from the drawer.",
         duration_minutes=90,
     ),
-    row(
+    define_row(
         number=42,
         title="Write the imprint and the privacy page",
         state_key=BLOCKED,
         priority=2,
         touched=70,
-        due_at=due(-3),
+        due_at=at_work_end(-3),
         type_key="task.create",
         description="The address of the new office is still missing.",
         props={"waiting_for": "lease"},
     ),
-    row(
+    define_row(
         number=43,
         title="Order the flowers for the launch breakfast",
         state_key=TODO,
         priority=5,
         touched=110,
-        due_at=due(16),
+        due_at=at_work_end(16),
         type_key="task.admin",
         duration_minutes=10,
     ),
-    row(
+    define_row(
         number=44,
         title="Interview three customers about the old site",
         state_key=DONE,
         priority=1,
         touched=380,
-        start_at=begins(-19),
-        due_at=due(-14),
+        start_at=at_work_start(-19),
+        due_at=at_work_end(-14),
         type_key="task.research",
         description="What they come for, and where they give up.",
         details="All three look for the delivery time first. Two gave up in the configurator, one called instead.\n",
@@ -271,77 +271,77 @@ _WEBSITE = (
 )
 
 _KITCHEN = (
-    row(
+    define_row(
         number=21,
         title="Measure the walls and windows",
         state_key=DONE,
         priority=1,
         touched=900,
-        due_at=due(-40),
+        due_at=at_work_end(-40),
         description="Twice; the left wall is not at a right angle.",
     ),
-    row(
+    define_row(
         number=22,
         title="Get three quotes for the cabinets",
         state_key=DONE,
         priority=2,
         touched=400,
-        start_at=begins(-35),
-        due_at=due(-17),
+        start_at=at_work_start(-35),
+        due_at=at_work_end(-17),
         type_key="task.research",
         props={"quotes": 3, "currency": "EUR"},
     ),
-    row(
+    define_row(
         number=23,
         title="Order the worktop",
         state_key=BLOCKED,
         priority=1,
         touched=49,
-        due_at=due(2),
+        due_at=at_work_end(2),
         description="The supplier is out of the oak we want until the end of the month.",
         props={"waiting_for": "supplier"},
     ),
-    row(
+    define_row(
         number=24,
         title="Ask the electrician for a date",
         state_key=TODO,
         priority=2,
         touched=60,
-        due_at=due(1),
+        due_at=at_work_end(1),
         type_key="task.coordinate",
         description="Two more sockets by the window, and the cooker on its own circuit.",
     ),
-    row(
+    define_row(
         number=25,
         title="Compare induction hobs",
         state_key=IN_PROGRESS,
         priority=3,
         touched=50,
-        due_at=due(9),
+        due_at=at_work_end(9),
         type_key="task.research",
         description="Four zones, 60 cm, knobs if there are any. Tests say that the cheaper ones whistle; listen to one "
         "in a shop before deciding.",
     ),
-    row(
+    define_row(
         number=26,
         title="Clear out the old pantry",
         state_key=TODO,
         priority=4,
         touched=240,
-        start_at=begins(10),
-        due_at=due(13),
+        start_at=at_work_start(10),
+        due_at=at_work_end(13),
     ),
-    row(
+    define_row(
         number=27,
         title="Choose tiles for the back wall",
         state_key=TODO,
         priority=4,
         touched=300,
-        due_at=due(20),
+        due_at=at_work_end(20),
         type_key="task.refine",
         description="Samples are in the hall.",
     ),
-    row(
+    define_row(
         number=28,
         title="Sell the old fridge",
         state_key=TODO,
@@ -349,7 +349,7 @@ _KITCHEN = (
         touched=310,
         type_key="task.admin",
     ),
-    row(
+    define_row(
         number=29,
         title="Water the plants moved to the hall",
         state_key=TODO,
@@ -359,218 +359,218 @@ _KITCHEN = (
         duration_minutes=10,
         recurrence=Recurrence.DAILY,
     ),
-    row(
+    define_row(
         number=30,
         title="Compare the bills with the budget",
         state_key=TODO,
         priority=2,
         touched=80,
-        due_at=due(11),
+        due_at=at_work_end(11),
         type_key="task.review",
         description="So far 9,640 of 18,000 EUR; the worktop and the hob are not paid yet.",
         duration_minutes=45,
         recurrence=Recurrence.BIWEEKLY,
     ),
-    row(
+    define_row(
         number=31,
         title="Take the old cabinets down",
         state_key=TODO,
         priority=2,
         touched=190,
-        start_at=begins(14),
-        due_at=due(15),
+        start_at=at_work_start(14),
+        due_at=at_work_end(15),
         description="Two people, one weekend. Shut the water off first.",
         duration_minutes=960,
     ),
-    row(
+    define_row(
         number=32,
         title="Rent a van for the tip",
         state_key=TODO,
         priority=3,
         touched=189,
-        due_at=due(12),
+        due_at=at_work_end(12),
         type_key="task.coordinate",
         duration_minutes=20,
-        parent_task_id=id_of("task", 31),
+        parent_task_id=get_demo_id("task", 31),
     ),
-    row(
+    define_row(
         number=33,
         title="Empty and label the boxes",
         state_key=IN_PROGRESS,
         priority=3,
         touched=62,
-        due_at=due(13),
+        due_at=at_work_end(13),
         description="Room and contents on two sides; plates stay out until the last day.",
         duration_minutes=180,
-        parent_task_id=id_of("task", 31),
+        parent_task_id=get_demo_id("task", 31),
     ),
-    row(
+    define_row(
         number=34,
         title="Book the fitter",
         state_key=DONE,
         priority=1,
         touched=350,
-        due_at=due(-15),
+        due_at=at_work_end(-15),
         type_key="task.coordinate",
         details="Mr Osei, three days from the 18th, 1,450 EUR with the sink. He can be put off until a week before.\n",
         duration_minutes=30,
     ),
-    row(
+    define_row(
         number=35,
         title="Decide between gas and induction",
         state_key=DONE,
         priority=2,
         touched=520,
-        due_at=due(-25),
+        due_at=at_work_end(-25),
         type_key="task.plan",
         description="Induction: the pipe would have cost more than the hob.",
     ),
-    row(
+    define_row(
         number=36,
         title="Paint the ceiling",
         state_key=TODO,
         priority=3,
         touched=210,
-        start_at=begins(17),
-        due_at=due(18),
+        start_at=at_work_start(17),
+        due_at=at_work_end(18),
         duration_minutes=420,
     ),
-    row(
+    define_row(
         number=37,
         title="Find a tap that fits under the window",
         state_key=IN_PROGRESS,
         priority=3,
         touched=58,
-        due_at=due(-1),
+        due_at=at_work_end(-1),
         type_key="task.research",
         description="The window opens inwards, so no more than 24 cm, or one that folds down.",
         duration_minutes=60,
     ),
-    row(
+    define_row(
         number=38,
         title="Set up a kitchen in the living room",
         state_key=TODO,
         priority=3,
         touched=150,
-        due_at=due(13),
+        due_at=at_work_end(13),
         description="Kettle, one hotplate, the small fridge from the cellar.",
         duration_minutes=90,
     ),
 )
 
 _SURVEY = (
-    row(
+    define_row(
         number=51,
         title="Write the twelve questions",
         state_key=DONE,
         priority=1,
         touched=2300,
-        due_at=due(-95),
+        due_at=at_work_end(-95),
         type_key="task.create",
         description="One page, five minutes. The last question is open.",
         details="Dropped the question about income: nobody here would use the answer.\n",
         duration_minutes=240,
     ),
-    row(
+    define_row(
         number=52,
         title="Try the questions on five colleagues",
         state_key=DONE,
         priority=2,
         touched=2250,
-        due_at=due(-93),
+        due_at=at_work_end(-93),
         type_key="task.review",
         duration_minutes=150,
     ),
-    row(
+    define_row(
         number=53,
         title="Pull the addresses from the shop",
         state_key=DONE,
         priority=2,
         touched=2200,
-        due_at=due(-91),
+        due_at=at_work_end(-91),
         description="Customers with an order in the last twelve months who agreed to be written to: 3,127.",
         duration_minutes=60,
     ),
-    row(
+    define_row(
         number=54,
         title="Have the data protection officer agree",
         state_key=DONE,
         priority=1,
         touched=2210,
-        due_at=due(-92),
+        due_at=at_work_end(-92),
         type_key="task.coordinate",
     ),
-    row(
+    define_row(
         number=55,
         title="Send the invitation",
         state_key=DONE,
         priority=1,
         touched=2100,
-        due_at=due(-86),
+        due_at=at_work_end(-86),
         duration_minutes=30,
     ),
-    row(
+    define_row(
         number=56,
         title="Remind those who have not answered",
         state_key=DONE,
         priority=2,
         touched=1900,
-        due_at=due(-79),
+        due_at=at_work_end(-79),
         description="Once, a week later, and never again.",
         duration_minutes=30,
-        parent_task_id=id_of("task", 55),
+        parent_task_id=get_demo_id("task", 55),
     ),
-    row(
+    define_row(
         number=57,
         title="Read the open answers",
         state_key=DONE,
         priority=2,
         touched=1700,
-        start_at=begins(-76),
-        due_at=due(-70),
+        start_at=at_work_start(-76),
+        due_at=at_work_end(-70),
         type_key="task.research",
         description="Two people sort them by themselves, then compare.",
         details="286 answers, 14 groups. The two sortings agreed on 241 of them.\n",
         duration_minutes=960,
     ),
-    row(
+    define_row(
         number=58,
         title="Draw the charts",
         state_key=DONE,
         priority=3,
         touched=1650,
-        due_at=due(-68),
+        due_at=at_work_end(-68),
         type_key="task.create",
         duration_minutes=180,
     ),
-    row(
+    define_row(
         number=59,
         title="Present the results to the board",
         state_key=DONE,
         priority=1,
         touched=1560,
-        due_at=due(-64),
+        due_at=at_work_end(-64),
         type_key="task.coordinate",
         description="Twenty minutes, three findings, one proposal.",
         duration_minutes=45,
     ),
-    row(
+    define_row(
         number=60,
         title="Draw the winner of the voucher",
         state_key=DONE,
         priority=4,
         touched=1800,
-        due_at=due(-75),
+        due_at=at_work_end(-75),
         type_key="task.admin",
         duration_minutes=15,
     ),
-    row(
+    define_row(
         number=61,
         title="Delete the addresses and the raw answers",
         state_key=DONE,
         priority=1,
         touched=1500,
-        due_at=due(-62),
+        due_at=at_work_end(-62),
         type_key="task.admin",
         description="Promised in the invitation. The counts stay.",
         duration_minutes=20,
@@ -578,56 +578,56 @@ _SURVEY = (
 )
 
 _FAIR = (
-    row(
+    define_row(
         number=71,
         title="Book the stand",
         state_key=DONE,
         priority=1,
         touched=600,
-        due_at=due(-26),
+        due_at=at_work_end(-26),
         type_key="task.coordinate",
         description="Hall 4, 12 square metres on a corner.",
         duration_minutes=60,
     ),
-    row(
+    define_row(
         number=72,
         title="Send the back wall to the printer",
         state_key=IN_PROGRESS,
         priority=2,
         touched=90,
-        due_at=due(21),
+        due_at=at_work_end(21),
         type_key="task.create",
         description="3.00 × 2.50 m as a PDF with 20 mm of bleed; one line of text and no more.",
         duration_minutes=240,
     ),
-    row(
+    define_row(
         number=73,
         title="Pack the sample cases",
         state_key=TODO,
         priority=3,
         touched=95,
-        start_at=begins(30),
-        due_at=due(33),
+        start_at=at_work_start(30),
+        due_at=at_work_end(33),
         duration_minutes=150,
     ),
-    row(
+    define_row(
         number=74,
         title="Count the samples of each series",
         state_key=TODO,
         priority=3,
         touched=94,
-        due_at=due(29),
+        due_at=at_work_end(29),
         type_key="task.review",
         duration_minutes=45,
-        parent_task_id=id_of("task", 73),
+        parent_task_id=get_demo_id("task", 73),
     ),
-    row(
+    define_row(
         number=75,
         title="Find rooms for four people",
         state_key=BLOCKED,
         priority=2,
         touched=88,
-        due_at=due(5),
+        due_at=at_work_end(5),
         type_key="task.research",
         description="Everything near the fair is full; waiting for the list of the tourist office.",
         props={"nights": 3},
@@ -635,7 +635,7 @@ _FAIR = (
 )
 
 _PHOTO_BOOK = (
-    row(
+    define_row(
         number=81,
         title="Scan the slides from the cellar",
         state_key=TODO,
@@ -645,7 +645,7 @@ _PHOTO_BOOK = (
         description="Four trays of fifty.",
         duration_minutes=600,
     ),
-    row(number=82, title="Ask the cousins for pictures", state_key=TODO, priority=5, touched=3010),
+    define_row(number=82, title="Ask the cousins for pictures", state_key=TODO, priority=5, touched=3010),
 )
 
 ROWS = {WEBSITE: _WEBSITE, KITCHEN: _KITCHEN, SURVEY: _SURVEY, FAIR: _FAIR, PHOTO_BOOK: _PHOTO_BOOK}

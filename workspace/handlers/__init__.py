@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from workspace.contract import Handler
+from workspace.contract import OpHandler
 from workspace.handlers import (
     agendas,
     calendars,
@@ -26,57 +26,57 @@ from workspace.handlers import (
     tasks,
     writes,
 )
-from workspace.kinds import KINDS, TASK, Kind
+from workspace.kinds import ENTITY_TYPE_BY_NAME, TASK, EntityType
 from workspace.services import task_events
 
 
-def _shared(kind: Kind) -> dict[str, Handler]:
+def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
     """Return the handlers that every kind has: list, search, get, create, update, delete."""
     return {
-        f"list_onto_{kind.plural}": Handler(partial(reads.list_rows, kind=kind)),
-        f"search_onto_{kind.plural}": Handler(partial(reads.search_rows, kind=kind)),
-        f"get_onto_{kind.name}_details": Handler(partial(reads.get_row, kind=kind)),
-        f"create_onto_{kind.name}": Handler(partial(writes.create_row, kind=kind)),
-        f"update_onto_{kind.name}": Handler(partial(writes.update_row, kind=kind)),
-        f"delete_onto_{kind.name}": Handler(partial(writes.delete_row, kind=kind)),
+        f"list_onto_{kind.plural}": OpHandler(partial(reads.list_rows, kind=kind)),
+        f"search_onto_{kind.plural}": OpHandler(partial(reads.search_rows, kind=kind)),
+        f"get_onto_{kind.name}_details": OpHandler(partial(reads.get_row, kind=kind)),
+        f"create_onto_{kind.name}": OpHandler(partial(writes.create_row, kind=kind)),
+        f"update_onto_{kind.name}": OpHandler(partial(writes.update_row, kind=kind)),
+        f"delete_onto_{kind.name}": OpHandler(partial(writes.delete_row, kind=kind)),
     }
 
 
-HANDLERS: dict[str, Handler] = {
-    **{tool_name: handler for kind in KINDS.values() for tool_name, handler in _shared(kind).items()},
-    "get_onto_project_details": Handler(projects.get),
-    "create_onto_project": Handler(projects.create),
-    "delete_onto_project": Handler(projects.delete),
-    "get_onto_task_details": Handler(tasks.get),
-    "create_onto_task": Handler(partial(writes.create_row, kind=TASK, check=tasks.problems, then=task_events.add)),
-    "update_onto_task": Handler(partial(writes.update_row, kind=TASK, check=tasks.problems, then=task_events.follow)),
-    "move_onto_task": Handler(moves.move),
-    "create_onto_document": Handler(documents.create),
-    "update_onto_document": Handler(documents.update),
-    "delete_onto_document": Handler(documents.delete),
-    "get_document_tree": Handler(document_tree.get),
-    "get_document_path": Handler(document_tree.path),
-    "move_document_in_tree": Handler(document_places.move),
-    "get_document_outline": Handler(document_sections.outline),
-    "read_document_section": Handler(document_sections.section),
-    "list_task_documents": Handler(task_documents.list_documents),
-    "create_task_document": Handler(task_documents.create_or_attach),
-    "link_onto_entities": Handler(edges.link),
-    "unlink_onto_edge": Handler(edges.unlink),
-    "get_entity_relationships": Handler(links.relationships),
-    "get_linked_entities": Handler(links.linked),
-    "get_onto_project_graph": Handler(graph.get),
-    "reorganize_onto_project_graph": Handler(graph.reorganize),
-    "search_ontology": Handler(everything.find),
-    "get_field_info": Handler(fields.info),
-    "find_available_slots": Handler(slots.find),
-    "schedule_task": Handler(schedules.schedule),
-    "get_user_profile": Handler(profiles.get),
-    "list_calendar_events": Handler(agendas.list_events),
-    "get_calendar_event_details": Handler(events.get),
-    "create_calendar_event": Handler(events.create),
-    "update_calendar_event": Handler(events.update),
-    "delete_calendar_event": Handler(events.delete),
-    "get_project_calendar": Handler(calendars.get),
-    "set_project_calendar": Handler(calendars.set),
+HANDLERS: dict[str, OpHandler] = {
+    **{tool_name: handler for kind in ENTITY_TYPE_BY_NAME.values() for tool_name, handler in _build_generic_handlers(kind).items()},
+    "get_onto_project_details": OpHandler(projects.get_project),
+    "create_onto_project": OpHandler(projects.create_project),
+    "delete_onto_project": OpHandler(projects.delete_project),
+    "get_onto_task_details": OpHandler(tasks.get_task),
+    "create_onto_task": OpHandler(partial(writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)),
+    "update_onto_task": OpHandler(partial(writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)),
+    "move_onto_task": OpHandler(moves.move_task),
+    "create_onto_document": OpHandler(documents.create_document),
+    "update_onto_document": OpHandler(documents.update_document),
+    "delete_onto_document": OpHandler(documents.delete_document),
+    "get_document_tree": OpHandler(document_tree.get_tree),
+    "get_document_path": OpHandler(document_tree.get_path),
+    "move_document_in_tree": OpHandler(document_places.move_document),
+    "get_document_outline": OpHandler(document_sections.get_outline),
+    "read_document_section": OpHandler(document_sections.get_section),
+    "list_task_documents": OpHandler(task_documents.list_documents),
+    "create_task_document": OpHandler(task_documents.create_or_attach_document),
+    "link_onto_entities": OpHandler(edges.link_rows),
+    "unlink_onto_edge": OpHandler(edges.unlink_edge),
+    "get_entity_relationships": OpHandler(links.get_relationships),
+    "get_linked_entities": OpHandler(links.get_linked_rows),
+    "get_onto_project_graph": OpHandler(graph.get_graph),
+    "reorganize_onto_project_graph": OpHandler(graph.reorganize_graph),
+    "search_ontology": OpHandler(everything.search_all_kinds),
+    "get_field_info": OpHandler(fields.get_field_info),
+    "find_available_slots": OpHandler(slots.find_slots),
+    "schedule_task": OpHandler(schedules.schedule_task),
+    "get_user_profile": OpHandler(profiles.get_profile),
+    "list_calendar_events": OpHandler(agendas.list_events),
+    "get_calendar_event_details": OpHandler(events.get_event),
+    "create_calendar_event": OpHandler(events.create_event),
+    "update_calendar_event": OpHandler(events.update_event),
+    "delete_calendar_event": OpHandler(events.delete_event),
+    "get_project_calendar": OpHandler(calendars.get_calendar),
+    "set_project_calendar": OpHandler(calendars.set_calendar),
 }

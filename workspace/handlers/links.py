@@ -3,72 +3,72 @@
 from typing import Any
 from uuid import UUID
 
-from workspace.contract import Outcome, Request
+from workspace.contract import OpOutcome, OpRequest
 from workspace.errors import NotFound
-from workspace.kinds import KINDS, Kind
+from workspace.kinds import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.services import access, edges, neighbours, ranking
 
-MOST = 50  # edges per direction
+MAX_EDGES = 50  # edges per direction
 
-NOTHING = "Nothing is linked to this {kind}; use onto.edge.link to link two rows."
+NO_LINKS = "Nothing is linked to this {kind}; use onto.edge.link to link two rows."
 
 
-def relationships(request: Request) -> Outcome:
+def get_relationships(request: OpRequest) -> OpOutcome:
     """Return the edges of a row of any kind, oldest first in each direction. Raises NotFound."""
-    id, asked = UUID(request.args["entity_id"]), request.args.get("direction", "both")
-    kind = _kind_of(id, subject=request.subject)
-    told: list[dict[str, Any]] = []
+    id, direction_filter = UUID(request.args["entity_id"]), request.args.get("direction", "both")
+    kind = _find_kind(id, subject=request.subject)
+    serialized_edges: list[dict[str, Any]] = []
     total = 0
     for direction in (edges.OUTGOING, edges.INCOMING):
-        if asked in (direction, "both"):
-            found = edges.around(id, direction, subject=request.subject)
-            rows = list(found[: MOST + 1])
-            total += len(rows) if len(rows) <= MOST else found.count()
-            told += [edges.told(edge) | {"direction": direction} for edge in rows[:MOST]]
-    message = f"{len(told)} of {total} edges of this {kind.name}. onto.entity.links.get returns the linked rows."
+        if direction_filter in (direction, "both"):
+            queryset = edges.list_edges(id, direction, subject=request.subject)
+            rows = list(queryset[: MAX_EDGES + 1])
+            total += len(rows) if len(rows) <= MAX_EDGES else queryset.count()
+            serialized_edges += [edges.serialize_edge(edge) | {"direction": direction} for edge in rows[:MAX_EDGES]]
+    message = f"{len(serialized_edges)} of {total} edges of this {kind.name}. onto.entity.links.get returns the linked rows."
     result = {
-        "relationships": told,
+        "relationships": serialized_edges,
         "total": total,
-        "has_more": total > len(told),
-        "message": message if total else NOTHING.format(kind=kind.name),
+        "has_more": total > len(serialized_edges),
+        "message": message if total else NO_LINKS.format(kind=kind.name),
     }
-    return Outcome(result=result)
+    return OpOutcome(result=result)
 
 
-def linked(request: Request) -> Outcome:
+def get_linked_rows(request: OpRequest) -> OpOutcome:
     """Return the rows that a row is linked to, grouped by kind with counts. Raises NotFound."""
-    kind, id, subject = KINDS[request.args["entity_kind"]], UUID(request.args["entity_id"]), request.subject
+    kind, id, subject = ENTITY_TYPE_BY_NAME[request.args["entity_kind"]], UUID(request.args["entity_id"]), request.subject
     access.require_row(kind, subject=subject, id=str(id), argument="entity_id")
-    asked = request.args.get("filter_kind", "all")
-    read = [
-        (other, *neighbours.find(id, kind=other, subject=subject))
-        for other in neighbours.kinds(id)
-        if asked in (other.name, "all")
+    kind_filter = request.args.get("filter_kind", "all")
+    links_by_kind = [
+        (other, *neighbours.list_linked_rows(id, kind=other, subject=subject))
+        for other in neighbours.list_linked_kinds(id)
+        if kind_filter in (other.name, "all")
     ]
-    found = [(other, rows, count) for other, rows, count in read if count]
-    shown, total = sum(len(rows) for _, rows, _ in found), sum(count for _, _, count in found)
+    non_empty_links = [(other, rows, count) for other, rows, count in links_by_kind if count]
+    row_count, total = sum(len(rows) for _, rows, _ in non_empty_links), sum(count for _, _, count in non_empty_links)
     result = {
-        "linked_entities": {other.plural: rows for other, rows, _ in found},
-        "counts": {other.plural: count for other, _, count in found},
+        "linked_entities": {other.plural: rows for other, rows, _ in non_empty_links},
+        "counts": {other.plural: count for other, _, count in non_empty_links},
         "total": total,
-        "has_more": total > shown,
-        "message": _told(kind, asked, shown=shown, counts={other.name: count for other, _, count in found}),
+        "has_more": total > row_count,
+        "message": _build_message(kind, kind_filter, row_count=row_count, counts={other.name: count for other, _, count in non_empty_links}),
     }
-    return Outcome(result=result)
+    return OpOutcome(result=result)
 
 
-def _told(kind: Kind, asked: str, *, shown: int, counts: dict[str, int]) -> str:
+def _build_message(kind: EntityType, kind_filter: str, *, row_count: int, counts: dict[str, int]) -> str:
     if not counts:
-        return NOTHING.format(kind=kind.name) if asked == "all" else f"No {asked} is linked to this {kind.name}."
-    by_kind = ", ".join(f"{count} {name if count == 1 else KINDS[name].plural}" for name, count in counts.items())
-    ops = ", ".join(KINDS[name].path("get") for name in counts)
-    return f"{shown} of {sum(counts.values())} links of this {kind.name}: {by_kind}. Complete rows: {ops}."
+        return NO_LINKS.format(kind=kind.name) if kind_filter == "all" else f"No {kind_filter} is linked to this {kind.name}."
+    by_kind = ", ".join(f"{count} {name if count == 1 else ENTITY_TYPE_BY_NAME[name].plural}" for name, count in counts.items())
+    ops = ", ".join(ENTITY_TYPE_BY_NAME[name].get_op_path("get") for name in counts)
+    return f"{row_count} of {sum(counts.values())} links of this {kind.name}: {by_kind}. Complete rows: {ops}."
 
 
-def _kind_of(id: UUID, *, subject: str) -> Kind:
+def _find_kind(id: UUID, *, subject: str) -> EntityType:
     """Return the kind of a row that the subject can see. Raises NotFound."""
-    places = [ranking.visible(kind, subject=subject, project_id=None).filter(pk=id) for kind in KINDS.values()]
-    row = ranking.together([place.values(*ranking.COLUMNS) for place in places]).first()
+    querysets = [ranking.query_visible_rows(kind, subject=subject, project_id=None).filter(pk=id) for kind in ENTITY_TYPE_BY_NAME.values()]
+    row = ranking.union_all([place.values(*ranking.HIT_COLUMNS) for place in querysets]).first()
     if row is None:
         raise NotFound("No row that you can see has this entity_id; find its id with onto.search.")
-    return KINDS[row["found_kind"]]
+    return ENTITY_TYPE_BY_NAME[row["found_kind"]]

@@ -1,17 +1,17 @@
 """The calling user's own profile."""
 
-from workspace.contract import Outcome, Request
+from workspace.contract import OpOutcome, OpRequest
 from workspace.models import week
 from workspace.services import profiles, times
 
 
-def get(request: Request) -> Outcome:
+def get_profile(request: OpRequest) -> OpOutcome:
     """Return the calling user's profile, or one `part` of it; always with time zone and local time."""
-    profile = profiles.of(request.subject)
+    profile = profiles.get_profile(request.subject)
     now = request.at.replace(microsecond=0)
-    place = {
+    local_fields = {
         "time_zone": profile.time_zone,
-        "local_time": times.write(now, zone=profile.zone),
+        "local_time": times.format_time(now, zone=profile.zone),
         "weekday": week.WEEKDAYS[now.astimezone(profile.zone).weekday()],
     }
     parts = {
@@ -19,8 +19,8 @@ def get(request: Request) -> Outcome:
         "working_hours": {day: profile.working_hours.get(day, []) for day in week.WEEKDAYS},
         "preferences": profile.preferences,
     }
-    wanted = request.args.get("part")
-    told = {name: value for name, value in parts.items() if wanted in (None, name)}
-    known = "The user has no profile yet; these are defaults." if profile._state.adding else "The user's profile."
-    message = f"{known} Calendar times without an offset are read in {profile.time_zone}."
-    return Outcome(result={"profile": told | place, "message": message})
+    part = request.args.get("part")
+    shown_parts = {name: value for name, value in parts.items() if part in (None, name)}
+    intro = "The user has no profile yet; these are defaults." if profile._state.adding else "The user's profile."
+    message = f"{intro} Calendar times without an offset are read in {profile.time_zone}."
+    return OpOutcome(result={"profile": shown_parts | local_fields, "message": message})

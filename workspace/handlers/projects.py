@@ -6,18 +6,18 @@ from typing import Any
 from django.db.models import Q
 from django.utils.text import slugify
 
-from workspace.contract import Outcome, Request
-from workspace.errors import FieldError, invalid
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers import entities, overviews, reads, relationships, writes
-from workspace.kinds import DOCUMENT, PLAN, PROJECT, TASK, Kind
-from workspace.models import Edge, Membership, Project, Role
+from workspace.kinds import DOCUMENT, PLAN, PROJECT, TASK, EntityType
+from workspace.models import Edge, Membership, Project, MemberRole
 from workspace.models.document import BRAIN_DUMPS, NOTES
 from workspace.services import access, changes, pages, roughly, task_events
 
-LONGEST_SLUG = 80
+MAX_SLUG_LENGTH = 80
 
 # Rows that onto.project.get can include, by argument: (key in the result, kind, order, filter, maximum number).
-PARTS: dict[str, tuple[str, Kind, str, Q, int]] = {
+INCLUDABLE_ROWS: dict[str, tuple[str, EntityType, str, Q, int]] = {
     "include_phases": ("phases", PLAN, "start_date", Q(), 50),
     "include_tasks": ("tasks", TASK, "priority", Q(), 20),
     "include_notes": ("notes", DOCUMENT, "updated", NOTES, 10),
@@ -25,79 +25,79 @@ PARTS: dict[str, tuple[str, Kind, str, Q, int]] = {
 }
 
 
-def get(request: Request) -> Outcome:
+def get_project(request: OpRequest) -> OpOutcome:
     """Return the complete project, with abbreviated rows of the requested parts. Raises NotFound."""
     outcome = reads.get_row(request, kind=PROJECT)
     if request.args.get("field") is not None:
         return outcome
     project: dict[str, Any] = dict(outcome.result["project"])
     message = outcome.result["message"]
-    for argument, (name, kind, order, which, most) in PARTS.items():
+    for argument, (name, kind, order, condition, max_rows) in INCLUDABLE_ROWS.items():
         if request.args.get(argument):
-            inside = kind.rows().visible_to(request.subject).filter(which, project=project["id"])
-            listing = pages.Listing.of(kind, {"sort_by": order})
-            project[name], has_more = pages.beginning(inside, listing=listing, limit=most, at=request.at)
+            inside = kind.get_rows().visible_to(request.subject).filter(condition, project=project["id"])
+            listing = pages.Listing.from_args(kind, {"sort_by": order})
+            project[name], has_more = pages.serialize_first(inside, listing=listing, limit=max_rows, at=request.at)
             if has_more:
-                message += reads.only_first(most, name.replace("_", " "), path=kind.path("list"))
+                message += reads.build_more_note(max_rows, name.replace("_", " "), path=kind.get_op_path("list"))
     return replace(outcome, result={"project": project, "message": message})
 
 
-def create(request: Request) -> Outcome:
+def create_project(request: OpRequest) -> OpOutcome:
     """Create a project with its owner, its first rows and their edges, all or none.
 
-    If the caller sent clarifications, create nothing and return the questions. Raises Invalid with all errors.
+    If the caller sent clarifications, create nothing and return the questions. Raises InvalidArgs with all errors.
     """
     if questions := request.args.get("clarifications"):
-        return _asked(questions)
+        return _build_clarification_outcome(questions)
     by, at = request.subject, request.at
-    project, errors = _build(request)
-    first = entities.build(request.args.get("entities", []), project=project, by=by, at=at)
-    related = relationships.read(request.args.get("relationships", []), first.rows)
-    overview = overviews.build(request.args.get("context_document"), first, project=project, by=by, at=at)
-    if errors := errors + first.errors + related.errors + overview.errors:
-        raise invalid(errors)
-    made = [*relationships.build(related, first.rows, by=by, at=at), overview.edge]
+    project, errors = _build_project(request)
+    new_entities = entities.build_entities(request.args.get("entities", []), project=project, by=by, at=at)
+    links = relationships.parse_relationships(request.args.get("relationships", []), new_entities.rows)
+    brief = overviews.build_brief(request.args.get("context_document"), new_entities, project=project, by=by, at=at)
+    if errors := errors + new_entities.errors + links.errors + brief.errors:
+        raise build_invalid_args(errors)
+    edges = [*relationships.build_edges(links, new_entities.rows, by=by, at=at), brief.edge]
     project.save(force_insert=True)
-    Membership.objects.create(project=project, subject=by, role=Role.OWNER, created_at=at)
-    first.save()
-    task_events.add(first.of(TASK), by=by, at=at)
-    overview.document.save(force_insert=True)
-    Edge.objects.bulk_create(made)
-    counts = {kind.plural: len(first.of(kind)) + (kind is DOCUMENT) for kind in entities.KINDS.values()}
-    created = _created(request, project, counts | {"edges": len(made)})
-    return replace(created, warnings=(*first.warnings, *overview.warnings, *related.warnings))
+    Membership.objects.create(project=project, subject=by, role=MemberRole.OWNER, created_at=at)
+    new_entities.save()
+    task_events.create_events(new_entities.get_rows(TASK), by=by, at=at)
+    brief.document.save(force_insert=True)
+    Edge.objects.bulk_create(edges)
+    counts = {kind.plural: len(new_entities.get_rows(kind)) + (kind is DOCUMENT) for kind in entities.ENTITY_KINDS.values()}
+    outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)})
+    return replace(outcome, warnings=(*new_entities.warnings, *brief.warnings, *links.warnings))
 
 
-def delete(request: Request) -> Outcome:
+def delete_project(request: OpRequest) -> OpOutcome:
     """Mark the project as deleted, which hides everything in it from all ops. Raises NotFound, Forbidden."""
-    project = access.deletable_project(subject=request.subject, id=request.args["project_id"])
+    project = access.lock_deletable_project(subject=request.subject, id=request.args["project_id"])
     message = "Deleted the project; ops no longer find it or anything in it, for any member."
-    return writes.deleted(project, kind=PROJECT, at=request.at, message=message)
+    return writes.mark_deleted(project, kind=PROJECT, at=request.at, message=message)
 
 
-def _asked(questions: list[dict[str, Any]]) -> Outcome:
-    number = "the question" if len(questions) == 1 else f"the {len(questions)} questions"
+def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
+    question_phrase = "the question" if len(questions) == 1 else f"the {len(questions)} questions"
     message = (
-        f"Nothing was created. Ask the user {number} in clarifications, then repeat the whole call with the answers "
+        f"Nothing was created. Ask the user {question_phrase} in clarifications, then repeat the whole call with the answers "
         "and without clarifications."
     )
-    return Outcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
+    return OpOutcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
 
 
-def _build(request: Request) -> tuple[Project, list[FieldError]]:
+def _build_project(request: OpRequest) -> tuple[Project, list[ArgumentError]]:
     project = Project(created_by=request.subject, created_at=request.at, updated_at=request.at)
-    sent, late = roughly.spelt_out(request.args["project"], kind=PROJECT, pointer="/project")
-    slug = slugify(sent["name"].replace("_", " "))[:LONGEST_SLUG].strip("-")
-    return project, late + changes.assign(
+    sent, date_errors = roughly.complete_times(request.args["project"], kind=PROJECT, pointer="/project")
+    slug = slugify(sent["name"].replace("_", " "))[:MAX_SLUG_LENGTH].strip("-")
+    return project, date_errors + changes.assign_fields(
         project, kind=PROJECT, sent={"slug": slug} | sent, at=request.at, pointer="/project"
     )
 
 
-def _created(request: Request, project: Project, counts: dict[str, int]) -> Outcome:
+def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str, int]) -> OpOutcome:
     id = str(project.pk)
-    row = access.visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
-    made = reads.outcome(
-        row, kind=PROJECT, at=request.at, message=f"Created the project with {_told(counts)}; you are its owner."
+    row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
+    outcome = reads.build_row_outcome(
+        row, kind=PROJECT, at=request.at, message=f"Created the project with {_format_counts(counts)}; you are its owner."
     )
     more = {
         "project_id": id,
@@ -109,11 +109,11 @@ def _created(request: Request, project: Project, counts: dict[str, int]) -> Outc
             "entity_type": "project",
         },
     }
-    return replace(made, result=made.result | more)
+    return replace(outcome, result=outcome.result | more)
 
 
-def _told(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     """Return the counts in words, such as "2 tasks and 1 document"."""
-    one = {kind.plural: kind.name for kind in entities.KINDS.values()} | {"edges": "edge"}
-    told = [f"{number} {one[many] if number == 1 else many}" for many, number in counts.items() if number]
-    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
+    singular_names = {kind.plural: kind.name for kind in entities.ENTITY_KINDS.values()} | {"edges": "edge"}
+    parts = [f"{number} {singular_names[many] if number == 1 else many}" for many, number in counts.items() if number]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

@@ -6,90 +6,90 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from workspace.contract import Outcome, Request
-from workspace.errors import FieldError, invalid
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers import documents
 from workspace.kinds import DOCUMENT, TASK
 from workspace.models import Document, Edge, EdgeKind, Entity, Task
 from workspace.relations import Rel, Relation
 from workspace.services import access, edges, pages, rows
-from workspace.services.access import Named
+from workspace.services.access import NamedRow
 
-MOST = 50  # documents of a task
+MAX_DOCUMENTS = 50  # documents of a task
 
-SCRATCH = "scratch"  # the role of the one document that holds working notes
+SCRATCH_ROLE = "scratch"  # the role of the one document that holds working notes
 DEFAULT_ROLE = "deliverable"
 DEFAULT_TYPE = "document.task.scratch"
-LONGEST_NAME = 280  # characters of the task's title in the document's title
+MAX_NAME_LENGTH = 280  # characters of the task's title in the document's title
 
-JOINED = Relation(EdgeKind.TASK, Rel.TASK_HAS_DOCUMENT, EdgeKind.DOCUMENT)
-SAYING = ("title", "content", "description")  # a new document needs at least one of them
-NEW_ONLY = ("title", "description", "content", "type_key", "state_key", "props")  # only for a new document
+TASK_HAS_DOCUMENT = Relation(EdgeKind.TASK, Rel.TASK_HAS_DOCUMENT, EdgeKind.DOCUMENT)
+CONTENT_FIELDS = ("title", "content", "description")  # a new document needs at least one of them
+NEW_DOCUMENT_FIELDS = ("title", "description", "content", "type_key", "state_key", "props")  # only for a new document
 
 
-def list_documents(request: Request) -> Outcome:
+def list_documents(request: OpRequest) -> OpOutcome:
     """Return the documents of a task in the order they were attached, and its scratch pad. Raises NotFound."""
     id, subject = UUID(request.args["task_id"]), request.subject
     access.require_row(TASK, subject=subject, id=str(id), argument=TASK.id_argument)
-    found = edges.around(id, edges.OUTGOING, subject=subject).filter(rel=Rel.TASK_HAS_DOCUMENT)
-    shown = list(found[:MOST])
-    total = len(shown) if len(shown) < MOST else found.count()
-    by_id = _abbreviated([edge.dst_id for edge in shown], subject=subject, at=request.at)
-    listed = [{"document": by_id[edge.dst_id], "edge": _told(edge)} for edge in shown if edge.dst_id in by_id]
+    queryset = edges.list_edges(id, edges.OUTGOING, subject=subject).filter(rel=Rel.TASK_HAS_DOCUMENT)
+    page = list(queryset[:MAX_DOCUMENTS])
+    total = len(page) if len(page) < MAX_DOCUMENTS else queryset.count()
+    by_id = _list_documents_by_id([edge.dst_id for edge in page], subject=subject, at=request.at)
+    entries = [{"document": by_id[edge.dst_id], "edge": _serialize_edge(edge)} for edge in page if edge.dst_id in by_id]
     result = {
-        "documents": listed,
-        "scratch_pad": next((each for each in listed if each["edge"]["role"] == SCRATCH), None),
+        "documents": entries,
+        "scratch_pad": next((each for each in entries if each["edge"]["role"] == SCRATCH_ROLE), None),
         "total": total,
-        "has_more": total > len(listed),
-        "message": f"{len(listed)} of {total} documents of this task, in the order they were attached. "
+        "has_more": total > len(entries),
+        "message": f"{len(entries)} of {total} documents of this task, in the order they were attached. "
         "onto.document.get returns the content.",
     }
-    return Outcome(result=result)
+    return OpOutcome(result=result)
 
 
-def create_or_attach(request: Request) -> Outcome:
-    """Attach the named document, or else a new one, to a task. Raises NotFound, Forbidden, Invalid."""
-    task = cast("Task", access.changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
-    if request.args.keys().isdisjoint(("document_id", *SAYING)):
+def create_or_attach_document(request: OpRequest) -> OpOutcome:
+    """Attach the named document, or else a new one, to a task. Raises NotFound, Forbidden, InvalidArgs."""
+    task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
+    if request.args.keys().isdisjoint(("document_id", *CONTENT_FIELDS)):
         message = "Send document_id to attach an existing document, or title, content or description for a new one."
-        raise invalid([FieldError(path="", code="no_document", message=message)])
-    return _attach(request, task) if "document_id" in request.args else _create(request, task)
+        raise build_invalid_args([ArgumentError(path="", code="no_document", message=message)])
+    return _attach_document(request, task) if "document_id" in request.args else _create_document(request, task)
 
 
-def _create(request: Request, task: Task) -> Outcome:
-    given = {name: request.args[name] for name in NEW_ONLY if name in request.args}
-    named = {"project_id": str(task.project_id), "title": f"{task.title[:LONGEST_NAME]} Document"}
-    made = documents.create(replace(request, args={**named, "type_key": DEFAULT_TYPE, **given}))
-    document = Document.objects.get(pk=made.result["document"]["id"])
-    edge, _ = edges.link(_edge(request, task, document))
+def _create_document(request: OpRequest, task: Task) -> OpOutcome:
+    fields = {name: request.args[name] for name in NEW_DOCUMENT_FIELDS if name in request.args}
+    defaults = {"project_id": str(task.project_id), "title": f"{task.title[:MAX_NAME_LENGTH]} Document"}
+    outcome = documents.create_document(replace(request, args={**defaults, "type_key": DEFAULT_TYPE, **fields}))
+    document = Document.objects.get(pk=outcome.result["document"]["id"])
+    edge, _ = edges.link_edge(_build_edge(request, task, document))
     result = {
-        "document": made.result["document"],
-        "edge": _told(edge),
+        "document": outcome.result["document"],
+        "edge": _serialize_edge(edge),
         "message": "Created the document and attached it to the task.",
     }
-    return _answer(task, result, made.warnings)
+    return _build_outcome(task, result, outcome.warnings)
 
 
-def _attach(request: Request, task: Task) -> Outcome:
-    if errors := list(_out_of_place(request.args)):
-        raise invalid(errors)
-    named = Named(DOCUMENT.name, UUID(request.args["document_id"]), DOCUMENT.id_argument)
-    [document] = access.named_rows([named], subject=request.subject, project_id=task.project_id)
-    edge, is_new = edges.link(_edge(request, task, document))
+def _attach_document(request: OpRequest, task: Task) -> OpOutcome:
+    if errors := list(_check_no_new_fields(request.args)):
+        raise build_invalid_args(errors)
+    reference = NamedRow(DOCUMENT.name, UUID(request.args["document_id"]), DOCUMENT.id_argument)
+    [document] = access.lock_named_rows([reference], subject=request.subject, project_id=task.project_id)
+    edge, is_new = edges.link_edge(_build_edge(request, task, document))
     changed = is_new or _set_role(edge, request.args.get("role"))
     result = {
-        "document": _abbreviated([document.pk], subject=request.subject, at=request.at)[document.pk],
-        "edge": _told(edge),
-        "message": "Attached the document to the task." if is_new else _already(changed),
+        "document": _list_documents_by_id([document.pk], subject=request.subject, at=request.at)[document.pk],
+        "edge": _serialize_edge(edge),
+        "message": "Attached the document to the task." if is_new else _build_attached_message(changed),
     }
-    return _answer(task, result, () if changed else ("unchanged",))
+    return _build_outcome(task, result, () if changed else ("unchanged",))
 
 
-def _answer(task: Task, result: dict[str, Any], warnings: tuple[str, ...]) -> Outcome:
-    return Outcome(result=result, warnings=warnings, entity_id=str(task.pk), entity_name=task.title)
+def _build_outcome(task: Task, result: dict[str, Any], warnings: tuple[str, ...]) -> OpOutcome:
+    return OpOutcome(result=result, warnings=warnings, entity_id=str(task.pk), entity_name=task.title)
 
 
-def _already(changed: bool) -> str:
+def _build_attached_message(changed: bool) -> str:
     return "Already attached; changed its role." if changed else "Nothing changed: it was already attached."
 
 
@@ -101,26 +101,26 @@ def _set_role(edge: Edge, role: str | None) -> bool:
     return True
 
 
-def _out_of_place(args: Mapping[str, Any]) -> Iterator[FieldError]:
-    for name in NEW_ONLY:
+def _check_no_new_fields(args: Mapping[str, Any]) -> Iterator[ArgumentError]:
+    for name in NEW_DOCUMENT_FIELDS:
         if name in args:
             message = f"{name} is only for a new document; leave it out, or change this one with onto.document.update."
-            yield FieldError(path=f"/{name}", code="not_with_document_id", message=message)
+            yield ArgumentError(path=f"/{name}", code="not_with_document_id", message=message)
 
 
-def _edge(request: Request, task: Task, document: Entity) -> Edge:
+def _build_edge(request: OpRequest, task: Task, document: Entity) -> Edge:
     props = {"role": request.args.get("role", DEFAULT_ROLE)}
-    return edges.build(JOINED, task, document, by=request.subject, at=request.at, props=props)
+    return edges.build_edge(TASK_HAS_DOCUMENT, task, document, by=request.subject, at=request.at, props=props)
 
 
-def _told(edge: Edge) -> dict[str, Any]:
+def _serialize_edge(edge: Edge) -> dict[str, Any]:
     """Return the fields of an edge that concern its document."""
-    told = edges.told(edge)
-    return {"id": told["id"], "role": edge.props.get("role", DEFAULT_ROLE), "created_at": told["created_at"]}
+    fields = edges.serialize_edge(edge)
+    return {"id": fields["id"], "role": edge.props.get("role", DEFAULT_ROLE), "created_at": fields["created_at"]}
 
 
-def _abbreviated(ids: list[UUID], *, subject: str, at: datetime) -> dict[UUID, dict[str, Any]]:
+def _list_documents_by_id(ids: list[UUID], *, subject: str, at: datetime) -> dict[UUID, dict[str, Any]]:
     """Return the visible documents in list form, by id."""
-    found = DOCUMENT.rows().visible_to(subject).filter(pk__in=ids)
-    listed = pages.first(found, listing=pages.Listing.of(DOCUMENT), limit=len(ids))
-    return {row.pk: rows.abbreviated(row, kind=DOCUMENT, at=at) for row in listed}
+    queryset = DOCUMENT.get_rows().visible_to(subject).filter(pk__in=ids)
+    document_rows = pages.list_first(queryset, listing=pages.Listing.from_args(DOCUMENT), limit=len(ids))
+    return {row.pk: rows.serialize_list_row(row, kind=DOCUMENT, at=at) for row in document_rows}

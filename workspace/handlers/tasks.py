@@ -5,21 +5,21 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from workspace.contract import Outcome, Request
-from workspace.errors import FieldError
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError
 from workspace.handlers import reads
 from workspace.kinds import PROJECT, TASK
 from workspace.models import Entity
 from workspace.services import access, excerpts, neighbours, pages, rows, subtasks, task_events
 
-MOST_SUBTASKS, MOST_LINKS = 50, 20
-BY_PRIORITY = pages.Listing.of(TASK, {"sort_by": "priority"})
+MAX_SUBTASKS, MAX_LINKS = 50, 20
+BY_PRIORITY = pages.Listing.from_args(TASK, {"sort_by": "priority"})
 
 # The project fields that include_project_context adds.
 PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
 
 
-def get(request: Request) -> Outcome:
+def get_task(request: OpRequest) -> OpOutcome:
     """Return the complete task and, if requested, its first subtasks, its links and its project's context.
 
     Raises NotFound.
@@ -30,29 +30,29 @@ def get(request: Request) -> Outcome:
     task: dict[str, Any] = dict(outcome.result["task"])
     message = outcome.result["message"]
     if request.args.get("include_subtasks"):
-        below = TASK.rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
-        task["subtasks"], has_more = pages.beginning(below, listing=BY_PRIORITY, limit=MOST_SUBTASKS, at=request.at)
+        queryset = TASK.get_rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
+        task["subtasks"], has_more = pages.serialize_first(queryset, listing=BY_PRIORITY, limit=MAX_SUBTASKS, at=request.at)
         if has_more:
-            message += reads.only_first(MOST_SUBTASKS, "subtasks", path=TASK.path("list"))
+            message += reads.build_more_note(MAX_SUBTASKS, "subtasks", path=TASK.get_op_path("list"))
     if request.args.get("include_links"):
-        task["links"], has_more = neighbours.in_brief(UUID(task["id"]), subject=request.subject, limit=MOST_LINKS)
+        task["links"], has_more = neighbours.list_linked_summaries(UUID(task["id"]), subject=request.subject, limit=MAX_LINKS)
         if has_more:
-            message += reads.only_first(MOST_LINKS, "links", path="onto.entity.links.get")
+            message += reads.build_more_note(MAX_LINKS, "links", path="onto.entity.links.get")
     if request.args.get("include_project_context"):
-        context = _context(task, request)
+        context = _get_project_context(task, request)
         task["project_context"] = context.row
-        message += reads.cut(context, kind=PROJECT, place=" in project_context")
+        message += reads.build_cut_note(context, kind=PROJECT, place=" in project_context")
     return replace(outcome, result={"task": task, "message": message})
 
 
-def problems(row: Entity, sent: Mapping[str, Any]) -> list[FieldError]:
+def check_task(row: Entity, sent: Mapping[str, Any]) -> list[ArgumentError]:
     """Return the errors that no single column can show: those of the parent task and the recurrence."""
-    return subtasks.problems(row, sent) + task_events.problems(row, sent)
+    return subtasks.check_parent_task(row, sent) + task_events.check_recurrence_end(row, sent)
 
 
-def _context(task: dict[str, Any], request: Request) -> excerpts.Excerpt:
+def _get_project_context(task: dict[str, Any], request: OpRequest) -> excerpts.Excerpt:
     """Return the context of the task's project, cut to the characters that the task's own texts leave."""
-    project = access.visible_row(PROJECT, subject=request.subject, id=task["project_id"])
-    whole = rows.columns(project, kind=PROJECT)
-    left = reads.max_chars(request) - sum(len(task[name] or "") for name in TASK.long)
-    return excerpts.of_row({name: whole[name] for name in PROJECT_CONTEXT}, kind=PROJECT, max_chars=left)
+    project = access.get_visible_row(PROJECT, subject=request.subject, id=task["project_id"])
+    columns = rows.serialize_columns(project, kind=PROJECT)
+    remaining = reads.get_max_chars(request) - sum(len(task[name] or "") for name in TASK.long_texts)
+    return excerpts.truncate_row({name: columns[name] for name in PROJECT_CONTEXT}, kind=PROJECT, max_chars=remaining)

@@ -5,7 +5,7 @@ from workspace.models.document import Document, DocumentState
 from workspace.models.edge import Edge, EdgeKind
 from workspace.models.entity import Entity, EntityQuerySet
 from workspace.models.goal import Goal, GoalState
-from workspace.models.membership import CHANGING_ROLES, Membership, Role
+from workspace.models.membership import EDITING_ROLES, Membership, MemberRole
 from workspace.models.milestone import Milestone, MilestoneState, is_missed
 from workspace.models.plan import Plan, PlanState
 from workspace.models.profile import Profile
@@ -16,7 +16,7 @@ from workspace.models.risk import Risk, RiskImpact, RiskState
 from workspace.models.task import Recurrence, Task, TaskState, is_overdue
 
 __all__ = [
-    "CHANGING_ROLES",
+    "EDITING_ROLES",
     "CalendarColor",
     "CalendarEvent",
     "CalendarEventQuerySet",
@@ -42,7 +42,7 @@ __all__ = [
     "Risk",
     "RiskImpact",
     "RiskState",
-    "Role",
+    "MemberRole",
     "Task",
     "TaskEventKind",
     "TaskState",

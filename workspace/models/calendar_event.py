@@ -9,12 +9,12 @@ from django.db.models import Case, F, OuterRef, Q, Subquery, Value, When
 
 from workspace.models import rules
 from workspace.models.entity import Entity, EntityQuerySet
-from workspace.models.membership import CHANGING_ROLES, Membership, Role
+from workspace.models.membership import EDITING_ROLES, Membership, MemberRole
 from workspace.models.profile import DEFAULT_ZONE, validate_zone
 from workspace.models.task import Recurrence
 
-LONGEST_TITLE = 300
-MOST_ATTENDEES, LONGEST_ATTENDEE = 50, 254
+MAX_TITLE_LENGTH = 300
+MAX_ATTENDEES, MAX_ATTENDEE_LENGTH = 50, 254
 
 # Times outside this range are mistakes, and their local times cannot be written as RFC 3339.
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -37,11 +37,11 @@ class CalendarEventQuerySet(EntityQuerySet["CalendarEvent"]):
 
     def alive(self) -> Self:
         """Exclude deleted events and events of a deleted project or task."""
-        kept_project = Q(project=None) | Q(project__deleted_at=None)
-        kept_task = Q(task=None) | Q(task__deleted_at=None)
-        return self.filter(kept_project, kept_task, deleted_at=None)
+        project_alive = Q(project=None) | Q(project__deleted_at=None)
+        task_alive = Q(task=None) | Q(task__deleted_at=None)
+        return self.filter(project_alive, task_alive, deleted_at=None)
 
-    def own(self, subject: str) -> Self:
+    def owned_by(self, subject: str) -> Self:
         """Filter to the events in a subject's own calendar."""
         return self.filter(project=None, subject=subject)
 
@@ -50,16 +50,16 @@ class CalendarEventQuerySet(EntityQuerySet["CalendarEvent"]):
 
         A subject is the owner of its own calendar. An event of a task belongs to the task's project.
         """
-        places = Membership.objects.filter(subject=subject, deleted_at=None)
-        seen = self.alive().filter(Q(project=None, subject=subject) | Q(project__in=places.values("project")))
-        role = Subquery(places.filter(project=OuterRef("project")).values("role")[:1])
-        return seen.annotate(subject_role=Case(When(project=None, then=Value(Role.OWNER.value)), default=role))
+        memberships = Membership.objects.filter(subject=subject, deleted_at=None)
+        visible = self.alive().filter(Q(project=None, subject=subject) | Q(project__in=memberships.values("project")))
+        role = Subquery(memberships.filter(project=OuterRef("project")).values("role")[:1])
+        return visible.annotate(subject_role=Case(When(project=None, then=Value(MemberRole.OWNER.value)), default=role))
 
     def changeable_by(self, subject: str) -> Self:
         """Filter to the events that a subject may change."""
-        return self.visible_to(subject).filter(subject_role__in=CHANGING_ROLES)
+        return self.visible_to(subject).filter(subject_role__in=EDITING_ROLES)
 
-    def taking_time(self) -> Self:
+    def exclude_due_markers(self) -> Self:
         """Exclude due-date markers of tasks: their half hour marks a deadline, not busy time."""
         return self.exclude(task_event_kind=TaskEventKind.DUE)
 
@@ -99,7 +99,7 @@ class CalendarEvent(Entity):
         editable=False,
         help_text="Which of the task's dates the event shows; empty if it shows none.",
     )
-    title = models.CharField(max_length=LONGEST_TITLE, help_text="Short title of the event.")
+    title = models.CharField(max_length=MAX_TITLE_LENGTH, help_text="Short title of the event.")
     location = models.CharField(max_length=500, blank=True, default="", help_text="Where it is; null clears it.")
     attendees = models.JSONField(blank=True, default=list, help_text="Names or addresses of participants.")
     start_at = models.DateTimeField(null=True, blank=True, help_text="When it starts; null for an all-day event.")
@@ -140,7 +140,7 @@ class CalendarEvent(Entity):
         ]
         constraints = [
             # Without a title an event cannot be identified in a list.
-            rules.not_empty("title", name="event_title_given"),
+            rules.require_text("title", name="event_title_given"),
             # In no calendar nobody could see it. In two calendars it would be unclear who may change it.
             models.CheckConstraint(
                 condition=(Q(project=None) & ~Q(subject="")) | Q(project__isnull=False, subject=""),
@@ -171,7 +171,7 @@ class CalendarEvent(Entity):
                 name="event_start_before_end",
                 violation_error_message="end_at must be after start_at.",
             ),
-            rules.in_order("start_date", "end_date", name="event_end_date_not_before_start"),
+            rules.require_order("start_date", "end_date", name="event_end_date_not_before_start"),
             # The recurrence rules cover only the enum.
             models.CheckConstraint(
                 condition=Q(recurrence="") | Q(recurrence__in=Recurrence.values),
@@ -200,7 +200,7 @@ class CalendarEvent(Entity):
         super().clean()
         if self.task is not None and self.task.project_id != self.project_id:
             raise ValidationError({"project": "Choose the task's project."})
-        if not isinstance(self.attendees, list) or not all(isinstance(each, str) for each in self.attendees):
+        if not isinstance(self.attendees, list) or not all(isinstance(attendee, str) for attendee in self.attendees):
             raise ValidationError({"attendees": 'Enter a list of names or addresses, such as ["Ines"].'})
 
     @property

@@ -12,16 +12,16 @@ from django.db.models.functions import Length
 from workspace.models import rules
 from workspace.models.entity import Entity, EntityQuerySet
 
-LONGEST_CONTENT = 200_000  # characters
+MAX_CONTENT_LENGTH = 200_000  # characters
 
 
-def _of_type(type_key: str) -> Q:
+def _filter_by_type(type_key: str) -> Q:
     """Return a filter for documents of a type, including its variants."""
     return Q(type_key=type_key) | Q(type_key__startswith=f"{type_key}.")
 
 
-NOTES = _of_type("document.note")
-BRAIN_DUMPS = _of_type("document.brain_dump")
+NOTES = _filter_by_type("document.note")
+BRAIN_DUMPS = _filter_by_type("document.brain_dump")
 
 
 class DocumentState(models.TextChoices):
@@ -48,7 +48,7 @@ class DocumentQuerySet(EntityQuerySet["Document"]):
     def bulk_create(self, objs: Iterable["Document"], *args: Any, **kwargs: Any) -> list["Document"]:
         """Insert documents. Those without a position go last among their siblings, in the given order."""
         documents = list(objs)
-        place_last(documents)
+        append_to_siblings(documents)
         return super().bulk_create(documents, *args, **kwargs)
 
 
@@ -63,7 +63,7 @@ class Document(Entity):
         help_text="The project that the document belongs to.",
     )
     title = models.CharField(max_length=300, help_text="Title of the document.")
-    content = models.TextField(blank=True, default="", max_length=LONGEST_CONTENT, help_text="The text, in Markdown.")
+    content = models.TextField(blank=True, default="", max_length=MAX_CONTENT_LENGTH, help_text="The text, in Markdown.")
     type_key = models.CharField(
         max_length=100,
         default="document.default",
@@ -116,11 +116,11 @@ class Document(Entity):
         ]
         constraints = [
             # Without a title a document cannot be identified in a list.
-            rules.not_empty("title", name="document_title_given"),
+            rules.require_text("title", name="document_title_given"),
             # With another prefix, no filter for document types would find the row.
-            rules.typed("document.", name="document_type_key_of_document"),
+            rules.require_type_prefix("document.", name="document_type_key_of_document"),
             # No filter would find a state outside the enum.
-            rules.one_of("state_key", DocumentState, name="document_state_known"),
+            rules.require_choice("state_key", DocumentState, name="document_state_known"),
             # A document cannot be its own parent. The tree service prevents longer cycles.
             models.CheckConstraint(
                 condition=Q(parent=None) | ~Q(parent=F("pk")),
@@ -145,23 +145,23 @@ class Document(Entity):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save the document. A new one without a position goes last among its siblings."""
         if self._state.adding:
-            place_last([self])
+            append_to_siblings([self])
         super().save(*args, **kwargs)
 
 
-def place_last(documents: Sequence[Document]) -> None:
+def append_to_siblings(documents: Sequence[Document]) -> None:
     """Give new documents without a position the next positions among their siblings, in the given order.
 
     If others can see the project, the caller must hold the tree's lock (`services.tree`). Otherwise two documents can
     get the same position.
     """
-    waiting = [each for each in documents if each.position is None and each.deleted_at is None]
-    if not waiting:
+    unplaced = [document for document in documents if document.position is None and document.deleted_at is None]
+    if not unplaced:
         return
-    families = Document.objects.filter(project__in={each.project_id for each in waiting}, deleted_at=None)
-    last = families.order_by().values_list("project", "parent").annotate(last=Max("position"))
-    free = {(project, parent): position + 1 for project, parent, position in last if position is not None}
-    for each in waiting:
-        family = (each.project_id, each.parent_id)
-        each.position = free.get(family, 0)
-        free[family] = each.position + 1
+    siblings = Document.objects.filter(project__in={document.project_id for document in unplaced}, deleted_at=None)
+    last_positions = siblings.order_by().values_list("project", "parent").annotate(last=Max("position"))
+    next_positions = {(project, parent): position + 1 for project, parent, position in last_positions if position is not None}
+    for document in unplaced:
+        key = (document.project_id, document.parent_id)
+        document.position = next_positions.get(key, 0)
+        next_positions[key] = document.position + 1

@@ -61,10 +61,10 @@ class Edge(models.Model):
                 violation_error_message="An edge must join two different rows.",
             ),
             # Rows of an unknown kind could not be looked up.
-            rules.one_of("src_kind", EdgeKind, name="edge_src_kind_known"),
-            rules.one_of("dst_kind", EdgeKind, name="edge_dst_kind_known"),
+            rules.require_choice("src_kind", EdgeKind, name="edge_src_kind_known"),
+            rules.require_choice("dst_kind", EdgeKind, name="edge_dst_kind_known"),
             # An edge without a relation has no meaning.
-            rules.not_empty("rel", name="edge_rel_given"),
+            rules.require_text("rel", name="edge_rel_given"),
         ]
 
     def __str__(self) -> str:

@@ -9,9 +9,9 @@ from django.db import models
 from django.db.models import F
 from django.utils import timezone
 
-from workspace.models.membership import CHANGING_ROLES, member
+from workspace.models.membership import EDITING_ROLES, filter_by_member
 
-LARGEST_INTEGER = 2**53 - 1  # largest integer that JSON readers handle exactly, RFC 7493 section 2.2
+MAX_INTEGER = 2**53 - 1  # largest integer that JSON readers handle exactly, RFC 7493 section 2.2
 
 Row = TypeVar("Row", bound=models.Model, covariant=True)
 
@@ -20,12 +20,12 @@ class AsSent(json.JSONDecoder):
     """Decoder that restores floats: PostgreSQL returns the float 1e20 as an integer that JSON writers refuse."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(parse_int=_number, **options)
+        super().__init__(parse_int=_parse_number, **options)
 
 
-def _number(digits: str) -> int | float:
+def _parse_number(digits: str) -> int | float:
     number = int(digits)
-    return number if abs(number) <= LARGEST_INTEGER else float(digits)
+    return number if abs(number) <= MAX_INTEGER else float(digits)
 
 
 class EntityQuerySet(models.QuerySet[Row]):
@@ -39,12 +39,12 @@ class EntityQuerySet(models.QuerySet[Row]):
 
     def visible_to(self, subject: str) -> Self:
         """Filter to the rows that a subject can see, annotated with its role as `subject_role`."""
-        seen = self.alive().filter(member(subject=subject, to_project=self.to_project))
-        return seen.annotate(subject_role=F(f"{self.to_project}memberships__role"))
+        visible = self.alive().filter(filter_by_member(subject=subject, to_project=self.to_project))
+        return visible.annotate(subject_role=F(f"{self.to_project}memberships__role"))
 
     def changeable_by(self, subject: str) -> Self:
         """Filter to the rows that a subject may change."""
-        return self.alive().filter(member(subject=subject, to_project=self.to_project, roles=CHANGING_ROLES))
+        return self.alive().filter(filter_by_member(subject=subject, to_project=self.to_project, roles=EDITING_ROLES))
 
     def with_context(self) -> Self:
         """Annotate the values that results need beyond the row's own columns."""

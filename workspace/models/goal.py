@@ -43,7 +43,7 @@ class Goal(Entity):
     priority = models.SmallIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(rules.MOST_URGENT), MaxValueValidator(rules.LEAST_URGENT)],
+        validators=[MinValueValidator(rules.HIGHEST_PRIORITY), MaxValueValidator(rules.LOWEST_PRIORITY)],
         help_text="1 (most urgent) to 5 (least urgent); null clears it.",
     )
     target_date = models.DateField(null=True, blank=True, help_text="The day to achieve the goal by; null clears it.")
@@ -65,15 +65,15 @@ class Goal(Entity):
         ]
         constraints = [
             # Without a name a goal cannot be identified in a list.
-            rules.not_empty("name", name="goal_name_given"),
+            rules.require_text("name", name="goal_name_given"),
             # With another prefix, no filter for goal types would find the row.
-            rules.typed("goal.", name="goal_type_key_of_goal"),
+            rules.require_type_prefix("goal.", name="goal_type_key_of_goal"),
             # No filter would find a state outside the enum.
-            rules.one_of("state_key", GoalState, name="goal_state_known"),
+            rules.require_choice("state_key", GoalState, name="goal_state_known"),
             # The documented scale has five steps.
-            rules.urgency("priority", name="goal_priority_in_range"),
+            rules.require_priority_range("priority", name="goal_priority_in_range"),
             # completed_at is set for every achieved goal and for no other.
-            rules.stamped("completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"),
+            rules.require_stamp("completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"),
         ]
 
     def __str__(self) -> str:

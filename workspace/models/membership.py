@@ -9,7 +9,7 @@ from django.utils import timezone
 from workspace.models import rules
 
 
-class Role(models.TextChoices):
+class MemberRole(models.TextChoices):
     """The role of a member in a project. workspace.policies decides what each role may do."""
 
     OWNER = "owner", "owner"
@@ -17,7 +17,7 @@ class Role(models.TextChoices):
     VIEWER = "viewer", "viewer"
 
 
-CHANGING_ROLES = (Role.OWNER, Role.EDITOR)  # used by the policy and the filter, which must agree
+EDITING_ROLES = (MemberRole.OWNER, MemberRole.EDITOR)  # used by the policy and the filter, which must agree
 
 
 class Membership(models.Model):
@@ -29,7 +29,7 @@ class Membership(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey("workspace.Project", on_delete=models.CASCADE, related_name="memberships")
     subject = models.CharField(max_length=200)
-    role = models.CharField(max_length=10, choices=Role, default=Role.VIEWER)
+    role = models.CharField(max_length=10, choices=MemberRole, default=MemberRole.VIEWER)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -39,21 +39,21 @@ class Membership(models.Model):
             # list, search and get uses this index to find a subject's projects.
             models.UniqueConstraint(fields=["subject", "project"], name="membership_unique_subject"),
             # The policy covers only the known roles.
-            rules.one_of("role", Role, name="membership_role_known"),
+            rules.require_choice("role", MemberRole, name="membership_role_known"),
             # A call without a subject must never match a member.
-            rules.not_empty("subject", name="membership_subject_given"),
+            rules.require_text("subject", name="membership_subject_given"),
         ]
 
     def __str__(self) -> str:
         return f"{self.subject} ({self.role})"
 
 
-def member(*, subject: str, to_project: str, roles: tuple[Role, ...] = ()) -> Q:
+def filter_by_member(*, subject: str, to_project: str, roles: tuple[MemberRole, ...] = ()) -> Q:
     """Return a filter for rows whose project has the subject as a member, if given in one of the roles.
 
     `to_project` is the lookup path to the project. Pass the result to a single `filter()` call, so that all conditions
     apply to the same membership row.
     """
-    of = f"{to_project}memberships__"
-    condition = Q((f"{of}subject", subject), (f"{of}deleted_at", None))
-    return condition & Q((f"{of}role__in", roles)) if roles else condition
+    prefix = f"{to_project}memberships__"
+    condition = Q((f"{prefix}subject", subject), (f"{prefix}deleted_at", None))
+    return condition & Q((f"{prefix}role__in", roles)) if roles else condition

@@ -68,13 +68,13 @@ class Milestone(Entity):
         ]
         constraints = [
             # Without a title a milestone cannot be identified in a list.
-            rules.not_empty("title", name="milestone_title_given"),
+            rules.require_text("title", name="milestone_title_given"),
             # With another prefix, no filter for milestone types would find the row.
-            rules.typed("milestone.", name="milestone_type_key_of_kind"),
+            rules.require_type_prefix("milestone.", name="milestone_type_key_of_kind"),
             # No filter would find a state outside the enum.
-            rules.one_of("state_key", MilestoneState, name="milestone_state_known"),
+            rules.require_choice("state_key", MilestoneState, name="milestone_state_known"),
             # completed_at is set for every completed milestone and for no other.
-            rules.stamped("completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"),
+            rules.require_stamp("completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"),
         ]
 
     def __str__(self) -> str:

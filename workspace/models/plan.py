@@ -61,15 +61,15 @@ class Plan(Entity):
         ]
         constraints = [
             # Without a name a plan cannot be identified in a list.
-            rules.not_empty("name", name="plan_name_given"),
+            rules.require_text("name", name="plan_name_given"),
             # With another prefix, no filter for plan types would find the row.
-            rules.typed("plan.", name="plan_type_key_of_plan"),
+            rules.require_type_prefix("plan.", name="plan_type_key_of_plan"),
             # No filter would find a state outside the enum.
-            rules.one_of("state_key", PlanState, name="plan_state_known"),
+            rules.require_choice("state_key", PlanState, name="plan_state_known"),
             # A phase cannot end before it begins.
-            rules.in_order("start_date", "end_date", name="plan_end_not_before_start"),
+            rules.require_order("start_date", "end_date", name="plan_end_not_before_start"),
             # completed_at is set for every completed plan and for no other.
-            rules.stamped("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
+            rules.require_stamp("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
         ]
 
     def __str__(self) -> str:

@@ -15,14 +15,14 @@ DEFAULT_ZONE = "UTC"
 
 
 @cache
-def zones() -> frozenset[str]:
+def get_zone_names() -> frozenset[str]:
     """Return the IANA time zone names available on this machine. Cached, because it reads many files."""
     return frozenset(available_timezones())
 
 
 def validate_zone(name: str) -> None:
     """Raise ValidationError if the name is not a time zone."""
-    if name not in zones():
+    if name not in get_zone_names():
         raise ValidationError("Enter the IANA name of a time zone, such as Europe/Berlin or America/New_York.")
 
 
@@ -65,9 +65,9 @@ class Profile(models.Model):
                 violation_error_message="This subject already has a profile; edit that one.",
             ),
             # A call without a subject must never match a profile.
-            rules.not_empty("subject", name="profile_subject_given"),
+            rules.require_text("subject", name="profile_subject_given"),
             # Calendar times cannot be shown without a time zone.
-            rules.not_empty("time_zone", name="profile_time_zone_given"),
+            rules.require_text("time_zone", name="profile_time_zone_given"),
         ]
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Profile(models.Model):
     def clean(self) -> None:
         """Validate working_hours and preferences, for which SQL has no portable constraint."""
         try:
-            week.validate(self.working_hours)
+            week.validate_week(self.working_hours)
         except ValidationError as error:
             raise ValidationError({"working_hours": error.messages}) from error
         if not isinstance(self.preferences, dict):

@@ -11,10 +11,10 @@ from workspace.models import rules
 from workspace.models.document import BRAIN_DUMPS, NOTES, Document
 from workspace.models.entity import Entity, EntityQuerySet
 from workspace.models.plan import Plan
-from workspace.models.tags import MOST, TagsField
+from workspace.models.tags import MAX_TAGS, TagsField
 from workspace.models.task import Task, TaskState
 
-LONGEST_CONTEXT = 100_000  # characters
+MAX_CONTEXT_LENGTH = 100_000  # characters
 
 
 class ProjectState(models.TextChoices):
@@ -26,13 +26,13 @@ class ProjectState(models.TextChoices):
     CANCELLED = "cancelled", "cancelled"
 
 
-def _tasks(condition: Q) -> Coalesce:
+def _count_tasks(condition: Q) -> Coalesce:
     """Return a subquery that counts tasks. A join would duplicate the rows to be locked and paginated."""
-    counted = Task.objects.filter(condition, project=OuterRef("pk"), deleted_at=None).order_by().values("project")
-    return Coalesce(Subquery(counted.annotate(n=Count("*")).values("n")), 0, output_field=IntegerField())
+    tasks = Task.objects.filter(condition, project=OuterRef("pk"), deleted_at=None).order_by().values("project")
+    return Coalesce(Subquery(tasks.annotate(n=Count("*")).values("n")), 0, output_field=IntegerField())
 
 
-def _has(rows: QuerySet[Any]) -> Exists:
+def _exists_in_project(rows: QuerySet[Any]) -> Exists:
     return Exists(rows.filter(project=OuterRef("pk"), deleted_at=None))
 
 
@@ -44,11 +44,11 @@ class ProjectQuerySet(EntityQuerySet["Project"]):
     def with_context(self) -> Self:
         """Annotate task counts, and whether the project has phases, notes and brain dumps."""
         return self.annotate(
-            task_count=_tasks(Q()),
-            completed_task_count=_tasks(Q(state_key=TaskState.DONE)),
-            has_phases=_has(Plan.objects.all()),
-            has_notes=_has(Document.objects.filter(NOTES)),
-            has_brain_dumps=_has(Document.objects.filter(BRAIN_DUMPS)),
+            task_count=_count_tasks(Q()),
+            completed_task_count=_count_tasks(Q(state_key=TaskState.DONE)),
+            has_phases=_exists_in_project(Plan.objects.all()),
+            has_notes=_exists_in_project(Document.objects.filter(NOTES)),
+            has_brain_dumps=_exists_in_project(Document.objects.filter(BRAIN_DUMPS)),
         )
 
 
@@ -81,11 +81,11 @@ class Project(Entity):
     executive_summary = models.TextField(
         blank=True, default="", max_length=5_000, help_text="Summary of the project in one paragraph; null clears it."
     )
-    tags = TagsField(blank=True, default=list, help_text=f"At most {MOST} short labels, one per line.")
+    tags = TagsField(blank=True, default=list, help_text=f"At most {MAX_TAGS} short labels, one per line.")
     context = models.TextField(
         blank=True,
         default="",
-        max_length=LONGEST_CONTEXT,
+        max_length=MAX_CONTEXT_LENGTH,
         help_text="Background knowledge about the project, in Markdown; null clears it.",
     )
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -104,15 +104,15 @@ class Project(Entity):
     class Meta:
         constraints = [
             # Without a name a project cannot be identified in a list.
-            rules.not_empty("name", name="project_name_given"),
+            rules.require_text("name", name="project_name_given"),
             # With another prefix, no filter for project types would find the row.
-            rules.typed("project.", name="project_type_key_of_project"),
+            rules.require_type_prefix("project.", name="project_type_key_of_project"),
             # No filter would find a state outside the enum.
-            rules.one_of("state_key", ProjectState, name="project_state_known"),
+            rules.require_choice("state_key", ProjectState, name="project_state_known"),
             # A project cannot end before it begins.
-            rules.in_order("start_at", "end_at", name="project_end_not_before_start"),
+            rules.require_order("start_at", "end_at", name="project_end_not_before_start"),
             # completed_at is set for every completed project and for no other.
-            rules.stamped("completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"),
+            rules.require_stamp("completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"),
         ]
 
     def __str__(self) -> str:

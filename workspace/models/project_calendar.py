@@ -52,9 +52,9 @@ class ProjectCalendar(Entity):
     class Meta:
         constraints = [
             # Without a name a calendar cannot be identified in a list.
-            rules.not_empty("name", name="calendar_name_given"),
+            rules.require_text("name", name="calendar_name_given"),
             # Calendar services support only these colours.
-            rules.one_of("color_id", CalendarColor, name="calendar_color_known"),
+            rules.require_choice("color_id", CalendarColor, name="calendar_color_known"),
             # With two calendars, a project's events would have two colours.
             models.UniqueConstraint(
                 fields=["project"], condition=Q(deleted_at=None), name="calendar_one_of_project_while_alive"

@@ -29,7 +29,7 @@ class Requirement(Entity):
     )
     priority = models.SmallIntegerField(
         default=3,
-        validators=[MinValueValidator(rules.MOST_URGENT), MaxValueValidator(rules.LEAST_URGENT)],
+        validators=[MinValueValidator(rules.HIGHEST_PRIORITY), MaxValueValidator(rules.LOWEST_PRIORITY)],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
 
@@ -48,11 +48,11 @@ class Requirement(Entity):
         ]
         constraints = [
             # An empty requirement has no meaning.
-            rules.not_empty("text", name="requirement_text_given"),
+            rules.require_text("text", name="requirement_text_given"),
             # With another prefix, no filter for requirement types would find the row.
-            rules.typed("requirement.", name="requirement_type_key_of_kind"),
+            rules.require_type_prefix("requirement.", name="requirement_type_key_of_kind"),
             # The documented scale has five steps.
-            rules.urgency("priority", name="requirement_priority_in_range"),
+            rules.require_priority_range("priority", name="requirement_priority_in_range"),
         ]
 
     def __str__(self) -> str:

@@ -79,12 +79,12 @@ class Risk(Entity):
         ]
         constraints = [
             # Without a title a risk cannot be identified in a list.
-            rules.not_empty("title", name="risk_title_given"),
+            rules.require_text("title", name="risk_title_given"),
             # With another prefix, no filter for risk types would find the row.
-            rules.typed("risk.", name="risk_type_key_of_risk"),
+            rules.require_type_prefix("risk.", name="risk_type_key_of_risk"),
             # No filter would find a state or an impact outside the enum.
-            rules.one_of("state_key", RiskState, name="risk_state_known"),
-            rules.one_of("impact", RiskImpact, name="risk_impact_known"),
+            rules.require_choice("state_key", RiskState, name="risk_state_known"),
+            rules.require_choice("impact", RiskImpact, name="risk_impact_known"),
             # A probability is between 0 and 1.
             models.CheckConstraint(
                 condition=Q(probability=None) | Q(probability__range=(0, 1)),
@@ -92,7 +92,7 @@ class Risk(Entity):
                 violation_error_message="probability must be between 0 (never) and 1 (certain).",
             ),
             # mitigated_at is set for every mitigated risk and for no other.
-            rules.stamped("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
+            rules.require_stamp("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
         ]
 
     def __str__(self) -> str:

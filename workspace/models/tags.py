@@ -5,8 +5,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
-MOST = 20
-LONGEST = 50  # characters of one tag
+MAX_TAGS = 20
+MAX_TAG_LENGTH = 50  # characters of one tag
 
 
 class TagsField(models.TextField):  # type: ignore[type-arg]  # Django's class is not generic at run time
@@ -36,5 +36,5 @@ class TagsField(models.TextField):  # type: ignore[type-arg]  # Django's class i
     def validate(self, value: Any, model_instance: models.Model | None) -> None:
         """Raise ValidationError for too many tags, and for tags that are too long or span several lines."""
         super().validate(value, model_instance)
-        if len(value) > MOST or any(len(tag) > LONGEST or "\n" in tag for tag in value):
-            raise ValidationError(f"Send at most {MOST} tags, each on one line and up to {LONGEST} characters.")
+        if len(value) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH or "\n" in tag for tag in value):
+            raise ValidationError(f"Send at most {MAX_TAGS} tags, each on one line and up to {MAX_TAG_LENGTH} characters.")

@@ -12,7 +12,7 @@ from workspace.models import rules
 from workspace.models.edge import Edge, EdgeKind
 from workspace.models.entity import Entity, EntityQuerySet
 
-LONGEST_MINUTES = 60 * 24 * 31
+MAX_DURATION_MINUTES = 60 * 24 * 31
 DEPENDS_ON = "depends_on"  # from a task to one that must be done before it
 BLOCKS = "blocks"  # the same in the other direction
 
@@ -46,18 +46,18 @@ class TaskQuerySet(EntityQuerySet["Task"]):
 
     def with_context(self) -> Self:
         """Annotate the project's name, and whether the task has subtasks and dependencies."""
-        beside = Task.objects.filter(project=OuterRef("project"), deleted_at=None)
-        subtasks = beside.filter(parent_task=OuterRef("pk"))
-        waits = Exists(_edges(DEPENDS_ON, to="dst")) | Exists(_edges(BLOCKS, to="src"))
-        return super().with_context().annotate(has_subtasks=Exists(subtasks), has_dependencies=waits)
+        project_tasks = Task.objects.filter(project=OuterRef("project"), deleted_at=None)
+        subtasks = project_tasks.filter(parent_task=OuterRef("pk"))
+        has_dependencies = Exists(_filter_task_edges(DEPENDS_ON, far_end="dst")) | Exists(_filter_task_edges(BLOCKS, far_end="src"))
+        return super().with_context().annotate(has_subtasks=Exists(subtasks), has_dependencies=has_dependencies)
 
 
-def _edges(rel: str, *, to: str) -> models.QuerySet[Edge]:
+def _filter_task_edges(rel: str, *, far_end: str) -> models.QuerySet[Edge]:
     """Return the edges of a relation between the outer task and a living task at the `far_end`, as a subquery."""
-    own = "src" if to == "dst" else "dst"
-    needed = Task.objects.filter(pk=OuterRef(f"{to}_id"), project=OuterRef("project"), deleted_at=None)
-    found = {f"{own}_id": OuterRef("pk"), f"{to}_kind": EdgeKind.TASK, "rel": rel, "deleted_at": None}
-    return Edge.objects.filter(Exists(needed), **found)
+    near_end = "src" if far_end == "dst" else "dst"
+    living_tasks = Task.objects.filter(pk=OuterRef(f"{far_end}_id"), project=OuterRef("project"), deleted_at=None)
+    conditions = {f"{near_end}_id": OuterRef("pk"), f"{far_end}_kind": EdgeKind.TASK, "rel": rel, "deleted_at": None}
+    return Edge.objects.filter(Exists(living_tasks), **conditions)
 
 
 class Task(Entity):
@@ -87,7 +87,7 @@ class Task(Entity):
     )
     priority = models.SmallIntegerField(
         default=3,
-        validators=[MinValueValidator(rules.MOST_URGENT), MaxValueValidator(rules.LEAST_URGENT)],
+        validators=[MinValueValidator(rules.HIGHEST_PRIORITY), MaxValueValidator(rules.LOWEST_PRIORITY)],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
     start_at = models.DateTimeField(null=True, blank=True, help_text="When work should start; null clears it.")
@@ -99,7 +99,7 @@ class Task(Entity):
     )
     duration_minutes = models.PositiveIntegerField(
         default=60,
-        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_MINUTES)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_DURATION_MINUTES)],
         help_text="Expected duration in minutes.",
     )
     recurrence = models.CharField(
@@ -138,18 +138,18 @@ class Task(Entity):
         ]
         constraints = [
             # Without a title a task cannot be identified in a list.
-            rules.not_empty("title", name="task_title_given"),
+            rules.require_text("title", name="task_title_given"),
             # With another prefix, no filter for task types would find the row.
-            rules.typed("task.", name="task_type_key_of_task"),
+            rules.require_type_prefix("task.", name="task_type_key_of_task"),
             # No filter or count would include a state outside the enum.
-            rules.one_of("state_key", TaskState, name="task_state_known"),
+            rules.require_choice("state_key", TaskState, name="task_state_known"),
             # The documented scale has five steps.
-            rules.urgency("priority", name="task_priority_in_range"),
+            rules.require_priority_range("priority", name="task_priority_in_range"),
             # A task takes at least a minute and at most a month.
             models.CheckConstraint(
-                condition=Q(duration_minutes__range=(1, LONGEST_MINUTES)),
+                condition=Q(duration_minutes__range=(1, MAX_DURATION_MINUTES)),
                 name="task_duration_in_range",
-                violation_error_message=f"duration_minutes must be between 1 and {LONGEST_MINUTES}.",
+                violation_error_message=f"duration_minutes must be between 1 and {MAX_DURATION_MINUTES}.",
             ),
             # The recurrence rules cover only the enum.
             models.CheckConstraint(
@@ -170,9 +170,9 @@ class Task(Entity):
                 violation_error_message="parent_task_id must be a different task.",
             ),
             # Work cannot be due before it starts.
-            rules.in_order("start_at", "due_at", name="task_due_not_before_start"),
+            rules.require_order("start_at", "due_at", name="task_due_not_before_start"),
             # completed_at is set for every done task and for no other.
-            rules.stamped("completed_at", state=TaskState.DONE, name="task_completed_at_while_done"),
+            rules.require_stamp("completed_at", state=TaskState.DONE, name="task_completed_at_while_done"),
         ]
 
     def __str__(self) -> str:

@@ -15,18 +15,18 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
-from workspace.errors import FieldError, Invalid, invalid
+from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services import recurrence, times, wallclock
 
-MOST = 2_000  # occurrences in one list; a person has fewer in a year
-LONGEST = timedelta(days=366)  # of the time range, and of an event
+MAX_OCCURRENCES = 2_000  # occurrences in one list; a person has fewer in a year
+MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
 
 _COLUMNS = ("id", "start_at", "end_at", "start_date", "end_date", "time_zone", "recurrence", "recurrence_until")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeRange:
     """A time range in a time zone. All-day events take the days of that zone."""
 
     start: datetime
@@ -34,14 +34,14 @@ class Span:
     zone: ZoneInfo
 
     @property
-    def days(self) -> tuple[date, date]:
+    def day_range(self) -> tuple[date, date]:
         """The first and last day, inclusive."""
         last = self.end - timedelta(microseconds=1)
         return self.start.astimezone(self.zone).date(), last.astimezone(self.zone).date()
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Time:
+class Occurrence:
     """One occurrence of an event, ordered by start. `days` are the first and last day of an all-day event."""
 
     start: datetime
@@ -51,7 +51,7 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class OccurrencePosition:
     """The last occurrence on a page, and the time range, which must stay the same on the next page."""
 
     start: datetime
@@ -60,88 +60,88 @@ class Position:
     id: UUID
 
 
-def times_of(found: CalendarEventQuerySet, span: Span) -> list[Time]:
+def list_occurrences(queryset: CalendarEventQuerySet, span: TimeRange) -> list[Occurrence]:
     """Return the occurrences in a time range, earliest first, in one query. Raises InvalidArgs if there are too many.
 
     Includes occurrences that started before the range and continue into it, with their own start.
     """
-    rows = list(found.filter(_touching(span)).order_by().values(*_COLUMNS)[: MOST + 1])
-    together: list[Time] = []
+    rows = list(queryset.filter(_filter_candidates(span)).order_by().values(*_COLUMNS)[: MAX_OCCURRENCES + 1])
+    occurrences: list[Occurrence] = []
     for row in rows:
-        together += _times(row, span)
-        if len(rows) > MOST or len(together) > MOST:
-            message = f"This time range has more than {MOST:,} events; send an earlier time_max."
-            raise invalid([FieldError(path="/time_max", code="too_many", message=message)])
-    return sorted(together)
+        occurrences += _expand_row(row, span)
+        if len(rows) > MAX_OCCURRENCES or len(occurrences) > MAX_OCCURRENCES:
+            message = f"This time range has more than {MAX_OCCURRENCES:,} events; send an earlier time_max."
+            raise build_invalid_args([ArgumentError(path="/time_max", code="too_many", message=message)])
+    return sorted(occurrences)
 
 
-def page(together: Sequence[Time], *, after: Position | None, limit: int) -> tuple[list[Time], bool]:
+def slice_page(occurrences: Sequence[Occurrence], *, after: OccurrencePosition | None, limit: int) -> tuple[list[Occurrence], bool]:
     """Return the occurrences on one page, and whether there are more."""
-    left = [each for each in together if after is None or (each.start, each.id) > (after.last, after.id)]
-    return left[:limit], len(left) > limit
+    remaining = [occurrence for occurrence in occurrences if after is None or (occurrence.start, occurrence.id) > (after.last, after.id)]
+    return remaining[:limit], len(remaining) > limit
 
 
-def rows(shown: Sequence[Time]) -> dict[UUID, CalendarEvent]:
+def load_events(occurrences: Sequence[Occurrence]) -> dict[UUID, CalendarEvent]:
     """Return the events of the occurrences by id, with the fields of a list row, in one query."""
     has_text = ExpressionWrapper(~Q(description=""), output_field=BooleanField())
-    found = CalendarEvent.objects.filter(pk__in={each.id for each in shown}).with_context()
-    return {row.pk: row for row in found.annotate(has_description=has_text).defer("description", "props")}
+    queryset = CalendarEvent.objects.filter(pk__in={occurrence.id for occurrence in occurrences}).with_context()
+    return {row.pk: row for row in queryset.annotate(has_description=has_text).defer("description", "props")}
 
 
-def encode(position: Position, *, mark: str) -> str:
+def encode_cursor(position: OccurrencePosition, *, mark: str) -> str:
     """Return the position as an opaque cursor (base64url without padding). `mark` identifies the list."""
-    moments = [times.write(each) for each in (position.start, position.end, position.last)]
+    moments = [times.format_time(moment) for moment in (position.start, position.end, position.last)]
     text = json.dumps([mark, *moments, position.id.hex], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode(cursor: str, *, mark: str) -> Position:
+def decode_cursor(cursor: str, *, mark: str) -> OccurrencePosition:
     """Return the position of a cursor. Raises InvalidArgs unless the cursor belongs to the list with this mark."""
     try:
         _, *moments, id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        start, end, last = map(times.read, moments)
-        position = Position(start, end, last, UUID(hex=id))
+        start, end, last = map(times.parse_time, moments)
+        position = OccurrencePosition(start, end, last, UUID(hex=id))
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise _malformed() from error
-    if encode(position, mark=mark) != cursor or not timedelta() < end - start <= LONGEST:
-        raise _malformed()
+        raise _build_cursor_error() from error
+    if encode_cursor(position, mark=mark) != cursor or not timedelta() < end - start <= MAX_LENGTH:
+        raise _build_cursor_error()
     return position
 
 
-def _touching(span: Span) -> Q:
+def _filter_candidates(span: TimeRange) -> Q:
     """Return a filter for events that may occur in a time range, including active recurring ones."""
-    first, last = span.days
+    first, last = span.day_range
     timed = Q(start_at__lt=span.end) & (Q(end_at__gt=span.start) | ~Q(recurrence=""))
     all_day = Q(start_date__lte=last) & (Q(end_date__gte=first) | ~Q(recurrence=""))
-    going_on = Q(recurrence_until=None) | Q(recurrence_until__gte=span.start - LONGEST)
-    return (timed | all_day) & going_on
+    not_ended = Q(recurrence_until=None) | Q(recurrence_until__gte=span.start - MAX_LENGTH)
+    return (timed | all_day) & not_ended
 
 
-def _times(row: dict[str, Any], span: Span) -> Iterator[Time]:
+def _expand_row(row: dict[str, Any], span: TimeRange) -> Iterator[Occurrence]:
     zone, until = ZoneInfo(row["time_zone"]), row["recurrence_until"]
     if row["start_date"] is None:
         first = (row["start_at"], row["end_at"])
-        for start, end in recurrence.spans(
+        for start, end in recurrence.list_occurrences(
             row["recurrence"], first=first, zone=zone, after=span.start, before=span.end, until=until
         ):
-            yield Time(start, row["id"], end)
+            yield Occurrence(start, row["id"], end)
         return
-    length, (begin, last) = row["end_date"] - row["start_date"], span.days
-    for day in recurrence.days(
+    length, (begin, last) = row["end_date"] - row["start_date"], span.day_range
+    for day in recurrence.list_days(
         row["recurrence"],
         first=row["start_date"],
         after=begin - length,
         before=last + timedelta(days=1),
         until=until and until.astimezone(zone).date(),
     ):
-        start = wallclock.beginning(day, span.zone)
-        end = wallclock.beginning(day + length + timedelta(days=1), span.zone)
-        yield Time(start, row["id"], end, days=(day, day + length))
+        start = wallclock.get_day_start(day, span.zone)
+        end = wallclock.get_day_start(day + length + timedelta(days=1), span.zone)
+        yield Occurrence(start, row["id"], end, days=(day, day + length))
 
 
-def _malformed() -> Invalid:
+def _build_cursor_error() -> InvalidArgs:
     message = (
         "cursor does not belong to this list; send next_cursor of the previous page unchanged with the same filters, "
         "or leave it out."
     )
-    return invalid([FieldError(path="/cursor", code="malformed_cursor", message=message)])
+    return build_invalid_args([ArgumentError(path="/cursor", code="malformed_cursor", message=message)])

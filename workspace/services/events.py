@@ -4,13 +4,13 @@ from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from workspace.errors import Conflict, NotFound
+from workspace.errors import StateConflict, NotFound
 from workspace.kinds import EVENT
 from workspace.models import CalendarEvent, Task
 from workspace.services import access, rows, times
-from workspace.services.agenda import Time
+from workspace.services.agenda import Occurrence
 
-PRIMARY = "primary"  # the calendar_id of the subject's own calendar
+PRIMARY_CALENDAR = "primary"  # the calendar_id of the subject's own calendar
 
 # The synchronisation status of an event with an external calendar.
 NOT_CONNECTED = {
@@ -23,87 +23,87 @@ HOW_TO_CONNECT = (
 )
 
 
-def visible(*, subject: str, id: str) -> CalendarEvent:
+def get_visible_event(*, subject: str, id: str) -> CalendarEvent:
     """Return the event with its context. Raises NotFound."""
     event = CalendarEvent.objects.visible_to(subject).with_context().filter(pk=id).first()
     if event is None:
-        raise not_found()
+        raise build_not_found()
     return event
 
 
-def changeable(*, subject: str, id: str) -> tuple[CalendarEvent, Task | None]:
+def lock_changeable_event(*, subject: str, id: str) -> tuple[CalendarEvent, Task | None]:
     """Return the event and the task whose date it shows, if any, both locked until the transaction ends.
 
     The task is locked first, as in changes of the task, to prevent deadlocks. Raises NotFound, Forbidden.
     """
-    event = visible(subject=subject, id=id)
+    event = get_visible_event(subject=subject, id=id)
     task = None
     if event.task_event_kind and event.task_id:
         task = Task.objects.with_context().select_for_update(of=("self",), no_key=True).get(pk=event.task_id)
     locked = CalendarEvent.objects.select_for_update(of=("self",), no_key=True)
-    again = locked.visible_to(subject).with_context().filter(pk=id).first()
-    if again is None:  # deleted or hidden since the first read
-        raise not_found()
-    access.allowed(again, kind=EVENT)
-    return again, task if again.task_event_kind else None
+    locked_event = locked.visible_to(subject).with_context().filter(pk=id).first()
+    if locked_event is None:  # deleted or hidden since the first read
+        raise build_not_found()
+    access.require_change_permission(locked_event, kind=EVENT)
+    return locked_event, task if locked_event.task_event_kind else None
 
 
-def refuse_external(calendar_id: str | None) -> None:
+def refuse_external_calendar(calendar_id: str | None) -> None:
     """Raise StateConflict for an external calendar, because none is connected."""
-    if calendar_id not in (None, PRIMARY):
-        raise Conflict(
+    if calendar_id not in (None, PRIMARY_CALENDAR):
+        raise StateConflict(
             f"calendar_id names an external calendar, but none is connected; nothing was done. {HOW_TO_CONNECT}",
             reason="connection_required",
             details={"requires_user_action": True, "how_to_connect": HOW_TO_CONNECT},
         )
 
 
-def whole(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
+def serialize_event(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
     """Return the complete event as JSON values, with times in the zone. Empty fields are null."""
-    columns = rows.columns(event, kind=EVENT)
+    columns = rows.serialize_columns(event, kind=EVENT)
     until = event.recurrence_until
     return {
         **{name: columns.pop(name) for name in ("id", "title")},
-        **_times(event, zone),
+        **_serialize_event_times(event, zone),
         **columns,
-        "recurrence_until": until and times.write(until, zone=zone),
+        "recurrence_until": until and times.format_time(until, zone=zone),
         "linked_task_id": event.task_id and str(event.task_id),
         "calendar_scope": "project" if event.project_id else "user",
-        **{name: times.write(getattr(event, name), zone=zone) for name in ("created_at", "updated_at")},
+        **{name: times.format_time(getattr(event, name), zone=zone) for name in ("created_at", "updated_at")},
     }
 
 
-def abbreviated(event: Any, at: Time, *, zone: ZoneInfo) -> dict[str, Any]:
+def serialize_occurrence(event: Any, occurrence: Occurrence, *, zone: ZoneInfo) -> dict[str, Any]:
     """Return one occurrence of an event as a list row, without empty fields. `event` has the annotations of a list."""
     names = ("location", "recurrence", "project_name", "task_event_kind")
-    told = {
+    fields = {
         "id": str(event.pk),
         "title": event.title,
-        **_between(*(at.days or (at.start, at.end)), zone=zone),
+        **_serialize_times(*(occurrence.days or (occurrence.start, occurrence.end)), zone=zone),
         "has_description": event.has_description,
         "has_attendees": bool(event.attendees),
         "linked_task_id": event.task_id and str(event.task_id),
         "project_id": event.project_id and str(event.project_id),
         **{name: getattr(event, name) for name in names},
     }
-    return {name: value for name, value in told.items() if value not in (None, "")}
+    return {name: value for name, value in fields.items() if value not in (None, "")}
 
 
-def not_found() -> NotFound:
+def build_not_found() -> NotFound:
     """Return the error for an unknown event id. The message is the same if it is hidden, deleted or never existed."""
     return NotFound("No event that you can see has this event_id; find its id with cal.event.list.")
 
 
-def _times(event: CalendarEvent, zone: ZoneInfo) -> dict[str, Any]:
+def _serialize_event_times(event: CalendarEvent, zone: ZoneInfo) -> dict[str, Any]:
     if event.start_date is not None and event.end_date is not None:
-        return _between(event.start_date, event.end_date, zone=zone)
-    return _between(event.start_at, event.end_at, zone=zone)
+        return _serialize_times(event.start_date, event.end_date, zone=zone)
+    return _serialize_times(event.start_at, event.end_at, zone=zone)
 
 
-def _between(start: date | None, end: date | None, *, zone: ZoneInfo) -> dict[str, Any]:
-    told = [each and _told(each, zone) for each in (start, end)]
-    return {"start_at": told[0], "end_at": told[1], "is_all_day": not isinstance(start, datetime)}
+def _serialize_times(start: date | None, end: date | None, *, zone: ZoneInfo) -> dict[str, Any]:
+    times_text = [when and _format_time(when, zone) for when in (start, end)]
+    return {"start_at": times_text[0], "end_at": times_text[1], "is_all_day": not isinstance(start, datetime)}
 
 
-def _told(when: date, zone: ZoneInfo) -> str:
-    return times.write(when, zone=zone) if isinstance(when, datetime) else when.isoformat()
+def _format_time(when: date, zone: ZoneInfo) -> str:
+    return times.format_time(when, zone=zone) if isinstance(when, datetime) else when.isoformat()

@@ -8,7 +8,7 @@ _ESCAPED = re.compile(r"(?<!`)(?P<code>`[^`]+`)(?!`)|(?<!\\)(?:\\r)?\\n")
 _PLAIN_BACKSLASH = re.compile(r"\\(?![nrtu])[^\W_]|\b[A-Za-z]:\\")
 
 
-def unescaped(text: str) -> str:
+def unescape_line_breaks(text: str) -> str:
     r"""Return the text with real line breaks if it has only the two characters \n instead; else return it unchanged."""
     if "\n" in text or "\\n" not in text or _PLAIN_BACKSLASH.search(text):
         return text

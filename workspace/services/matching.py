@@ -32,22 +32,22 @@ class WordsIn(Func):
         # LIKE, as in icontains: STRPOS takes 50% longer for short words that do not occur.
         bits = [f"CASE WHEN folded LIKE UPPER(%s) THEN {1 << index} ELSE 0 END" for index in range(len(words))]
         patterns = [f"%{connection.ops.prep_for_like_query(word.value)}%" for word in words]
-        once = f"(SELECT UPPER({sql}) AS folded OFFSET 0) AS texts"
-        return f"(SELECT {' + '.join(bits)} FROM {once})", [*patterns, *params]  # noqa: S608  # values are params
+        subquery = f"(SELECT UPPER({sql}) AS folded OFFSET 0) AS texts"
+        return f"(SELECT {' + '.join(bits)} FROM {subquery})", [*patterns, *params]  # noqa: S608  # values are params
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the case-folded text. ß stays one letter, as in PostgreSQL's libc locales."""
     return text.replace("ß", "ẞ").upper()
 
 
-def words_in(text: str, *words: str) -> int:
+def get_word_mask(text: str, *words: str) -> int:
     """Return the same bit mask as WordsIn."""
-    there = folded(text)
-    return sum(1 << index for index, word in enumerate(words) if folded(word) in there)
+    folded_text = fold_case(text)
+    return sum(1 << index for index, word in enumerate(words) if fold_case(word) in folded_text)
 
 
-def install(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def install_sqlite_function(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Create the SQL function for WordsIn on a new SQLite connection. A receiver of connection_created."""
     if connection.vendor == "sqlite":
-        connection.connection.create_function(SQLITE_FUNCTION, -1, words_in, deterministic=True)
+        connection.connection.create_function(SQLITE_FUNCTION, -1, get_word_mask, deterministic=True)

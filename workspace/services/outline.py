@@ -12,20 +12,20 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 # Characters of a heading to parse: the cost of inline parsing grows quadratically.
-LONGEST_HEADING = 200
+MAX_HEADING_LENGTH = 200
 
 # Parses blocks only. Inline markup matters only in headings.
-_BLOCKS = MarkdownIt("commonmark")
-_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
-_LINES = MarkdownIt("commonmark")
+_BLOCK_PARSER = MarkdownIt("commonmark")
+_BLOCK_PARSER.core.ruler.enableOnly(["normalize", "block"])
+_INLINE_PARSER = MarkdownIt("commonmark")
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")  # CommonMark, section 2.1
-_MARKED = re.compile(r"[\\`*_\[\]<>&!\n]")  # a line without these is plain text
-_NOT_IN_AN_ANCHOR = re.compile(r"[^\w\- ]")
+_LINE_PATTERN = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")  # CommonMark, section 2.1
+_MARKUP_PATTERN = re.compile(r"[\\`*_\[\]<>&!\n]")  # a line without these is plain text
+_NON_ANCHOR_PATTERN = re.compile(r"[^\w\- ]")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MarkdownSection:
     """A heading and its text from `start` to `end`, in characters, including subsections.
 
     `own_end` is where the first subsection starts.
@@ -41,61 +41,61 @@ class Section:
     end: int
 
 
-def sections(text: str) -> list[Section]:
+def parse_sections(text: str) -> list[MarkdownSection]:
     """Return the sections of a text in order. Text before the first heading belongs to no section."""
-    line_starts = [0, *accumulate(len(line) for line in _LINE.findall(text))]
-    found = list(_headings(text))
-    levels, headings = [level for level, _, _ in found], [heading for _, heading, _ in found]
-    starts = [*(line_starts[line] for _, _, line in found), len(text)]
+    line_starts = [0, *accumulate(len(line) for line in _LINE_PATTERN.findall(text))]
+    heading_tuples = list(_iter_headings(text))
+    levels, headings = [level for level, _, _ in heading_tuples], [heading for _, heading, _ in heading_tuples]
+    starts = [*(line_starts[line] for _, _, line in heading_tuples), len(text)]
     return [
-        Section(index, level, heading, anchor, line + 1, start, own_end, starts[end])
+        MarkdownSection(index, level, heading, anchor, line + 1, start, own_end, starts[end])
         for index, ((level, heading, line), anchor, (start, own_end), end) in enumerate(
-            zip(found, _anchors(headings), pairwise(starts), _ends(levels), strict=True)
+            zip(heading_tuples, _iter_anchors(headings), pairwise(starts), _find_section_ends(levels), strict=True)
         )
     ]
 
 
-def _headings(text: str) -> Iterator[tuple[int, str, int]]:
+def _iter_headings(text: str) -> Iterator[tuple[int, str, int]]:
     """Yield (level, heading, line from 0) of each heading."""
-    tokens = _BLOCKS.parse(text)
-    for opens, content in pairwise(tokens):
-        if opens.type == "heading_open" and opens.level == 0 and opens.map:
-            yield int(opens.tag[1:]), _read(content.content[:LONGEST_HEADING]), opens.map[0]
+    tokens = _BLOCK_PARSER.parse(text)
+    for opening, content in pairwise(tokens):
+        if opening.type == "heading_open" and opening.level == 0 and opening.map:
+            yield int(opening.tag[1:]), _strip_markup(content.content[:MAX_HEADING_LENGTH]), opening.map[0]
 
 
-def _read(content: str) -> str:
+def _strip_markup(content: str) -> str:
     """Return a line without its inline markup."""
-    if not _MARKED.search(content):
+    if not _MARKUP_PATTERN.search(content):
         return content.strip()
-    [line] = _LINES.parseInline(content)
-    return " ".join("".join(map(_said, line.children or [])).split())
+    [line] = _INLINE_PARSER.parseInline(content)
+    return " ".join("".join(map(_get_token_text, line.children or [])).split())
 
 
-def _said(part: Token) -> str:
-    if part.type in ("softbreak", "hardbreak"):
+def _get_token_text(token: Token) -> str:
+    if token.type in ("softbreak", "hardbreak"):
         return " "
-    return part.content if part.type in ("text", "code_inline", "image") else ""
+    return token.content if token.type in ("text", "code_inline", "image") else ""
 
 
-def _anchors(headings: Sequence[str]) -> Iterator[str]:
+def _iter_anchors(headings: Sequence[str]) -> Iterator[str]:
     """Yield a unique anchor for each heading: the second "Words" gets words-1, or the next free number."""
-    taken: set[str] = set()
-    count: dict[str, int] = {}
+    used: set[str] = set()
+    counts: dict[str, int] = {}
     for heading in headings:
-        anchor = plain = _NOT_IN_AN_ANCHOR.sub("", heading.lower()).replace(" ", "-") or "section"
-        while anchor in taken:
-            count[plain] = count.get(plain, 0) + 1
-            anchor = f"{plain}-{count[plain]}"
-        taken.add(anchor)
+        anchor = plain = _NON_ANCHOR_PATTERN.sub("", heading.lower()).replace(" ", "-") or "section"
+        while anchor in used:
+            counts[plain] = counts.get(plain, 0) + 1
+            anchor = f"{plain}-{counts[plain]}"
+        used.add(anchor)
         yield anchor
 
 
-def _ends(levels: Sequence[int]) -> list[int]:
+def _find_section_ends(levels: Sequence[int]) -> list[int]:
     """Return for each heading the index of the next one of the same or a higher level, or the number of headings."""
     ends = [len(levels)] * len(levels)
-    opened: list[int] = []
+    open_indexes: list[int] = []
     for index, level in enumerate(levels):
-        while opened and levels[opened[-1]] >= level:
-            ends[opened.pop()] = index
-        opened.append(index)
+        while open_indexes and levels[open_indexes[-1]] >= level:
+            ends[open_indexes.pop()] = index
+        open_indexes.append(index)
     return ends

@@ -15,21 +15,21 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from workspace import relations
-from workspace.errors import FieldError
-from workspace.kinds import Kind
+from workspace.errors import ArgumentError
+from workspace.kinds import EntityType
 from workspace.models import Edge, EdgeKind, Entity
-from workspace.relations import PARENTS, Rel, Relation
+from workspace.relations import ALLOWED_PARENTS, Rel, Relation
 from workspace.services import access, edges, titles
-from workspace.services.access import Named
-from workspace.services.titles import Titled
+from workspace.services.access import NamedRow
+from workspace.services.titles import TitledRow
 
 CONTAINMENT, SEMANTIC = "containment", "semantic"
 
-SEVERAL = "allow_multi_parent"  # the argument that allows several parents
-KEEP_ALL = f" Send {SEVERAL}: true to keep all parents."
+ALLOW_MULTI_PARENT = "allow_multi_parent"  # the argument that allows several parents
+KEEP_ALL_HINT = f" Send {ALLOW_MULTI_PARENT}: true to keep all parents."
 
 # Arguments that name one row: its kind, and the relation to it. None means that it is the parent.
-TIES: dict[EdgeKind, dict[str, tuple[EdgeKind, Rel | None]]] = {
+LINK_ARGUMENTS: dict[EdgeKind, dict[str, tuple[EdgeKind, Rel | None]]] = {
     EdgeKind.TASK: {
         "plan_id": (EdgeKind.PLAN, None),
         "goal_id": (EdgeKind.GOAL, Rel.SUPPORTS_GOAL),
@@ -43,10 +43,10 @@ TIES: dict[EdgeKind, dict[str, tuple[EdgeKind, Rel | None]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class LinkRequest:
     """A requested link: the named row, the relation as seen from the row being linked, and the relation name sent."""
 
-    named: Named
+    named: NamedRow
     relation: Relation
     sent_rel: str | None = None
     is_primary: bool = False  # the caller said that this parent is the one
@@ -59,159 +59,159 @@ class Wish:
 
 
 @dataclass(slots=True)
-class ByTitle:
+class TitleMatches:
     """The ids of rows named by title, keyed by argument, with errors and warnings."""
 
     ids: dict[str, str] = field(default_factory=dict)
-    errors: list[FieldError] = field(default_factory=list)
+    errors: list[ArgumentError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Placement:
+class ResolvedLinks:
     """The links to make, the primary parent, the errors, and a warning for each link that was changed."""
 
-    wishes: list[Wish] = field(default_factory=list)
-    primary: Wish | None = None
-    errors: list[FieldError] = field(default_factory=list)
+    links: list[LinkRequest] = field(default_factory=list)
+    primary: LinkRequest | None = None
+    errors: list[ArgumentError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
-def find(sent: Mapping[str, Any], *, kind: Kind, project_id: UUID, subject: str) -> Placement:
+def resolve_links(sent: Mapping[str, Any], *, kind: EntityType, project_id: UUID, subject: str) -> ResolvedLinks:
     """Return the links that a call requests for a new row of this type, looking up rows named by title.
 
     Takes one query per kind named by title.
     """
-    named = by_title(_items(sent), project_id=project_id, subject=subject)
-    if named.errors:
-        return Placement(errors=named.errors)
-    place = read(sent, kind=kind, ids=named.ids)
-    place.warnings += named.warnings
-    return place
+    matches = find_by_title(_iter_items(sent), project_id=project_id, subject=subject)
+    if matches.errors:
+        return ResolvedLinks(errors=matches.errors)
+    resolved = parse_links(sent, kind=kind, ids=matches.ids)
+    resolved.warnings += matches.warnings
+    return resolved
 
 
-def by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id: UUID, subject: str) -> ByTitle:
+def find_by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id: UUID, subject: str) -> TitleMatches:
     """Return the ids of the rows that items name by title. `items` are pairs of path in the args and item.
 
     Takes one query per kind named by title.
     """
-    named, found = [], ByTitle()
+    lookups, matches = [], TitleMatches()
     for argument, item in items:
         if "id" not in item and "title" not in item:
-            found.errors.append(_nameless(argument))
+            matches.errors.append(_build_missing_id_error(argument))
         elif "id" not in item:
-            named.append(Titled(item["kind"], item["title"], f"{argument}/title", f"{argument}/id"))
+            lookups.append(TitledRow(item["kind"], item["title"], f"{argument}/title", f"{argument}/id"))
         elif "title" in item:
-            found.warnings.append(f"Ignored {argument}/title: {argument}/id was sent too.")
-    for titled, id in zip(named, titles.ids(named, subject=subject, project_id=project_id), strict=True):
-        if isinstance(id, FieldError):
-            found.errors.append(id)
+            matches.warnings.append(f"Ignored {argument}/title: {argument}/id was sent too.")
+    for lookup, id in zip(lookups, titles.find_ids(lookups, subject=subject, project_id=project_id), strict=True):
+        if isinstance(id, ArgumentError):
+            matches.errors.append(id)
         else:
-            found.ids[titled.argument.removesuffix("/title")] = str(id)
-    return found
+            matches.ids[lookup.argument.removesuffix("/title")] = str(id)
+    return matches
 
 
-def read(sent: Mapping[str, Any], *, kind: Kind, ids: Mapping[str, str] | None = None) -> Placement:
+def parse_links(sent: Mapping[str, Any], *, kind: EntityType, ids: Mapping[str, str] | None = None) -> ResolvedLinks:
     """Return the links that a call requests for a new row of this type. Pure: runs no query.
 
     `ids` has the ids of rows named by title, keyed by argument.
     """
-    child, place = EdgeKind(kind.name), Placement()
-    for name, (other, rel) in TIES.get(child, {}).items():
+    child, resolved = EdgeKind(kind.name), ResolvedLinks()
+    for name, (other, rel) in LINK_ARGUMENTS.get(child, {}).items():
         if sent.get(name) is not None:
             intent = SEMANTIC if rel else CONTAINMENT
-            _wish(place, child, {"kind": other, "id": sent[name], "intent": intent}, argument=name, rel=rel)
-    for argument, item in _items(sent):
-        given = item | {"id": (ids or {}).get(argument) or item["id"]}
+            _add_link(resolved, child, {"kind": other, "id": sent[name], "intent": intent}, argument=name, rel=rel)
+    for argument, item in _iter_items(sent):
+        fields = item | {"id": (ids or {}).get(argument) or item["id"]}
         if not argument.startswith("connections"):
-            given["intent"] = CONTAINMENT
-        _wish(place, child, given, argument=argument, rel=item.get("rel"))
-    settle(place, child, several=bool(sent.get(SEVERAL)))
-    return place
+            fields["intent"] = CONTAINMENT
+        _add_link(resolved, child, fields, argument=argument, rel=item.get("rel"))
+    choose_parent(resolved, child, allow_multiple=bool(sent.get(ALLOW_MULTI_PARENT)))
+    return resolved
 
 
-def joined(src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: str | None) -> Relation | None:
+def get_relation_between(src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: str | None) -> Relation | None:
     """Return the relation between two rows, in either direction.
 
     The intent "containment" decides first, then the relation name sent, then the kinds. None if containment was
     requested and neither kind can be the parent of the other.
     """
     if intent == CONTAINMENT:
-        return relations.holding(src_kind, dst_kind)
+        return relations.find_parent_relation(src_kind, dst_kind)
     if rel is not None:
-        return relations.normalise(src_kind, rel, dst_kind)
-    held = None if intent == SEMANTIC else relations.holding(src_kind, dst_kind)
-    return held or relations.semantic(src_kind, dst_kind)
+        return relations.resolve_relation(src_kind, rel, dst_kind)
+    relation = None if intent == SEMANTIC else relations.find_parent_relation(src_kind, dst_kind)
+    return relation or relations.get_semantic_relation(src_kind, dst_kind)
 
 
-def neither_holds(src: EdgeKind, dst: EdgeKind, argument: str) -> FieldError:
+def build_neither_parent_error(src: EdgeKind, dst: EdgeKind, argument: str) -> ArgumentError:
     """Return the error for the intent "containment" between kinds that cannot be parent and child."""
-    told = {kind: ", ".join(parent.value for parent in PARENTS[kind]) or "nothing" for kind in (src, dst)}
+    parents = {kind: ", ".join(parent.value for parent in ALLOWED_PARENTS[kind]) or "nothing" for kind in (src, dst)}
     message = (
-        f"{argument}: neither row can be the parent of the other (parents of a {src.value}: {told[src]}; "
-        f"of a {dst.value}: {told[dst]}); send intent semantic."
+        f"{argument}: neither row can be the parent of the other (parents of a {src.value}: {parents[src]}; "
+        f"of a {dst.value}: {parents[dst]}); send intent semantic."
     )
-    return FieldError(path=f"/{argument}/intent", code="no_parent", message=message, expected="semantic")
+    return ArgumentError(path=f"/{argument}/intent", code="no_parent", message=message, expected="semantic")
 
 
-def settle(place: Placement, child: EdgeKind, *, several: bool, mend: str = KEEP_ALL) -> None:
+def choose_parent(resolved: ResolvedLinks, child: EdgeKind, *, allow_multiple: bool, keep_hint: str = KEEP_ALL_HINT) -> None:
     """Choose the primary parent: the one sent as primary, else the most specific, else the first.
 
     The other parents get the default relation, unless several parents are allowed. `keep_hint` ends the warning about
     an explicitly requested parent and says how to keep it.
     """
-    parents = [wish for wish in place.wishes if wish.is_parent]
+    parents = [link for link in resolved.links if link.is_parent]
     if not parents:
         return
-    primary = place.primary = min(parents, key=lambda wish: (not wish.is_primary, _rank(child, wish)))
-    if several:
+    primary = resolved.primary = min(parents, key=lambda wish: (not wish.is_primary, _get_parent_rank(child, wish)))
+    if allow_multiple:
         return
-    kept = []
-    for wish in place.wishes:
-        if not wish.is_parent or wish.named.id == primary.named.id:
-            kept.append(wish)
-        elif wish.named.kind != EdgeKind.PROJECT:  # every row belongs to its project anyway
-            kept.append(demoted(wish, child))
-            if wish.is_explicit:
-                place.warnings.append(_one_parent(child, primary, kept[-1]) + mend)
-    place.wishes = kept
+    links = []
+    for link in resolved.links:
+        if not link.is_parent or link.named.id == primary.named.id:
+            links.append(link)
+        elif link.named.kind != EdgeKind.PROJECT:  # every row belongs to its project anyway
+            links.append(demote_parent(link, child))
+            if link.is_explicit:
+                resolved.warnings.append(_format_one_parent_warning(child, primary, links[-1]) + keep_hint)
+    resolved.links = links
 
 
-def demoted(wish: Wish, child: EdgeKind) -> Wish:
+def demote_parent(link: LinkRequest, child: EdgeKind) -> LinkRequest:
     """Return the link with the default relation of the two kinds instead of the parent relation."""
-    return Wish(wish.named, relations.semantic(child, EdgeKind(wish.named.kind)))
+    return LinkRequest(link.named, relations.get_semantic_relation(child, EdgeKind(link.named.kind)))
 
 
-def build(place: Placement, row: Entity, *, project_id: UUID, subject: str, at: datetime) -> list[Edge]:
+def build_edges(resolved: ResolvedLinks, row: Entity, *, project_id: UUID, subject: str, at: datetime) -> list[Edge]:
     """Return the unsaved edges of a new row. Raises NotFound, Forbidden for the rows that the call names.
 
     All of them must be in the row's project.
     """
-    if not place.wishes:
+    if not resolved.links:
         return []
-    others = access.named_rows([wish.named for wish in place.wishes], subject=subject, project_id=project_id)
-    return edges_of(place, row, others, by=subject, at=at)
+    other_rows = access.lock_named_rows([link.named for link in resolved.links], subject=subject, project_id=project_id)
+    return build_row_edges(resolved, row, other_rows, by=subject, at=at)
 
 
-def edges_of(place: Placement, row: Entity, others: Sequence[Entity], *, by: str, at: datetime) -> list[Edge]:
+def build_row_edges(resolved: ResolvedLinks, row: Entity, other_rows: Sequence[Entity], *, by: str, at: datetime) -> list[Edge]:
     """Return the unsaved edges from a row to the rows of its links. `other_rows` are those rows, in the same order."""
-    found: dict[edges.Ends, Edge] = {}
-    for wish, other in zip(place.wishes, others, strict=True):
-        edge = edges.build(wish.relation, row, other, by=by, at=at, props=_props(wish, place))
-        found.setdefault(edges.ends(edge), edge)  # rows named twice are linked once
-    return list(found.values())
+    edges_by_identity: dict[edges.EdgeIdentity, Edge] = {}
+    for link, other in zip(resolved.links, other_rows, strict=True):
+        edge = edges.build_edge(link.relation, row, other, by=by, at=at, props=_build_props(link, resolved))
+        edges_by_identity.setdefault(edges.get_identity(edge), edge)  # rows named twice are linked once
+    return list(edges_by_identity.values())
 
 
-def _props(wish: Wish, place: Placement) -> dict[str, Any]:
+def _build_props(link: LinkRequest, resolved: ResolvedLinks) -> dict[str, Any]:
     """Return the props of a link's edge."""
-    props: dict[str, Any] = {edges.PRIMARY: True} if wish is place.primary else {}
-    if wish.relation.is_guess and wish.sent_rel is not None:
-        props[edges.ORIGINAL] = wish.sent_rel
+    props: dict[str, Any] = {edges.IS_PRIMARY: True} if link is resolved.primary else {}
+    if link.relation.is_guess and link.sent_rel is not None:
+        props[edges.ORIGINAL_REL] = link.sent_rel
     return props
 
 
-def change(
-    sent: Mapping[str, Any], row: Any, *, kind: Kind, subject: str, at: datetime
+def update_links(
+    sent: Mapping[str, Any], row: Any, *, kind: EntityType, subject: str, at: datetime
 ) -> tuple[list[str], list[Edge]]:
     """Update a stored row's fixed links (LINK_ARGUMENTS) to those sent. Null removes a link.
 
@@ -219,44 +219,44 @@ def change(
     locked the row. Raises NotFound, Forbidden for the rows that the call names.
     """
     child = EdgeKind(kind.name)
-    ties = {name: tie for name, tie in TIES.get(child, {}).items() if name in sent}
-    named = [Named(other, UUID(sent[name]), name) for name, (other, _) in ties.items() if sent[name] is not None]
-    rows = access.named_rows(named, subject=subject, project_id=row.project_id) if named else []
-    to = {each.argument: other for each, other in zip(named, rows, strict=True)}
-    changed, there = [], []
-    for name, (other, rel) in ties.items():
-        is_change, edge = _retie(row, _relation(child, other, rel), to.get(name), subject=subject, at=at)
-        changed += [name] if is_change else []
-        there += [edge] if edge else []
-    return changed, there
+    arguments = {name: argument_link for name, argument_link in LINK_ARGUMENTS.get(child, {}).items() if name in sent}
+    references = [NamedRow(other, UUID(sent[name]), name) for name, (other, _) in arguments.items() if sent[name] is not None]
+    rows = access.lock_named_rows(references, subject=subject, project_id=row.project_id) if references else []
+    rows_by_argument = {reference.argument: other for reference, other in zip(references, rows, strict=True)}
+    changed_arguments, current_edges = [], []
+    for name, (other, rel) in arguments.items():
+        is_change, edge = _replace_link(row, _get_relation(child, other, rel), rows_by_argument.get(name), subject=subject, at=at)
+        changed_arguments += [name] if is_change else []
+        current_edges += [edge] if edge else []
+    return changed_arguments, current_edges
 
 
-def told(made: Sequence[Edge]) -> dict[str, Any]:
+def serialize_edges(new_edges: Sequence[Edge]) -> dict[str, Any]:
     """Return {"edges": […]} for a result, or an empty dict without edges."""
-    return {"edges": [edges.told(edge) for edge in made]} if made else {}
+    return {"edges": [edges.serialize_edge(edge) for edge in new_edges]} if new_edges else {}
 
 
-def _retie(
+def _replace_link(
     row: Any, relation: Relation, other: Entity | None, *, subject: str, at: datetime
 ) -> tuple[bool, Edge | None]:
     """Keep one edge of the relation, to the other row, or none. Return whether that was a change, and the edge."""
-    there = _ties(row, relation)
+    existing = _filter_links(row, relation)
     if other is None:
-        return bool(edges.unlink(there, at=at)), None
-    far = "src_id" if relation.swapped else "dst_id"
-    gone = edges.unlink(there.exclude(**{far: other.pk}), at=at)
-    props = {edges.PRIMARY: True} if relations.is_containment(relation) else {}
-    edge, is_new = edges.link(edges.build(relation, row, other, by=subject, at=at, props=props))
-    return bool(gone) or is_new, edge
+        return bool(edges.delete_edges(existing, at=at)), None
+    far_column = "src_id" if relation.swapped else "dst_id"
+    deleted_count = edges.delete_edges(existing.exclude(**{far_column: other.pk}), at=at)
+    props = {edges.IS_PRIMARY: True} if relations.is_containment(relation) else {}
+    edge, is_new = edges.link_edge(edges.build_edge(relation, row, other, by=subject, at=at, props=props))
+    return bool(deleted_count) or is_new, edge
 
 
-def _ties(row: Any, relation: Relation) -> QuerySet[Edge]:
+def _filter_links(row: Any, relation: Relation) -> QuerySet[Edge]:
     near, far_kind = ("dst_id", "src_kind") if relation.swapped else ("src_id", "dst_kind")
     kind = relation.src_kind if relation.swapped else relation.dst_kind
     return Edge.objects.filter(deleted_at=None, rel=relation.rel, **{near: row.pk, far_kind: kind})
 
 
-def _items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (path in the args, item) for each item of `parent`, `parents` and `connections`."""
     if sent.get("parent"):
         yield "parent", sent["parent"]
@@ -265,45 +265,45 @@ def _items(sent: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{name}/{index}", item
 
 
-def _nameless(argument: str) -> FieldError:
+def _build_missing_id_error(argument: str) -> ArgumentError:
     message = f"{argument}/id is required: uuid. If you do not know it, send the row's title as {argument}/title."
-    return FieldError(path=f"/{argument}/id", code="required", message=message, expected="uuid, required")
+    return ArgumentError(path=f"/{argument}/id", code="required", message=message, expected="uuid, required")
 
 
-def _wish(place: Placement, child: EdgeKind, sent: dict[str, Any], *, argument: str, rel: str | None = None) -> None:
+def _add_link(resolved: ResolvedLinks, child: EdgeKind, sent: dict[str, Any], *, argument: str, rel: str | None = None) -> None:
     other, intent = EdgeKind(sent["kind"]), sent.get("intent")
-    if intent == CONTAINMENT and other not in PARENTS[child]:
-        place.errors.append(_no_parent(child, argument))
+    if intent == CONTAINMENT and other not in ALLOWED_PARENTS[child]:
+        resolved.errors.append(_build_parent_error(child, argument))
         return
-    named = Named(other, UUID(sent["id"]), argument if argument.endswith("_id") else f"{argument}/id")
-    relation = relations.containment(child, other) if intent == CONTAINMENT else None
-    relation = relation or _relation(child, other, rel, is_semantic=intent == SEMANTIC)
-    place.wishes.append(Wish(named, relation, sent_rel=rel, is_primary=bool(sent.get("is_primary"))))
+    named = NamedRow(other, UUID(sent["id"]), argument if argument.endswith("_id") else f"{argument}/id")
+    relation = relations.get_parent_relation(child, other) if intent == CONTAINMENT else None
+    relation = relation or _get_relation(child, other, rel, is_semantic=intent == SEMANTIC)
+    resolved.links.append(LinkRequest(named, relation, sent_rel=rel, is_primary=bool(sent.get("is_primary"))))
     if rel is not None and argument.startswith("connections"):
-        place.warnings += edges.renamed(rel, relation, argument=f"{argument}/rel")
+        resolved.warnings += edges.build_rename_warnings(rel, relation, argument=f"{argument}/rel")
 
 
-def _relation(child: EdgeKind, other: EdgeKind, rel: str | None, *, is_semantic: bool = False) -> Relation:
+def _get_relation(child: EdgeKind, other: EdgeKind, rel: str | None, *, is_semantic: bool = False) -> Relation:
     """Return the relation to another row: the one named, else the parent relation, else the default of the kinds."""
     if rel is not None:
-        return relations.normalise(child, rel, other)
-    return (None if is_semantic else relations.containment(child, other)) or relations.semantic(child, other)
+        return relations.resolve_relation(child, rel, other)
+    return (None if is_semantic else relations.get_parent_relation(child, other)) or relations.get_semantic_relation(child, other)
 
 
-def _no_parent(child: EdgeKind, argument: str) -> FieldError:
-    allowed = [parent.value for parent in PARENTS[child]]
+def _build_parent_error(child: EdgeKind, argument: str) -> ArgumentError:
+    allowed = [parent.value for parent in ALLOWED_PARENTS[child]]
     message = f"{argument} has a kind that cannot be the parent of a {child.value}; " + (
         f"send one of {', '.join(allowed)}." if allowed else "leave it out."
     )
-    return FieldError(path=f"/{argument}/kind", code="enum", message=message, expected="|".join(allowed) or None)
+    return ArgumentError(path=f"/{argument}/kind", code="enum", message=message, expected="|".join(allowed) or None)
 
 
-def _rank(child: EdgeKind, wish: Wish) -> int:
-    return PARENTS[child].index(EdgeKind(wish.named.kind))
+def _get_parent_rank(child: EdgeKind, link: LinkRequest) -> int:
+    return ALLOWED_PARENTS[child].index(EdgeKind(link.named.kind))
 
 
-def _one_parent(child: EdgeKind, primary: Wish, other: Wish) -> str:
+def _format_one_parent_warning(child: EdgeKind, primary: LinkRequest, other: LinkRequest) -> str:
     return (
         f"A {child.value} has one parent, here {primary.named.argument}; stored {other.named.argument} as "
-        f"{other.relation.told}."
+        f"{other.relation.sentence}."
     )

@@ -5,11 +5,11 @@ from zoneinfo import ZoneInfo
 from workspace.models import Profile
 
 
-def of(subject: str) -> Profile:
+def get_profile(subject: str) -> Profile:
     """Return the subject's profile, or an unsaved one with the defaults."""
     return Profile.objects.filter(subject=subject).first() or Profile(subject=subject)
 
 
-def zone(subject: str) -> ZoneInfo:
+def get_zone(subject: str) -> ZoneInfo:
     """Return the time zone of the subject's calendar times."""
-    return of(subject).zone
+    return get_profile(subject).zone

@@ -18,14 +18,14 @@ from dateutil.relativedelta import relativedelta
 from workspace.models import Recurrence
 from workspace.services import times
 
-Span = tuple[datetime, datetime]  # start and end, end exclusive
+MomentSpan = tuple[datetime, datetime]  # start and end, end exclusive
 
-MOST = 1_000  # occurrences that one call returns, the earliest; a daily rule over more than two years
+MAX_OCCURRENCES = 1_000  # occurrences that one call returns, the earliest; a daily rule over more than two years
 
 _DAY = timedelta(days=1)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _WORKDAYS = (rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR)
-_EVERY_MONTH_HAS = 28  # days
+_SHORTEST_MONTH_DAYS = 28  # days
 
 # Each rule as RFC 5545 rule parts, and its period in days.
 RULES: dict[str, tuple[dict[str, Any], int]] = {
@@ -37,9 +37,9 @@ RULES: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def spans(
-    rule: str, *, first: Span, zone: ZoneInfo, after: datetime, before: datetime, until: datetime | None = None
-) -> list[Span]:
+def list_occurrences(
+    rule: str, *, first: MomentSpan, zone: ZoneInfo, after: datetime, before: datetime, until: datetime | None = None
+) -> list[MomentSpan]:
     """Return at most MAX_OCCURRENCES occurrences that overlap the time from `after` to `before`.
 
     All times are in UTC. Each is as long as the first. No occurrence starts after `until`. Without a rule
@@ -47,53 +47,53 @@ def spans(
     """
     begin, end = first
     length = end - begin
-    begins = _begins(rule, first=begin, zone=zone, after=after - min(length, after - _EARLIEST))
-    wanted = takewhile(lambda start: start < before and (until is None or start <= until), begins)
-    return list(islice((span for start in wanted if (span := (start, start + length))[1] > after), MOST))
+    starts = _iter_starts(rule, first=begin, zone=zone, after=after - min(length, after - _EARLIEST))
+    wanted = takewhile(lambda start: start < before and (until is None or start <= until), starts)
+    return list(islice((span for start in wanted if (span := (start, start + length))[1] > after), MAX_OCCURRENCES))
 
 
-def days(rule: str, *, first: date, after: date, before: date, until: date | None = None) -> list[date]:
+def list_days(rule: str, *, first: date, after: date, before: date, until: date | None = None) -> list[date]:
     """Return the start days of an all-day event, from `after` (inclusive) to `before` (exclusive)."""
-    begins = _day_begins(rule, first, after)
-    wanted = takewhile(lambda day: day < before and (until is None or day <= until), begins)
-    return list(islice((day for day in wanted if day >= after), MOST))
+    starts = _iter_start_days(rule, first, after)
+    wanted = takewhile(lambda day: day < before and (until is None or day <= until), starts)
+    return list(islice((day for day in wanted if day >= after), MAX_OCCURRENCES))
 
 
-def nth(rule: str, *, first: datetime, zone: ZoneInfo, number: int) -> datetime:
+def get_nth_start(rule: str, *, first: datetime, zone: ZoneInfo, number: int) -> datetime:
     """Return the start of occurrence `number`, counted from 1, or the last start before the year 10000."""
-    *_, last = islice(_begins(rule, first=first, zone=zone, after=first), number)
+    *_, last = islice(_iter_starts(rule, first=first, zone=zone, after=first), number)
     return last
 
 
-def _begins(rule: str, *, first: datetime, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
+def _iter_starts(rule: str, *, first: datetime, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
     """Yield the first start, then all other starts from shortly before `after`."""
     yield first
     with suppress(OverflowError, ValueError):  # no occurrences outside the years 1 to 9999
         wall = first.astimezone(zone).replace(tzinfo=None)
-        moments = (times.at_wall(each, zone) for each in _walls(rule, wall, after.replace(tzinfo=None)))
-        yield from dropwhile(lambda each: each <= first, moments)
+        moments = (times.localize(moment, zone) for moment in _iter_local_starts(rule, wall, after.replace(tzinfo=None)))
+        yield from dropwhile(lambda moment: moment <= first, moments)
 
 
-def _day_begins(rule: str, first: date, after: date) -> Iterator[date]:
+def _iter_start_days(rule: str, first: date, after: date) -> Iterator[date]:
     yield first
-    walls = _walls(rule, datetime.combine(first, time()), datetime.combine(after, time()))
+    walls = _iter_local_starts(rule, datetime.combine(first, time()), datetime.combine(after, time()))
     yield from dropwhile(lambda day: day <= first, (wall.date() for wall in walls))
 
 
-def _walls(rule: str, first: datetime, after: datetime) -> Iterator[datetime]:
+def _iter_local_starts(rule: str, first: datetime, after: datetime) -> Iterator[datetime]:
     """Yield local start times without end, from about a day before `after` or from the first.
 
     Skips whole periods of the rule, so that an old event costs no more than a new one.
     """
     if not rule:
         return
-    words, round_days = RULES[rule]
+    rule_parts, period_days = RULES[rule]
     start = first
     if rule == Recurrence.MONTHLY:
         months = 12 * (after.year - first.year) + after.month - first.month - 1
         start = first.replace(day=1) + relativedelta(months=max(months, 0))
-        words = words | {"bymonthday": range(min(first.day, _EVERY_MONTH_HAS), first.day + 1)}
-    elif (gone := (after - first) // _DAY - round_days) > 0:
-        start = first + _DAY * (gone // round_days * round_days)
-    part = timedelta(microseconds=first.microsecond)  # dateutil rules drop fractions of a second
-    yield from (each + part for each in rrule.rrule(dtstart=start, **words))
+        rule_parts = rule_parts | {"bymonthday": range(min(first.day, _SHORTEST_MONTH_DAYS), first.day + 1)}
+    elif (elapsed_days := (after - first) // _DAY - period_days) > 0:
+        start = first + _DAY * (elapsed_days // period_days * period_days)
+    fraction = timedelta(microseconds=first.microsecond)  # dateutil rules drop fractions of a second
+    yield from (local_start + fraction for local_start in rrule.rrule(dtstart=start, **rule_parts))

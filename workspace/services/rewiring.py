@@ -18,19 +18,19 @@ from django.db.models import Q
 
 from core import canonical
 from workspace import relations
-from workspace.errors import Conflict, FieldError
+from workspace.errors import StateConflict, ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
-from workspace.relations import HOLDS, PARENTS, Rel
+from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS, Rel
 from workspace.services import edges, placement
-from workspace.services.access import Named
-from workspace.services.edges import Ends
-from workspace.services.placement import ByTitle, Placement, Wish
+from workspace.services.access import NamedRow
+from workspace.services.edges import EdgeIdentity
+from workspace.services.placement import TitleMatches, ResolvedLinks, LinkRequest
 
 # Relations that are chosen by default when the caller names none. New links may replace them.
-SUGGESTED = (Rel.SUPPORTS_GOAL, Rel.TARGETS_MILESTONE, Rel.REFERENCES, Rel.DEPENDS_ON)
+DEFAULT_RELATIONS = (Rel.SUPPORTS_GOAL, Rel.TARGETS_MILESTONE, Rel.REFERENCES, Rel.DEPENDS_ON)
 
 
-class Mode(StrEnum):
+class ParentMode(StrEnum):
     """What happens to the current parents of a node."""
 
     REPLACE = "replace"  # parents that are not sent are removed
@@ -46,43 +46,43 @@ class SemanticMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A row to reorganize, and how. A row that is not listed in `nodes` only gains a parent if it has none."""
 
     kind: EdgeKind
     argument: str
     is_listed: bool = False
-    mode: Mode = Mode.MERGE
+    mode: ParentMode = ParentMode.MERGE
     semantic_mode: SemanticMode | None = None  # None: REPLACE_AUTO if links were sent, else PRESERVE
     may_lie_in_project: bool = True
-    several: bool = False
-    wishes: list[Wish] = field(default_factory=list)
+    allow_multiple: bool = False
+    links: list[LinkRequest] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Asked:
+class GraphRequest:
     """The parsed request: nodes by row id, all named rows, errors and warnings."""
 
-    nodes: dict[UUID, Node] = field(default_factory=dict)
-    named: list[Named] = field(default_factory=list)
-    errors: list[FieldError] = field(default_factory=list)
+    nodes: dict[UUID, GraphNode] = field(default_factory=dict)
+    named: list[NamedRow] = field(default_factory=list)
+    errors: list[ArgumentError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Plan:
+class GraphPlan:
     """The edges to create, delete and update, with errors and warnings."""
 
     created: list[Edge] = field(default_factory=list)
     deleted: list[Edge] = field(default_factory=list)
     updated: list[Edge] = field(default_factory=list)
-    errors: list[FieldError] = field(default_factory=list)
+    errors: list[ArgumentError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     @property
     def hash(self) -> str:
         """A hash of the changes: equal for plans that make the same changes."""
-        created = sorted([*map(str, edges.ends(edge)), canonical.dumps(edge.props).decode()] for edge in self.created)
+        created = sorted([*map(str, edges.get_identity(edge)), canonical.dumps(edge.props).decode()] for edge in self.created)
         deleted = sorted(str(edge.pk) for edge in self.deleted)
         updated = sorted([str(edge.pk), canonical.dumps(edge.props).decode()] for edge in self.updated)
         return hashlib.sha256(canonical.dumps([created, deleted, updated])).hexdigest()[:16]
@@ -93,197 +93,197 @@ class Plan:
         return not (self.created or self.deleted or self.updated)
 
 
-def connections(sent: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def iter_connections(sent: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (path in the args, connection) for each connection of all nodes."""
     for index, node in enumerate(sent):
-        for number, connection in enumerate(node["connections"]):
-            yield f"nodes/{index}/connections/{number}", connection
+        for position, connection in enumerate(node["connections"]):
+            yield f"nodes/{index}/connections/{position}", connection
 
 
-def read(
-    sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID, named: ByTitle | None = None
-) -> Asked:
+def parse_request(
+    sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID, matches: TitleMatches | None = None
+) -> GraphRequest:
     """Parse a call's request. Pure: runs no query. `matches` has the rows named by title, already looked up."""
-    ids, asked = named.ids if named else {}, Asked(warnings=list(named.warnings) if named else [])
-    for index, each in enumerate(sent):
-        id, kind, argument = UUID(each["id"]), EdgeKind(each["kind"]), f"nodes/{index}"
-        if id in asked.nodes:
+    ids, request = matches.ids if matches else {}, GraphRequest(warnings=list(matches.warnings) if matches else [])
+    for index, node in enumerate(sent):
+        id, kind, argument = UUID(node["id"]), EdgeKind(node["kind"]), f"nodes/{index}"
+        if id in request.nodes:
             message = f"{argument}/id repeats the id of an earlier node; list each row once, with all its connections."
-            asked.errors.append(FieldError(f"/{argument}/id", "duplicate", message))
+            request.errors.append(ArgumentError(f"/{argument}/id", "duplicate", message))
             continue
-        asked.nodes[id] = _node(kind, argument, dict(options) | dict(each))
-        asked.named.append(Named(kind, id, f"{argument}/id"))
-    nodes = [UUID(each["id"]) for each in sent for _ in each["connections"]]
-    for id, (argument, connection) in zip(nodes, connections(sent), strict=True):
-        given = {**connection, "id": ids.get(argument) or connection["id"]}
-        _connect(asked, id, given, argument, project_id=project_id)
-    return asked
+        request.nodes[id] = _build_node(kind, argument, dict(options) | dict(node))
+        request.named.append(NamedRow(kind, id, f"{argument}/id"))
+    node_ids = [UUID(node["id"]) for node in sent for _ in node["connections"]]
+    for id, (argument, connection) in zip(node_ids, iter_connections(sent), strict=True):
+        fields = {**connection, "id": ids.get(argument) or connection["id"]}
+        _add_connection(request, id, fields, argument, project_id=project_id)
+    return request
 
 
-def around(ids: Iterable[UUID], *, subject: str) -> list[Edge]:
+def list_visible_edges(ids: Iterable[UUID], *, subject: str) -> list[Edge]:
     """Return the edges of the rows that the subject can see. The caller must have locked the rows."""
     ids = list(ids)
-    return list(edges.visible(subject).filter(Q(src_id__in=ids) | Q(dst_id__in=ids)).order_by("created_at", "pk"))
+    return list(edges.filter_visible(subject).filter(Q(src_id__in=ids) | Q(dst_id__in=ids)).order_by("created_at", "pk"))
 
 
-def plan(asked: Asked, rows: Mapping[UUID, Entity], there: Iterable[Edge], *, by: str, at: datetime) -> Plan:
+def plan_changes(request: GraphRequest, rows: Mapping[UUID, Entity], current_edges: Iterable[Edge], *, by: str, at: datetime) -> GraphPlan:
     """Return the changes that turn `current_edges` into the requested ones. Pure."""
-    found = Plan(warnings=list(asked.warnings))
-    by_ends = {edges.ends(edge): edge for edge in there}
-    wanted: dict[Ends, Edge] = {}
-    let_go: list[Edge] = []
-    for id, node in asked.nodes.items():
-        held = [edge for edge in by_ends.values() if edge.dst_id == id and edge.rel == HOLDS.get(node.kind)]
-        place = _placed(node, held)
-        kept = _kept(node, held, place)
-        let_go += [edge for edge in held if edge not in kept]
-        let_go += [edge for edge in by_ends.values() if _gives_way(edge, id, node)]
-        others = [rows[wish.named.id] for wish in place.wishes]
-        wanted |= {edges.ends(edge): edge for edge in placement.edges_of(place, rows[id], others, by=by, at=at)}
-        found.updated += _primaries(place, kept)
-        found.warnings += place.warnings
-        found.errors += [] if kept or place.primary or node.may_lie_in_project else [_without_parent(node)]
-    found.created = [edge for ends, edge in wanted.items() if ends not in by_ends]
-    found.deleted = [edge for edge in let_go if edges.ends(edge) not in wanted]
-    return found
+    result = GraphPlan(warnings=list(request.warnings))
+    by_ends = {edges.get_identity(edge): edge for edge in current_edges}
+    wanted: dict[EdgeIdentity, Edge] = {}
+    removed: list[Edge] = []
+    for id, node in request.nodes.items():
+        parent_edges = [edge for edge in by_ends.values() if edge.dst_id == id and edge.rel == PARENT_RELATIONS.get(node.kind)]
+        resolved = _resolve_node(node, parent_edges)
+        kept = _get_kept_edges(node, parent_edges, resolved)
+        removed += [edge for edge in parent_edges if edge not in kept]
+        removed += [edge for edge in by_ends.values() if _is_replaced(edge, id, node)]
+        other_rows = [rows[link.named.id] for link in resolved.links]
+        wanted |= {edges.get_identity(edge): edge for edge in placement.build_row_edges(resolved, rows[id], other_rows, by=by, at=at)}
+        result.updated += _update_primary_marks(resolved, kept)
+        result.warnings += resolved.warnings
+        result.errors += [] if kept or resolved.primary or node.may_lie_in_project else [_build_no_parent_error(node)]
+    result.created = [edge for identity, edge in wanted.items() if identity not in by_ends]
+    result.deleted = [edge for edge in removed if edges.get_identity(edge) not in wanted]
+    return result
 
 
-def apply(plan: Plan, *, at: datetime) -> None:
+def apply_plan(plan: GraphPlan, *, at: datetime) -> None:
     """Apply a plan. Raises StateConflict if one of its edges has been deleted since it was read."""
     deleted, updated = [edge.pk for edge in plan.deleted], [edge.pk for edge in plan.updated]
-    there = Edge.objects.filter(pk__in=[*deleted, *updated], deleted_at=None).order_by("pk")
-    if len(there.select_for_update(no_key=True).values_list("pk")) != len(deleted) + len(updated):
-        raise stale()
-    edges.unlink(Edge.objects.filter(pk__in=deleted), at=at)
+    queryset = Edge.objects.filter(pk__in=[*deleted, *updated], deleted_at=None).order_by("pk")
+    if len(queryset.select_for_update(no_key=True).values_list("pk")) != len(deleted) + len(updated):
+        raise build_stale_plan_error()
+    edges.delete_edges(Edge.objects.filter(pk__in=deleted), at=at)
     Edge.objects.bulk_update(plan.updated, ["props"])
     Edge.objects.bulk_create(plan.created)
 
 
-def stale() -> Conflict:
+def build_stale_plan_error() -> StateConflict:
     """Return the error for a plan that differs from the one that the caller saw."""
     message = (
         "The edges have changed since this was planned; read them with onto.project.graph.get and repeat the dry run "
         "for the current plan."
     )
-    return Conflict(message, reason="stale_plan")
+    return StateConflict(message, reason="stale_plan")
 
 
-def _node(kind: EdgeKind, argument: str, given: Mapping[str, Any]) -> Node:
-    semantic = given.get("semantic_mode")
-    return Node(
+def _build_node(kind: EdgeKind, argument: str, fields: Mapping[str, Any]) -> GraphNode:
+    semantic = fields.get("semantic_mode")
+    return GraphNode(
         kind=kind,
         argument=argument,
         is_listed=True,
-        mode=Mode(given.get("mode", Mode.REPLACE)),
+        mode=ParentMode(fields.get("mode", ParentMode.REPLACE)),
         semantic_mode=SemanticMode(semantic) if semantic else None,
-        may_lie_in_project=given.get("allow_project_fallback", True),
-        several=given.get(placement.SEVERAL, False),
+        may_lie_in_project=fields.get("allow_project_fallback", True),
+        allow_multiple=fields.get(placement.ALLOW_MULTI_PARENT, False),
     )
 
 
-def _connect(asked: Asked, id: UUID, sent: Mapping[str, Any], argument: str, *, project_id: UUID) -> None:
+def _add_connection(request: GraphRequest, id: UUID, sent: Mapping[str, Any], argument: str, *, project_id: UUID) -> None:
     """Add a connection as a link of the child row if it is a parent relation, else of the node's row."""
-    node, other, other_id = asked.nodes[id], EdgeKind(sent["kind"]), UUID(sent["id"])
+    node, other, other_id = request.nodes[id], EdgeKind(sent["kind"]), UUID(sent["id"])
     rel, intent = sent.get("rel"), sent.get("intent")
-    relation = placement.joined(node.kind, other, rel=rel, intent=intent)
+    relation = placement.get_relation_between(node.kind, other, rel=rel, intent=intent)
     if relation is None:
-        asked.errors.append(placement.neither_holds(node.kind, other, argument))
-    elif error := _wrong_end(id, other, other_id, argument, project_id):
-        asked.errors.append(error)
+        request.errors.append(placement.build_neither_parent_error(node.kind, other, argument))
+    elif error := _check_other_end(id, other, other_id, argument, project_id):
+        request.errors.append(error)
     else:
-        asked.named.append(Named(other, other_id, f"{argument}/id"))
+        request.named.append(NamedRow(other, other_id, f"{argument}/id"))
         if rel is not None:
-            asked.warnings += edges.renamed(rel, relation, argument=f"{argument}/rel")
-        child, named = node, asked.named[-1]
+            request.warnings += edges.build_rename_warnings(rel, relation, argument=f"{argument}/rel")
+        child, named = node, request.named[-1]
         if relations.is_containment(relation) and not relation.swapped:  # the node's row becomes the parent
-            child = asked.nodes.setdefault(other_id, Node(other, argument, several=node.several))
-            named, relation = Named(node.kind, id, f"{argument}/id"), relations.from_other_end(relation)
-        child.wishes.append(Wish(named, relation, sent_rel=rel, is_explicit=bool(rel or intent)))
+            child = request.nodes.setdefault(other_id, GraphNode(other, argument, allow_multiple=node.allow_multiple))
+            named, relation = NamedRow(node.kind, id, f"{argument}/id"), relations.view_from_other_end(relation)
+        child.links.append(LinkRequest(named, relation, sent_rel=rel, is_explicit=bool(rel or intent)))
 
 
-def _wrong_end(id: UUID, other: EdgeKind, other_id: UUID, argument: str, project_id: UUID) -> FieldError | None:
+def _check_other_end(id: UUID, other: EdgeKind, other_id: UUID, argument: str, project_id: UUID) -> ArgumentError | None:
     if other is EdgeKind.PROJECT and other_id != project_id:
         message = f"{argument}/id is a different project; send project_id, or leave the connection out."
-        return FieldError(f"/{argument}/id", "other_project", message)
+        return ArgumentError(f"/{argument}/id", "other_project", message)
     if other_id == id:
         message = f"{argument}/id is the id of its own node; send the id of another row."
-        return FieldError(f"/{argument}/id", "self_edge", message)
+        return ArgumentError(f"/{argument}/id", "self_edge", message)
     return None
 
 
-def _placed(node: Node, held: Sequence[Edge]) -> Placement:
+def _resolve_node(node: GraphNode, parent_edges: Sequence[Edge]) -> ResolvedLinks:
     """Return the links to make for a node, given its current `parent_edges`."""
-    place = Placement(wishes=list(node.wishes))
-    placement.settle(place, node.kind, several=node.several)
-    if node.mode is Mode.MERGE:
-        _beside(place, node, held)
-    if node.semantic_mode is SemanticMode.PRESERVE and (left := [wish for wish in place.wishes if not wish.is_parent]):
-        place.wishes = [wish for wish in place.wishes if wish.is_parent]
-        place.warnings.append(f"Left out {left[0].named.argument}: semantic_mode preserve adds no links.")
-    return place
+    resolved = ResolvedLinks(links=list(node.links))
+    placement.choose_parent(resolved, node.kind, allow_multiple=node.allow_multiple)
+    if node.mode is ParentMode.MERGE:
+        _keep_current_parent(resolved, node, parent_edges)
+    if node.semantic_mode is SemanticMode.PRESERVE and (skipped := [link for link in resolved.links if not link.is_parent]):
+        resolved.links = [link for link in resolved.links if link.is_parent]
+        resolved.warnings.append(f"Left out {skipped[0].named.argument}: semantic_mode preserve adds no links.")
+    return resolved
 
 
-def _beside(place: Placement, node: Node, held: Sequence[Edge]) -> None:
+def _keep_current_parent(resolved: ResolvedLinks, node: GraphNode, parent_edges: Sequence[Edge]) -> None:
     """Keep the current parent instead of new ones, unless several are allowed. The current primary stays primary."""
-    parents = [edge for edge in held if edge.src_kind != EdgeKind.PROJECT]  # every row belongs to its project anyway
-    if any(edge.props.get(edges.PRIMARY) for edge in parents):
-        place.primary = None  # even if the call names a current parent again
-    new = [wish for wish in place.wishes if wish.is_parent and wish.named.id not in {edge.src_id for edge in held}]
-    if node.several or not parents:
+    parents = [edge for edge in parent_edges if edge.src_kind != EdgeKind.PROJECT]  # every row belongs to its project anyway
+    if any(edge.props.get(edges.IS_PRIMARY) for edge in parents):
+        resolved.primary = None  # even if the call names a current parent again
+    new_parents = [link for link in resolved.links if link.is_parent and link.named.id not in {edge.src_id for edge in parent_edges}]
+    if node.allow_multiple or not parents:
         return
-    mend = "Send mode replace to move it" if node.is_listed else "List it among nodes to move it"
-    for wish in new:
-        place.wishes.remove(wish)
-        place.primary = None if wish is place.primary else place.primary
-        if wish.named.kind != EdgeKind.PROJECT:
-            other = placement.demoted(wish, node.kind)
-            place.wishes.append(other)
-            told = f"The {node.kind.value} already has a parent; stored {wish.named.argument} as {other.relation.told}."
-            place.warnings.append(f"{told} {mend}, or {placement.SEVERAL}: true to keep both.")
+    keep_hint = "Send mode replace to move it" if node.is_listed else "List it among nodes to move it"
+    for link in new_parents:
+        resolved.links.remove(link)
+        resolved.primary = None if link is resolved.primary else resolved.primary
+        if link.named.kind != EdgeKind.PROJECT:
+            other = placement.demote_parent(link, node.kind)
+            resolved.links.append(other)
+            message = f"The {node.kind.value} already has a parent; stored {link.named.argument} as {other.relation.sentence}."
+            resolved.warnings.append(f"{message} {keep_hint}, or {placement.ALLOW_MULTI_PARENT}: true to keep both.")
 
 
-def _kept(node: Node, held: Sequence[Edge], place: Placement) -> list[Edge]:
+def _get_kept_edges(node: GraphNode, parent_edges: Sequence[Edge], resolved: ResolvedLinks) -> list[Edge]:
     """Return the parent edges that the row keeps."""
-    if node.mode is Mode.MERGE:
-        return list(held)
-    wanted = {wish.named.id for wish in place.wishes if wish.is_parent}
+    if node.mode is ParentMode.MERGE:
+        return list(parent_edges)
+    wanted = {link.named.id for link in resolved.links if link.is_parent}
     if not wanted and node.may_lie_in_project:
-        return [edge for edge in held if edge.src_kind == EdgeKind.PROJECT]
-    return [edge for edge in held if edge.src_id in wanted]
+        return [edge for edge in parent_edges if edge.src_kind == EdgeKind.PROJECT]
+    return [edge for edge in parent_edges if edge.src_id in wanted]
 
 
-def _gives_way(edge: Edge, id: UUID, node: Node) -> bool:
+def _is_replaced(edge: Edge, id: UUID, node: GraphNode) -> bool:
     """Whether the node's new links replace this edge, because it has a default relation.
 
     A link belongs to its source. A document's reference belongs to the other row, because documents are never nodes.
     """
-    linked = any(not wish.is_parent for wish in node.wishes)
-    mode = node.semantic_mode or (SemanticMode.REPLACE_AUTO if linked else SemanticMode.PRESERVE)
-    if not node.is_listed or mode is not SemanticMode.REPLACE_AUTO or edge.rel not in SUGGESTED:
+    has_links = any(not link.is_parent for link in node.links)
+    mode = node.semantic_mode or (SemanticMode.REPLACE_AUTO if has_links else SemanticMode.PRESERVE)
+    if not node.is_listed or mode is not SemanticMode.REPLACE_AUTO or edge.rel not in DEFAULT_RELATIONS:
         return False
     of_document = edge.src_kind == EdgeKind.DOCUMENT and edge.rel == Rel.REFERENCES
     return edge.src_id == id or (edge.dst_id == id and of_document)
 
 
-def _primaries(place: Placement, kept: Iterable[Edge]) -> list[Edge]:
+def _update_primary_marks(resolved: ResolvedLinks, kept_edges: Iterable[Edge]) -> list[Edge]:
     """Return the kept edges whose primary mark must change, so that one parent is primary."""
-    if place.primary is None:
+    if resolved.primary is None:
         return []
     changed = []
-    for edge in kept:
-        is_primary = edge.src_id == place.primary.named.id
-        if bool(edge.props.get(edges.PRIMARY)) is not is_primary:
+    for edge in kept_edges:
+        is_primary = edge.src_id == resolved.primary.named.id
+        if bool(edge.props.get(edges.IS_PRIMARY)) is not is_primary:
             marked = copy(edge)
-            marked.props = {name: value for name, value in edge.props.items() if name != edges.PRIMARY}
-            marked.props |= {edges.PRIMARY: True} if is_primary else {}
+            marked.props = {name: value for name, value in edge.props.items() if name != edges.IS_PRIMARY}
+            marked.props |= {edges.IS_PRIMARY: True} if is_primary else {}
             changed.append(marked)
     return changed
 
 
-def _without_parent(node: Node) -> FieldError:
-    allowed = ", ".join(kind.value for kind in PARENTS[node.kind])
+def _build_no_parent_error(node: GraphNode) -> ArgumentError:
+    allowed = ", ".join(kind.value for kind in ALLOWED_PARENTS[node.kind])
     message = (
         f"{node.argument} would have no parent; name one ({allowed}) in its connections, or leave "
         "allow_project_fallback out."
     )
-    return FieldError(f"/{node.argument}", "no_parent", message)
+    return ArgumentError(f"/{node.argument}", "no_parent", message)

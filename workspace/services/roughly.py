@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import models
 
-from workspace.errors import FieldError
-from workspace.kinds import Kind
+from workspace.errors import ArgumentError
+from workspace.kinds import EntityType
 from workspace.services import times
 
 EXPECTED = "a date-time with an offset such as 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
@@ -24,16 +24,16 @@ _YEAR_FIRST = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.?,? ([0-9]{4})")
 
 
-def read(text: str, *, is_end: bool) -> datetime:
+def parse_partial_date(text: str, *, is_end: bool) -> datetime:
     """Return the moment of a text. A day, month or year means its first second, or its last if `is_end`.
 
     A date-time keeps its offset. Raises ValueError if the text is not a time or the database cannot store it.
     """
     text = text.strip()
     if _DATE_TIME.fullmatch(text):
-        times.read(text)  # raises if it cannot be stored
+        times.parse_time(text)  # raises if it cannot be stored
         return datetime.fromisoformat(text.upper())
-    if not (parts := _parts(text)):
+    if not (parts := _parse_parts(text)):
         raise ValueError("The text is not a time.")
     year, *rest = parts
     if not is_end:
@@ -44,26 +44,26 @@ def read(text: str, *, is_end: bool) -> datetime:
     return datetime(year, month, day, 23, 59, 59, tzinfo=UTC)
 
 
-def spelt_out(sent: Mapping[str, Any], *, kind: Kind, pointer: str) -> tuple[dict[str, Any], list[FieldError]]:
+def complete_times(sent: Mapping[str, Any], *, kind: EntityType, pointer: str) -> tuple[dict[str, Any], list[ArgumentError]]:
     """Return the fields with complete times, and an error for each invalid time. Invalid fields are left out."""
     fields, errors = dict(sent), []
     for name in kind.fields:
         if name not in sent or not isinstance(column := kind.model._meta.get_field(name), models.DateField):
             continue
         try:
-            moment = read(sent[name], is_end=not name.startswith("start"))
+            moment = parse_partial_date(sent[name], is_end=not name.startswith("start"))
         except ValueError:
             del fields[name]
             message = f"{name} is not a valid time; send {EXPECTED}."
-            errors.append(FieldError(f"{pointer}/{name}", "impossible_time", message, expected=EXPECTED))
+            errors.append(ArgumentError(f"{pointer}/{name}", "impossible_time", message, expected=EXPECTED))
         else:
             # A date column takes the date as written, whatever its offset.
             is_moment = isinstance(column, models.DateTimeField)
-            fields[name] = times.write(moment) if is_moment else moment.date().isoformat()
+            fields[name] = times.format_time(moment) if is_moment else moment.date().isoformat()
     return fields, errors
 
 
-def _parts(text: str) -> list[int]:
+def _parse_parts(text: str) -> list[int]:
     """Return the year and, if present, the month and day. Empty if the text is not a time."""
     if found := _YEAR_FIRST.fullmatch(text):
         return [int(part) for part in found.groups() if part is not None]

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace.errors import FieldError, invalid
+from workspace.errors import ArgumentError, build_invalid_args
 
 USER, PROJECT, BY_ID = "user", "project", "calendar_id"
 
-UNUSED = "Ignored project_id: calendar_scope or calendar_id selects other calendars."
+UNUSED_PROJECT_WARNING = "Ignored project_id: calendar_scope or calendar_id selects other calendars."
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CalendarScope:
     """The scope from calendar_scope, project_id and calendar_id, and warnings about ignored arguments."""
 
     name: str
@@ -20,18 +20,18 @@ class Scope:
     warnings: tuple[str, ...] = ()
 
 
-def read(args: Mapping[str, Any]) -> Scope:
+def parse_scope(args: Mapping[str, Any]) -> CalendarScope:
     """Return the requested scope. Without calendar_scope the ids decide. Raises InvalidArgs."""
     project_id, calendar_id = args.get("project_id"), args.get("calendar_id")
     name = args.get("calendar_scope") or (BY_ID if calendar_id else PROJECT if project_id else USER)
     if name == PROJECT:
         if project_id is None:
-            raise _missing("project_id", "calendar_scope project requires project_id; send it, or leave the scope out.")
-        return Scope(PROJECT, project_id)
+            raise _build_missing_error("project_id", "calendar_scope project requires project_id; send it, or leave the scope out.")
+        return CalendarScope(PROJECT, project_id)
     if name == BY_ID and calendar_id is None:
-        raise _missing("calendar_id", "calendar_scope calendar_id needs calendar_id; send primary for the user's own.")
-    return Scope(name, warnings=(UNUSED,) if project_id else ())
+        raise _build_missing_error("calendar_id", "calendar_scope calendar_id needs calendar_id; send primary for the user's own.")
+    return CalendarScope(name, warnings=(UNUSED_PROJECT_WARNING,) if project_id else ())
 
 
-def _missing(name: str, message: str) -> Exception:
-    return invalid([FieldError(path=f"/{name}", code="required", message=message)])
+def _build_missing_error(name: str, message: str) -> Exception:
+    return build_invalid_args([ArgumentError(path=f"/{name}", code="required", message=message)])

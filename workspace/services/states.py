@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from workspace.kinds import Kind
+from workspace.kinds import EntityType
 
 # Words with the same meaning. No type has two states in one line, so each word means at most one state of a type.
-ALIKE: tuple[frozenset[str], ...] = (
+STATE_ALIASES: tuple[frozenset[str], ...] = (
     frozenset({"todo", "pending", "draft", "identified", "planned", "not_started", "backlog", "open", "new"}),
     frozenset({"in_progress", "active", "started", "working", "ongoing", "doing"}),
     frozenset({"done", "completed", "achieved", "closed", "complete", "finished"}),
@@ -13,17 +13,17 @@ ALIKE: tuple[frozenset[str], ...] = (
 )
 
 
-def of(kind: Kind) -> list[str]:
+def list_states(kind: EntityType) -> list[str]:
     """Return the states of a type, the initial one first."""
     model: Any = kind.model  # Any: not every entity has a state
     return [value for value, _ in model._meta.get_field("state_key").flatchoices] if kind.has_state else []
 
 
-def meant(word: str, kind: Kind) -> str | None:
+def resolve_state(word: str, kind: EntityType) -> str | None:
     """Return the state of a type that a word means, or None."""
-    states = of(kind)
+    states = list_states(kind)
     if word in states:
         return word
-    spelt = word.strip().casefold().replace(" ", "_").replace("-", "_")
-    alike = next((words for words in ALIKE if spelt in words), frozenset({spelt}))
-    return next((state for state in states if state in alike), None)
+    normalised = word.strip().casefold().replace(" ", "_").replace("-", "_")
+    synonyms = next((words for words in STATE_ALIASES if normalised in words), frozenset({normalised}))
+    return next((state for state in states if state in synonyms), None)

@@ -10,7 +10,7 @@ EXPECTED_LOCAL = "a date-time in the years 1 to 9999, such as 2026-03-01T09:00 i
 EXPECTED_DATE = "a date of the years 1 to 9999, such as 2026-03-01"
 
 
-def read(text: str, *, zone: ZoneInfo | None = None) -> datetime:
+def parse_time(text: str, *, zone: ZoneInfo | None = None) -> datetime:
     """Return the moment in UTC, truncated to microseconds. Text without an offset is local time of the zone.
 
     Raises ValueError for RFC 3339 times that a database cannot store: the year 0, leap seconds, and times that are
@@ -18,30 +18,30 @@ def read(text: str, *, zone: ZoneInfo | None = None) -> datetime:
     """
     moment = datetime.fromisoformat(text.upper())  # RFC 3339 section 5.6 allows t and z, fromisoformat does not
     if moment.tzinfo is not None:
-        return _in_utc(moment)
+        return _to_utc(moment)
     if zone is None:
         raise ValueError("A date-time needs an offset.")
-    return at_wall(moment, zone)
+    return localize(moment, zone)
 
 
-def at_wall(wall: datetime, zone: ZoneInfo) -> datetime:
+def localize(local_time: datetime, zone: ZoneInfo) -> datetime:
     """Return a local time of the zone in UTC. Raises ValueError outside the years 1 to 9999.
 
     A time that the clocks skip in spring moves forward by the gap (2:30 becomes 3:30). Of a time that occurs twice in
     autumn, the first is used. Both follow RFC 5545, section 3.3.5.
     """
-    return _in_utc(wall.replace(tzinfo=zone, fold=0))
+    return _to_utc(local_time.replace(tzinfo=zone, fold=0))
 
 
-def write(moment: datetime, *, zone: ZoneInfo | None = None) -> str:
+def format_time(moment: datetime, *, zone: ZoneInfo | None = None) -> str:
     """Return the moment in RFC 3339, with microseconds only if there are any.
 
     The time is in UTC with Z, or in the zone with its offset.
     """
-    return _told(moment, zone).isoformat().replace("+00:00", "Z")
+    return _convert(moment, zone).isoformat().replace("+00:00", "Z")
 
 
-def _told(moment: datetime, zone: ZoneInfo | None) -> datetime:
+def _convert(moment: datetime, zone: ZoneInfo | None) -> datetime:
     try:
         local = moment.astimezone(zone or UTC)
     except OverflowError:  # the year 10000 or 0 in the zone
@@ -51,7 +51,7 @@ def _told(moment: datetime, zone: ZoneInfo | None) -> datetime:
     return local if offset % timedelta(minutes=1) == timedelta() else moment.astimezone(UTC)
 
 
-def _in_utc(moment: datetime) -> datetime:
+def _to_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:

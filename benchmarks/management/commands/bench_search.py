@@ -15,6 +15,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         try:
-            self.stdout.write(figures.table(search.measure(folder)))
-        except search.NoSet as error:
+            self.stdout.write(figures.format_table(search.measure_search(folder)))
+        except search.MissingSearchSet as error:
             raise CommandError(str(error)) from None

@@ -17,4 +17,4 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, url: str, seconds: float, **options: Any) -> None:
         headers = {"Authorization": f"Bearer {os.environ['BENCHMARK_KEY']}"}
-        self.stdout.write(json.dumps(mixing.run(url, headers, seconds).as_dict()))
+        self.stdout.write(json.dumps(mixing.check_release_mixing(url, headers, seconds).to_dict()))

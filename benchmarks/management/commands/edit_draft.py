@@ -14,6 +14,6 @@ class Command(BaseCommand):
         parser.add_argument("ops", type=int, help="Number of ops to edit.")
 
     def handle(self, *args: Any, ops: int, **options: Any) -> None:
-        rows.edit(ops)
-        counting.fill()  # a server does this within a minute, or when the list of ops is opened
-        self.stdout.write(rows.make_session())
+        rows.edit_ops(ops)
+        counting.count_batch()  # a server does this within a minute, or when the list of ops is opened
+        self.stdout.write(rows.create_admin_session())

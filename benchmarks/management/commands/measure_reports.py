@@ -14,4 +14,4 @@ class Command(BaseCommand):
         parser.add_argument("events", type=int, help="Number of events to create.")
 
     def handle(self, *args: Any, events: int, **options: Any) -> None:
-        self.stdout.write(json.dumps(reports.measure(events)))
+        self.stdout.write(json.dumps(reports.measure_reports(events)))

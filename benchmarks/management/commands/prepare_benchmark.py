@@ -18,14 +18,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, ops: int, **options: Any) -> None:
         call_command("migrate", verbosity=0)
-        rows.make_ops(ops)
+        rows.create_ops(ops)
         started = time.perf_counter()
-        rows.publish()
+        rows.publish_draft()
         published = time.perf_counter()
-        catalogs.forget()
-        catalogs.follow()  # includes preparing the search index
+        catalogs.clear_cache()
+        catalogs.refresh_live()  # includes preparing the search index
         loaded = time.perf_counter()
-        while counting.fill():  # otherwise the servers would count tokens during the measurement
+        while counting.count_batch():  # otherwise the servers would count tokens during the measurement
             pass
         seconds = {"publish_s": published - started, "load_s": loaded - published}
-        self.stdout.write(json.dumps({"key": rows.make_key(), "tasks": rows.make_tasks(), **seconds}))
+        self.stdout.write(json.dumps({"key": rows.create_api_key(), "tasks": rows.create_tasks(), **seconds}))

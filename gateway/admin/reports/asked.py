@@ -10,14 +10,14 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.reports import scope as scopes
-from analytics.reports.scope import NONE, PERIODS, UNDER, Scope
+from analytics.reports.scope import NO_COHORT, PERIODS, FILTER_FIELDS, ReportFilter
 
-DAYS = 28
-MAX_TOLD = 60  # characters of an invalid value that are repeated on the page
-NO_COHORT = "No cohort (defaults)"
+DEFAULT_DAYS = 28
+MAX_ECHOED_CHARS = 60  # characters of an invalid value that are repeated on the page
+NO_COHORT_LABEL = "No cohort (defaults)"
 
 
-class ScopeForm(forms.Form):
+class ReportFilterForm(forms.Form):
     """The filters above a report. Values in the query string that are no choices are ignored and listed as errors."""
 
     days = forms.TypedChoiceField(
@@ -29,40 +29,40 @@ class ScopeForm(forms.Form):
     )
 
     def __init__(self, data: Mapping[str, Any], seen: Mapping[str, Sequence[str]], left_out: Sequence[str]) -> None:
-        super().__init__({"days": DAYS, **data})
-        for name in UNDER:
+        super().__init__({"days": DEFAULT_DAYS, **data})
+        for name in FILTER_FIELDS:
             if name not in left_out:
                 self.fields[name] = forms.ChoiceField(
-                    choices=[("", "All"), *choices(name, seen[name])], required=False, widget=UnfoldAdminSelectWidget
+                    choices=[("", "All"), *build_choices(name, seen[name])], required=False, widget=UnfoldAdminSelectWidget
                 )
 
 
-def choices(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
+def build_choices(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
     """Return (value, label) of each choice of a filter."""
-    return [*([(NONE, NO_COHORT)] if name == "cohort" else []), *((value, called(name, value)) for value in values)]
+    return [*([(NO_COHORT, NO_COHORT_LABEL)] if name == "cohort" else []), *((value, label_value(name, value)) for value in values)]
 
 
-def called(name: str, value: str) -> str:
+def label_value(name: str, value: str) -> str:
     """Return the label of a surface, cohort, release or model."""
-    if name == "cohort" and value == NONE:
-        return NO_COHORT
+    if name == "cohort" and value == NO_COHORT:
+        return NO_COHORT_LABEL
     return (value[:12] if name == "release" else value) or "unknown"
 
 
-class Asked:
+class ReportQuery:
     """A parsed report request: the filter form, the scope, and links that keep the filters."""
 
     def __init__(self, request: HttpRequest, *, left_out: Sequence[str] = ()) -> None:
         at = timezone.now()
-        self.seen = scopes.seen(at)
-        self.query = request.GET
-        asked = ScopeForm(request.GET.dict(), self.seen, left_out)
-        asked.full_clean()
-        self.filters = {name: value for name, value in asked.cleaned_data.items() if value}
-        self.form = ScopeForm(self.filters, self.seen, left_out)  # valid values only: the figures are about these
-        self.unheard_of = [f"{name} {asked.data[name][:MAX_TOLD]}" for name in asked.errors]
-        self.scope = Scope(at, **self.filters)
+        self.seen_values = scopes.list_filter_values(at)
+        self.params = request.GET
+        submitted = ReportFilterForm(request.GET.dict(), self.seen_values, left_out)
+        submitted.full_clean()
+        self.filters = {name: value for name, value in submitted.cleaned_data.items() if value}
+        self.form = ReportFilterForm(self.filters, self.seen_values, left_out)  # valid values only: the figures are about these
+        self.unknown_filters = [f"{name} {submitted.data[name][:MAX_ECHOED_CHARS]}" for name in submitted.errors]
+        self.scope = ReportFilter(at, **self.filters)
 
-    def address(self, **more: Any) -> str:
+    def build_query_string(self, **more: Any) -> str:
         """Return a query string with the same filters and with `more`."""
         return "?" + urlencode({**self.filters, **more})

@@ -8,45 +8,45 @@ from django.urls import reverse
 from analytics import links
 from analytics.models import Cohort
 from analytics.reports import totals
-from analytics.reports.scope import Scope
+from analytics.reports.scope import ReportFilter
 from analytics.reports.totals import Totals
 from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import Asked, called
-from gateway.admin.reports.showing import Report
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.asked import ReportQuery, label_value
+from gateway.admin.reports.showing import ReportContent
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Release
 
 LEAD = (
     "Families of models, as clients name them in Gateway-Model. Families also differ in users and tasks, so this is "
     "not a controlled comparison."
 )
-FIGURES = [
-    *(Column("Calls", tables.count), Column("Failure rate", tables.rate), Column("Repair rate", tables.rate)),
-    *(Column("Turns", tables.count), Column("With a successful call", tables.rate)),
-    *(Column("Unknown names per 1,000 calls", tables.mean), Column("Turns with a loop", tables.rate)),
-    Column("Average latency", tables.milliseconds),
+FIGURE_COLUMNS = [
+    *(ReportColumn("Calls", tables.format_count), ReportColumn("Failure rate", tables.format_rate), ReportColumn("Repair rate", tables.format_rate)),
+    *(ReportColumn("Turns", tables.format_count), ReportColumn("With a successful call", tables.format_rate)),
+    *(ReportColumn("Unknown names per 1,000 calls", tables.format_mean), ReportColumn("Turns with a loop", tables.format_rate)),
+    ReportColumn("Average latency", tables.format_milliseconds),
 ]
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show the totals of each family of models."""
-    showing.check(request)
-    asked = Asked(request, left_out=["model"])
-    found = totals.each(asked.scope, "model")
-    table = of_each("models", "Models", "model", asked.scope, found)
-    return showing.answer(request, "report_models", asked, Report(lead=LEAD, tables=[table], is_empty=not found))
+    showing.check_permission(request)
+    query = ReportQuery(request, left_out=["model"])
+    totals_by_family = totals.sum_by_value(query.scope, "model")
+    table = build_breakdown_table("models", "Models", "model", query.scope, totals_by_family)
+    return showing.render_report(request, "report_models", query, ReportContent(lead=LEAD, tables=[table], is_empty=not totals_by_family))
 
 
-def of_each(name: str, title: str, by: str, scope: Scope, found: dict[str, Totals]) -> Table:
+def build_breakdown_table(name: str, title: str, by: str, scope: ReportFilter, totals_by_value: dict[str, Totals]) -> ReportTable:
     """Return a table of totals, one row per surface, cohort, release or model, most calls first."""
-    columns = [Column(by.capitalize()), *FIGURES]
-    most = sorted(found.items(), key=lambda each: -each[1].calls)
-    pages = _pages(by, found)
-    rows = [_row(scope.under(by, value), by, value, each, pages.get(value, "")) for value, each in most]
-    return Table(name, title, columns, rows)
+    columns = [ReportColumn(by.capitalize()), *FIGURE_COLUMNS]
+    ranked = sorted(totals_by_value.items(), key=lambda each: -each[1].calls)
+    urls = _map_page_urls(by, totals_by_value)
+    rows = [_build_row(scope.narrow(by, value), by, value, each, urls.get(value, "")) for value, each in ranked]
+    return ReportTable(name, title, columns, rows)
 
 
-def _pages(by: str, names: Iterable[str]) -> dict[str, str]:
+def _map_page_urls(by: str, names: Iterable[str]) -> dict[str, str]:
     """Return the URLs of existing cohorts' or releases' pages, by name."""
     if by == "cohort":
         cohorts = Cohort.objects.filter(name__in=list(names)).values_list("name", "pk")
@@ -57,16 +57,16 @@ def _pages(by: str, names: Iterable[str]) -> dict[str, str]:
     return {}
 
 
-def _row(scope: Scope, by: str, value: str, each: Totals, page: str) -> list[Cell]:
-    none = {} if value else {f"{by}__exact": ""}
+def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, page: str) -> list[ReportCell]:
+    empty_filter = {} if value else {f"{by}__exact": ""}
     return [
-        Cell(called(by, value), page),
-        Cell(each.calls, links.events(scope, links.CALLS, none)),
-        Cell(each.failure_rate, links.events(scope, links.FAILED, none)),
-        Cell(each.repair_rate, links.events(scope, links.MENDING, none)),
-        Cell(each.turns, links.turns(scope, none)),
-        Cell(each.success_rate),
-        Cell(each.unknown_per_thousand, links.events(scope, links.UNKNOWN, none)),
-        Cell(each.loop_rate, links.turns(scope, links.LOOPING, none)),
-        Cell(each.mean_latency_ms),
+        ReportCell(label_value(by, value), page),
+        ReportCell(each.calls, links.to_events(scope, links.CALLS, empty_filter)),
+        ReportCell(each.failure_rate, links.to_events(scope, links.FAILED, empty_filter)),
+        ReportCell(each.repair_rate, links.to_events(scope, links.REPAIRS, empty_filter)),
+        ReportCell(each.turns, links.to_turns(scope, empty_filter)),
+        ReportCell(each.success_rate),
+        ReportCell(each.unknown_per_thousand, links.to_events(scope, links.UNKNOWN, empty_filter)),
+        ReportCell(each.loop_rate, links.to_turns(scope, links.LOOPS, empty_filter)),
+        ReportCell(each.mean_latency_ms),
     ]

@@ -6,12 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from analytics import links, reports
-from analytics.reports import Figures
-from analytics.reports.scope import Scope
+from analytics.reports import OpFigures
+from analytics.reports.scope import ReportFilter
 from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import Asked
-from gateway.admin.reports.showing import Report
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.asked import ReportQuery
+from gateway.admin.reports.showing import ReportContent
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Op
 
 LEAD = (
@@ -19,62 +19,62 @@ LEAD = (
     "succeeds."
 )
 COLUMNS = [
-    *(Column("Op"), Column("Calls", tables.count), Column("Failed", tables.count), Column("Failure rate", tables.rate)),
-    *(Column("Most common error"), Column("Repaired", tables.count), Column("Repair rate", tables.rate)),
-    Column("Average latency", tables.milliseconds),
+    *(ReportColumn("Op"), ReportColumn("Calls", tables.format_count), ReportColumn("Failed", tables.format_count), ReportColumn("Failure rate", tables.format_rate)),
+    *(ReportColumn("Most common error"), ReportColumn("Repaired", tables.format_count), ReportColumn("Repair rate", tables.format_rate)),
+    ReportColumn("Average latency", tables.format_milliseconds),
 ]
 # Labels of failures that no argument caused.
-KINDS = {
+FAILURE_LABELS = {
     "invalid": "invalid call",
     "denied": "not permitted",
     "not_found": "not found",
     "conflict": "conflict",
     "internal": "internal or upstream error",
 }
-NO_OP = "unknown names"
-MOST_CALLED = (1, False)
+UNKNOWN_NAMES_LABEL = "unknown names"
+DEFAULT_SORT = (1, False)
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show every op that was called, sorted by one column."""
-    showing.check(request)
-    asked = Asked(request)
-    found = {op: each for op, each in reports.of_each(asked.scope.daily()).items() if each.calls}
-    errors = reports.commonest_errors(asked.scope.daily())
-    pages = op_pages(found)
-    rows = [_row(asked.scope, op, each, errors.get(op), pages.get(op, "")) for op, each in found.items()]
-    number, rising = _sorting(request.GET.get("sort", ""))
-    table = Table(
-        *("ops", "Ops", COLUMNS, tables.ordered(rows, number, rising)),
-        sorts=lambda place, up: asked.address(sort=f"{'' if up else '-'}{place}"),
+    showing.check_permission(request)
+    query = ReportQuery(request)
+    figures_by_op = {op: each for op, each in reports.sum_figures_by_op(query.scope.select_daily_figures()).items() if each.calls}
+    errors = reports.find_most_common_errors(query.scope.select_daily_figures())
+    urls = map_op_urls(figures_by_op)
+    rows = [_build_row(query.scope, op, each, errors.get(op), urls.get(op, "")) for op, each in figures_by_op.items()]
+    number, rising = _parse_sort(request.GET.get("sort", ""))
+    table = ReportTable(
+        *("ops", "Ops", COLUMNS, tables.sort_rows(rows, number, rising)),
+        build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    return showing.answer(request, "report_ops", asked, Report(lead=LEAD, tables=[table], is_empty=not rows))
+    return showing.render_report(request, "report_ops", query, ReportContent(lead=LEAD, tables=[table], is_empty=not rows))
 
 
-def op_pages(names: Iterable[str]) -> dict[str, str]:
+def map_op_urls(names: Iterable[str]) -> dict[str, str]:
     """Return the URLs of existing ops' pages, by name."""
     rows = Op.objects.filter(op__in=list(names)).values_list("op", "pk")
     return {op: reverse("admin:registry_op_change", args=[pk]) for op, pk in rows}
 
 
-def _row(scope: Scope, op: str, each: Figures, error: tuple[str, str] | None, link: str) -> list[Cell]:
-    which = {"op__exact": op} if op else links.UNKNOWN
+def _build_row(scope: ReportFilter, op: str, each: OpFigures, error: tuple[str, str] | None, link: str) -> list[ReportCell]:
+    op_filter = {"op__exact": op} if op else links.UNKNOWN
     return [
-        Cell(op or NO_OP, link),
-        Cell(each.calls, links.events(scope, links.CALLS, which)),
-        Cell(each.failed, links.events(scope, links.FAILED, which)),
-        Cell(each.failure_rate),
-        Cell(f"{error[0] or 'the args'} {error[1]}" if error else KINDS.get(each.commonest_failure or "")),
-        Cell(each.mended, links.events(scope, links.MENDING, which)),
-        Cell(each.repair_rate),
-        Cell(each.mean_latency_ms),
+        ReportCell(op or UNKNOWN_NAMES_LABEL, link),
+        ReportCell(each.calls, links.to_events(scope, links.CALLS, op_filter)),
+        ReportCell(each.failed, links.to_events(scope, links.FAILED, op_filter)),
+        ReportCell(each.failure_rate),
+        ReportCell(f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")),
+        ReportCell(each.mended, links.to_events(scope, links.REPAIRS, op_filter)),
+        ReportCell(each.repair_rate),
+        ReportCell(each.mean_latency_ms),
     ]
 
 
-def _sorting(asked: str) -> tuple[int, bool]:
+def _parse_sort(sort: str) -> tuple[int, bool]:
     """Return (column number, is ascending) from the parameter `sort`, such as "3" or "-3"."""
-    number = asked.removeprefix("-")
+    number = sort.removeprefix("-")
     if number in map(str, range(len(COLUMNS))):
-        return int(number), not asked.startswith("-")
-    return MOST_CALLED
+        return int(number), not sort.startswith("-")
+    return DEFAULT_SORT

@@ -4,43 +4,43 @@ from django.http import HttpRequest, HttpResponse
 
 from analytics import links
 from analytics.reports import funnel
-from analytics.reports.funnel import Step
-from analytics.reports.scope import Scope
+from analytics.reports.funnel import FunnelStep
+from analytics.reports.scope import ReportFilter
 from core import charts
 from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import Asked
-from gateway.admin.reports.showing import Report
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.asked import ReportQuery
+from gateway.admin.reports.showing import ReportContent
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
     "How far turns get. A model that knows the op can skip search and help, so the first columns count every turn that "
     "took a step, and the last columns only turns that took all earlier steps too."
 )
 COLUMNS = [
-    *(Column("Step"), Column("Turns", tables.count), Column("Of all", tables.rate), Column("Share")),
-    *(Column("With all earlier steps", tables.count), Column("Of all turns", tables.rate)),
+    *(ReportColumn("Step"), ReportColumn("Turns", tables.format_count), ReportColumn("Of all", tables.format_rate), ReportColumn("Share")),
+    *(ReportColumn("With all earlier steps", tables.format_count), ReportColumn("Of all turns", tables.format_rate)),
 ]
 # Filters of the turn list behind each step. Turns have no column for success, so the last step lists all calling turns.
-LISTS = [{}, {"searches__gt": 0}, {"helps__gt": 0}, {"calls__gt": 0}, {"calls__gt": 0}]
+STEP_FILTERS = [{}, {"searches__gt": 0}, {"helps__gt": 0}, {"calls__gt": 0}, {"calls__gt": 0}]
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show how many turns took each step."""
-    showing.check(request)
-    asked = Asked(request)
-    steps = funnel.steps(asked.scope)
-    rows = [_row(asked.scope, step, steps[0].turns, which) for step, which in zip(steps, LISTS, strict=True)]
-    report = Report(lead=LEAD, tables=[Table("funnel", "Turns", COLUMNS, rows)], is_empty=not steps[0].turns)
-    return showing.answer(request, "report_funnel", asked, report)
+    showing.check_permission(request)
+    query = ReportQuery(request)
+    steps = funnel.count_steps(query.scope)
+    rows = [_build_row(query.scope, step, steps[0].turns, which) for step, which in zip(steps, STEP_FILTERS, strict=True)]
+    report = ReportContent(lead=LEAD, tables=[ReportTable("funnel", "Turns", COLUMNS, rows)], is_empty=not steps[0].turns)
+    return showing.render_report(request, "report_funnel", query, report)
 
 
-def _row(scope: Scope, step: Step, turns: int, which: dict[str, int]) -> list[Cell]:
-    share, all_share = (each / turns if turns else None for each in (step.turns, step.after_all_before))
+def _build_row(scope: ReportFilter, step: FunnelStep, turns: int, step_filter: dict[str, int]) -> list[ReportCell]:
+    share, all_share = (each / turns if turns else None for each in (step.turns, step.cumulative_turns))
     return [
-        Cell(step.name.capitalize()),
-        Cell(step.turns, links.turns(scope, which)),
-        Cell(share),
-        Cell("", drawn=charts.bar(share or 0)),
-        Cell(step.after_all_before),
-        Cell(all_share),
+        ReportCell(step.name.capitalize()),
+        ReportCell(step.turns, links.to_turns(scope, step_filter)),
+        ReportCell(share),
+        ReportCell("", html=charts.draw_bar(share or 0)),
+        ReportCell(step.cumulative_turns),
+        ReportCell(all_share),
     ]

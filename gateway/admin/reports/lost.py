@@ -15,86 +15,86 @@ from django.utils.timezone import localtime
 from analytics import links
 from analytics.models import Turn
 from analytics.reports import lost, totals
-from analytics.reports.scope import Scope
+from analytics.reports.scope import ReportFilter
 from analytics.reports.totals import Totals
 from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import Asked, called
-from gateway.admin.reports.showing import Figure, Report
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.asked import ReportQuery, label_value
+from gateway.admin.reports.showing import ReportFigure, ReportContent
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Group, Op, OpAlias, name_validator
 
 LEAD = (
     "Names that models called or looked up but that do not exist, and turns that repeated the same call three times or "
     "more. If a name is frequent, add it as an alias of the op it means."
 )
-NAMES = [Column("Name sent"), Column("Times", tables.count), Column("Alias of")]
-MAKE_ONE = SafeString("Add alias")
-LOOPS = [
-    *(Column("Turn"), Column("Repeated calls", tables.count), Column("Calls", tables.count)),
-    *(Column("Failed", tables.count), Column("Model"), Column("Release"), Column("Started")),
+NAME_COLUMNS = [ReportColumn("Name sent"), ReportColumn("Times", tables.format_count), ReportColumn("Alias of")]
+ADD_ALIAS_LABEL = SafeString("Add alias")
+LOOP_COLUMNS = [
+    *(ReportColumn("Turn"), ReportColumn("Repeated calls", tables.format_count), ReportColumn("Calls", tables.format_count)),
+    *(ReportColumn("Failed", tables.format_count), ReportColumn("Model"), ReportColumn("Release"), ReportColumn("Started")),
 ]
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show the rates of unknown names and loops, with the names and the turns."""
-    showing.check(request)
-    asked = Asked(request)
-    total = totals.total(asked.scope)
-    report = Report(
+    showing.check_permission(request)
+    query = ReportQuery(request)
+    total = totals.sum_period(query.scope)
+    report = ReportContent(
         lead=LEAD,
-        figures=_figures(asked.scope, total),
-        tables=[_names(request, asked.scope), _loops(asked.scope)],
+        figures=_build_figures(query.scope, total),
+        tables=[_build_names_table(request, query.scope), _build_loops_table(query.scope)],
         is_empty=not (total.calls or total.turns),
     )
-    return showing.answer(request, "report_lost", asked, report)
+    return showing.render_report(request, "report_lost", query, report)
 
 
-def _figures(scope: Scope, total: Totals) -> list[Figure]:
+def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
     per_thousand = total.unknown_per_thousand
-    unknown = links.events(scope, links.UNKNOWN)
+    unknown = links.to_events(scope, links.UNKNOWN)
     return [
-        Figure(
-            *("Unknown names", "–" if per_thousand is None else tables.mean(per_thousand)),
-            *(f"per 1,000 calls, {tables.count(total.unknown_names)} in all", unknown),
+        ReportFigure(
+            *("Unknown names", "–" if per_thousand is None else tables.format_mean(per_thousand)),
+            *(f"per 1,000 calls, {tables.format_count(total.unknown_names)} in all", unknown),
         ),
-        Figure(
-            *("Turns with an unknown name", tables.count(total.lost)),
-            *(f"of {tables.count(total.turns)}", links.turns(scope, {"unknown_names__gt": 0})),
+        ReportFigure(
+            *("Turns with an unknown name", tables.format_count(total.lost)),
+            *(f"of {tables.format_count(total.turns)}", links.to_turns(scope, {"unknown_names__gt": 0})),
         ),
-        Figure(
-            *("Turns with a loop", tables.count(total.looping)),
-            *(f"of {tables.count(total.turns)}", links.turns(scope, links.LOOPING)),
+        ReportFigure(
+            *("Turns with a loop", tables.format_count(total.looping)),
+            *(f"of {tables.format_count(total.turns)}", links.to_turns(scope, links.LOOPS)),
         ),
     ]
 
 
-def _names(request: HttpRequest, scope: Scope) -> Table:
-    found = lost.names(scope)
-    aliases = _aliases(request, [each.name for each in found])
+def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable:
+    unknown_names = lost.count_unknown_names(scope)
+    aliases = _build_alias_cells(request, [each.name for each in unknown_names])
     rows = [
         [
-            Cell(each.name),
-            Cell(each.times, links.events(scope, {"op__exact": each.name}, links.UNKNOWN)),
-            aliases.get(each.name, Cell(None)),
+            ReportCell(each.name),
+            ReportCell(each.times, links.to_events(scope, {"op__exact": each.name}, links.UNKNOWN)),
+            aliases.get(each.name, ReportCell(None)),
         ]
-        for each in found
+        for each in unknown_names
     ]
-    return Table("names", "Unknown names", NAMES, rows)
+    return ReportTable("names", "Unknown names", NAME_COLUMNS, rows)
 
 
-def _aliases(request: HttpRequest, names: Collection[str]) -> dict[str, Cell]:
+def _build_alias_cells(request: HttpRequest, names: Collection[str]) -> dict[str, ReportCell]:
     """Return a cell per name: the op it is an alias of in the draft, or a link to add an alias, if permitted."""
-    made = OpAlias.objects.filter(name__in=names).values_list("name", "op__op", "op_id")
-    cells = {name: Cell(op, reverse("admin:registry_op_change", args=[pk])) for name, op, pk in made}
+    aliases = OpAlias.objects.filter(name__in=names).values_list("name", "op__op", "op_id")
+    cells = {name: ReportCell(op, reverse("admin:registry_op_change", args=[pk])) for name, op, pk in aliases}
     if request.user.has_perm("registry.add_opalias"):
-        taken, add = _taken(names), reverse("admin:registry_opalias_add")
+        taken_names, add_url = _find_taken_names(names), reverse("admin:registry_opalias_add")
         for name in names:
-            if name not in cells and name not in taken and _can_be_one(name):
-                cells[name] = Cell("", f"{add}?{urlencode({'name': name})}", MAKE_ONE)
+            if name not in cells and name not in taken_names and _is_valid_alias(name):
+                cells[name] = ReportCell("", f"{add_url}?{urlencode({'name': name})}", ADD_ALIAS_LABEL)
     return cells
 
 
-def _taken(names: Collection[str]) -> set[str]:
+def _find_taken_names(names: Collection[str]) -> set[str]:
     """Return the names that ops and groups of the draft already use."""
     ops = Op.objects.filter(Q(op__in=names) | Q(tool_name__in=names)).values_list("op", "tool_name")
     return {name for pair in ops for name in pair} | set(
@@ -102,7 +102,7 @@ def _taken(names: Collection[str]) -> set[str]:
     )
 
 
-def _can_be_one(name: str) -> bool:
+def _is_valid_alias(name: str) -> bool:
     try:
         name_validator(name)
     except ValidationError:
@@ -110,14 +110,14 @@ def _can_be_one(name: str) -> bool:
     return True
 
 
-def _loops(scope: Scope) -> Table:
-    return Table("loops", "Turns with the longest loops", LOOPS, [_loop(each) for each in lost.worst_loops(scope)])
+def _build_loops_table(scope: ReportFilter) -> ReportTable:
+    return ReportTable("loops", "Turns with the longest loops", LOOP_COLUMNS, [_build_loop_row(each) for each in lost.list_worst_loops(scope)])
 
 
-def _loop(turn: Turn) -> list[Cell]:
-    address = reverse("admin:analytics_turn_change", args=[turn.pk])
+def _build_loop_row(turn: Turn) -> list[ReportCell]:
+    turn_url = reverse("admin:analytics_turn_change", args=[turn.pk])
     return [
-        *(Cell(turn.turn, address), Cell(turn.repeats), Cell(turn.calls), Cell(turn.failed)),
-        *(Cell(called("model", turn.model)), Cell(called("release", turn.release))),
-        Cell(turn.time.isoformat(" ", "minutes"), drawn=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))),
+        *(ReportCell(turn.turn, turn_url), ReportCell(turn.repeats), ReportCell(turn.calls), ReportCell(turn.failed)),
+        *(ReportCell(label_value("model", turn.model)), ReportCell(label_value("release", turn.release))),
+        ReportCell(turn.time.isoformat(" ", "minutes"), html=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))),
     ]

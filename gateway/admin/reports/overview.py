@@ -9,91 +9,91 @@ from django.utils.safestring import SafeString
 
 from analytics import links
 from analytics.reports import totals
-from analytics.reports.scope import Scope
+from analytics.reports.scope import ReportFilter
 from analytics.reports.totals import Totals
 from core import charts
 from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import Asked
-from gateway.admin.reports.showing import Figure, Report
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.asked import ReportQuery
+from gateway.admin.reports.showing import ReportFigure, ReportContent
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show totals and charts of the period, and a table by day."""
-    showing.check(request)
-    asked = Asked(request)
-    days = totals.a_day(asked.scope)
+    showing.check_permission(request)
+    query = ReportQuery(request)
+    days = totals.sum_by_day(query.scope)
     total = sum(days.values(), start=Totals())
-    report = Report(
+    report = ReportContent(
         lead=LEAD,
-        figures=_figures(asked.scope, days, total),
-        tables=[_table(asked.scope, days)],
+        figures=_build_figures(query.scope, days, total),
+        tables=[_build_table(query.scope, days)],
         is_empty=not (total.calls or total.turns),
     )
-    return showing.answer(request, "report_overview", asked, report)
+    return showing.render_report(request, "report_overview", query, report)
 
 
-def _figures(scope: Scope, days: Mapping[date, Totals], total: Totals) -> list[Figure]:
-    def figure(
-        title: str, value: Callable[[Totals], float | None], formatter: tables.Told, of: str, link: str, chart: str = ""
-    ) -> Figure:
+def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Totals) -> list[ReportFigure]:
+    def build_figure(
+        title: str, value: Callable[[Totals], float | None], formatter: tables.Formatter, of: str, link: str, chart: str = ""
+    ) -> ReportFigure:
         whole = value(total)
-        drawn = _chart(chart or title, days, value, formatter)
-        return Figure(title, "–" if whole is None else formatter(whole), of, link, drawn)
+        drawn = _draw_chart(chart or title, days, value, formatter)
+        return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, drawn)
 
-    count = tables.count
+    count = tables.format_count
     return [
-        figure("Calls", lambda each: each.calls, count, "", links.events(scope, links.CALLS)),
-        figure(
-            *("Failure rate", lambda each: each.failure_rate, tables.rate),
-            *(f"{count(total.failed)} of {count(total.calls)} calls", links.events(scope, links.FAILED)),
+        build_figure("Calls", lambda each: each.calls, count, "", links.to_events(scope, links.CALLS)),
+        build_figure(
+            *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
+            *(f"{count(total.failed)} of {count(total.calls)} calls", links.to_events(scope, links.FAILED)),
         ),
-        figure(
-            *("Repair rate", lambda each: each.repair_rate, tables.rate),
-            *(f"{count(total.mended)} of {count(total.failed)} failed calls", links.events(scope, links.MENDING)),
+        build_figure(
+            *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
+            *(f"{count(total.mended)} of {count(total.failed)} failed calls", links.to_events(scope, links.REPAIRS)),
         ),
-        figure("Turns", lambda each: each.turns, count, "", links.turns(scope)),
-        figure(
-            *("Unknown names", lambda each: each.unknown_per_thousand, tables.mean),
-            *(f"per 1,000 calls, {count(total.unknown_names)} in all", links.events(scope, links.UNKNOWN)),
+        build_figure("Turns", lambda each: each.turns, count, "", links.to_turns(scope)),
+        build_figure(
+            *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
+            *(f"per 1,000 calls, {count(total.unknown_names)} in all", links.to_events(scope, links.UNKNOWN)),
             "Unknown names per 1,000 calls",
         ),
-        figure(
-            *("Turns with a loop", lambda each: each.loop_rate, tables.rate),
-            *(f"{count(total.looping)} of {count(total.turns)} turns", links.turns(scope, links.LOOPING)),
+        build_figure(
+            *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
+            *(f"{count(total.looping)} of {count(total.turns)} turns", links.to_turns(scope, links.LOOPS)),
         ),
     ]
 
 
-def _chart(
-    title: str, days: Mapping[date, Totals], value: Callable[[Totals], float | None], told: tables.Told
+def _draw_chart(
+    title: str, days: Mapping[date, Totals], value: Callable[[Totals], float | None], formatter: tables.Formatter
 ) -> SafeString:
-    return charts.line(title, [(date_format(day, "j M"), value(each)) for day, each in days.items()], told)
+    return charts.draw_line(title, [(date_format(day, "j M"), value(each)) for day, each in days.items()], formatter)
 
 
-def _table(scope: Scope, days: Mapping[date, Totals]) -> Table:
+def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:
     columns = [
-        *(Column("Day"), Column("Calls", tables.count), Column("Failed", tables.count)),
-        *(Column("Failure rate", tables.rate), Column("Repaired", tables.count), Column("Repair rate", tables.rate)),
-        *(Column("Turns", tables.count), Column("Unknown names", tables.count)),
-        *(Column("Per 1,000 calls", tables.mean), Column("Turns with a loop", tables.count)),
+        *(ReportColumn("Day"), ReportColumn("Calls", tables.format_count), ReportColumn("Failed", tables.format_count)),
+        *(ReportColumn("Failure rate", tables.format_rate), ReportColumn("Repaired", tables.format_count), ReportColumn("Repair rate", tables.format_rate)),
+        *(ReportColumn("Turns", tables.format_count), ReportColumn("Unknown names", tables.format_count)),
+        *(ReportColumn("Per 1,000 calls", tables.format_mean), ReportColumn("Turns with a loop", tables.format_count)),
     ]
-    rows = [_row(scope, day, each) for day, each in reversed(list(days.items()))]
-    return Table("days", "Day by day", columns, rows)
+    rows = [_build_row(scope, day, each) for day, each in reversed(list(days.items()))]
+    return ReportTable("days", "Day by day", columns, rows)
 
 
-def _row(scope: Scope, day: date, each: Totals) -> list[Cell]:
+def _build_row(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
     return [
-        Cell(day.isoformat()),
-        Cell(each.calls, links.events(scope, links.CALLS, day=day)),
-        Cell(each.failed, links.events(scope, links.FAILED, day=day)),
-        Cell(each.failure_rate),
-        Cell(each.mended),  # no link: the repairing calls may be of a later day
-        Cell(each.repair_rate),
-        Cell(each.turns, links.turns(scope, day=day)),
-        Cell(each.unknown_names, links.events(scope, links.UNKNOWN, day=day)),
-        Cell(each.unknown_per_thousand),
-        Cell(each.looping, links.turns(scope, links.LOOPING, day=day)),
+        ReportCell(day.isoformat()),
+        ReportCell(each.calls, links.to_events(scope, links.CALLS, day=day)),
+        ReportCell(each.failed, links.to_events(scope, links.FAILED, day=day)),
+        ReportCell(each.failure_rate),
+        ReportCell(each.mended),  # no link: the repairing calls may be of a later day
+        ReportCell(each.repair_rate),
+        ReportCell(each.turns, links.to_turns(scope, day=day)),
+        ReportCell(each.unknown_names, links.to_events(scope, links.UNKNOWN, day=day)),
+        ReportCell(each.unknown_per_thousand),
+        ReportCell(each.looping, links.to_turns(scope, links.LOOPS, day=day)),
     ]

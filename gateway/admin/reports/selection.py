@@ -5,82 +5,82 @@ from django.http import HttpRequest, HttpResponse
 from analytics import links
 from analytics.models import ToolSelection
 from analytics.reports import selection
-from analytics.reports.scope import Scope
-from analytics.reports.selection import Selections
+from analytics.reports.scope import ReportFilter
+from analytics.reports.selection import SelectionTotals
 from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import Asked
-from gateway.admin.reports.by_op import op_pages
-from gateway.admin.reports.showing import Figure, Report
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.asked import ReportQuery
+from gateway.admin.reports.by_op import map_op_urls
+from gateway.admin.reports.showing import ReportFigure, ReportContent
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
     "What chat services report about their turns with POST telemetry. A tool miss is a call to a tool that was not in "
     "the toolset; an escalation adds the tool in the same turn."
 )
-EMPTY = "No turns reported. A chat service reports each turn when it ends, with POST telemetry and the toolset id."
-MISSED = [Column("Tool"), Column("Turns", tables.count), Column("Of all turns", tables.rate)]
-OUTCOMES = [Column("How the turn ended"), Column("Turns", tables.count), Column("Of all turns", tables.rate)]
+EMPTY_TEXT = "No turns reported. A chat service reports each turn when it ends, with POST telemetry and the toolset id."
+MISSED_COLUMNS = [ReportColumn("Tool"), ReportColumn("Turns", tables.format_count), ReportColumn("Of all turns", tables.format_rate)]
+OUTCOME_COLUMNS = [ReportColumn("How the turn ended"), ReportColumn("Turns", tables.format_count), ReportColumn("Of all turns", tables.format_rate)]
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show what was loaded, used, missed and escalated."""
-    showing.check(request)
-    asked = Asked(request)
-    found = selection.of(asked.scope)
-    report = Report(
+    showing.check_permission(request)
+    query = ReportQuery(request)
+    selections = selection.sum_selections(query.scope)
+    report = ReportContent(
         lead=LEAD,
-        figures=_figures(asked.scope, found),
-        tables=[_missed(asked.scope, found), _outcomes(asked.scope, found)],
-        is_empty=not found.turns,
-        empty=EMPTY,
+        figures=_build_figures(query.scope, selections),
+        tables=[_build_missed_table(query.scope, selections), _build_outcomes_table(query.scope, selections)],
+        is_empty=not selections.turns,
+        empty=EMPTY_TEXT,
     )
-    return showing.answer(request, "report_selection", asked, report)
+    return showing.render_report(request, "report_selection", query, report)
 
 
-def _figures(scope: Scope, found: Selections) -> list[Figure]:
-    turns, every = found.turns or 1, tables.count(found.turns)
-    all_rows = links.selections(scope)
-    tokens = "–" if found.tokens is None else tables.count(found.tokens)
+def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[ReportFigure]:
+    turns, turn_count = selections.turns or 1, tables.format_count(selections.turns)
+    all_rows = links.to_tool_selections(scope)
+    tokens = "–" if selections.tokens is None else tables.format_count(selections.tokens)
     return [
-        Figure("Reported turns", every, "", all_rows),
-        Figure("Tools loaded", tables.mean(found.loaded / turns), "per turn, on average", all_rows),
-        Figure(
-            *("Tools used", tables.rate(found.used_rate or 0)),
-            *(f"{tables.mean(found.used / turns)} per turn, on average", all_rows),
+        ReportFigure("Reported turns", turn_count, "", all_rows),
+        ReportFigure("Tools loaded", tables.format_mean(selections.loaded / turns), "per turn, on average", all_rows),
+        ReportFigure(
+            *("Tools used", tables.format_rate(selections.used_rate or 0)),
+            *(f"{tables.format_mean(selections.used / turns)} per turn, on average", all_rows),
         ),
-        Figure(
-            *("Turns with a tool miss", tables.rate(found.miss_rate or 0)),
-            *(f"{tables.count(found.missing)} of {every} turns", links.selections(scope, {"missing": "yes"})),
+        ReportFigure(
+            *("Turns with a tool miss", tables.format_rate(selections.miss_rate or 0)),
+            *(f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns", links.to_tool_selections(scope, {"missing": "yes"})),
         ),
-        Figure(
-            *("Turns with an escalation", tables.rate(found.escalation_rate or 0)),
-            *(f"{tables.count(found.escalating)} of {every} turns", links.selections(scope, {"escalating": "yes"})),
+        ReportFigure(
+            *("Turns with an escalation", tables.format_rate(selections.escalation_rate or 0)),
+            *(f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns", links.to_tool_selections(scope, {"escalating": "yes"})),
         ),
-        Figure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
+        ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
     ]
 
 
-def _missed(scope: Scope, found: Selections) -> Table:
-    names = selection.most_missed(scope)
-    pages = op_pages(each.name for each in names)
+def _build_missed_table(scope: ReportFilter, selections: SelectionTotals) -> ReportTable:
+    missed_tools = selection.list_most_missed(scope)
+    urls = map_op_urls(each.name for each in missed_tools)
     rows = [
         [
-            Cell(each.name, pages.get(each.name, "")),
-            Cell(each.turns, links.selections(scope, {"missing": "yes", "q": each.name})),
-            Cell(each.turns / found.turns),
+            ReportCell(each.name, urls.get(each.name, "")),
+            ReportCell(each.turns, links.to_tool_selections(scope, {"missing": "yes", "q": each.name})),
+            ReportCell(each.turns / selections.turns),
         ]
-        for each in names
+        for each in missed_tools
     ]
-    return Table("missed", "Most missed tools", MISSED, rows)
+    return ReportTable("missed", "Most missed tools", MISSED_COLUMNS, rows)
 
 
-def _outcomes(scope: Scope, found: Selections) -> Table:
+def _build_outcomes_table(scope: ReportFilter, selections: SelectionTotals) -> ReportTable:
     rows = [
         [
-            Cell(ToolSelection.Outcome(name).label),
-            Cell(turns, links.selections(scope, {"outcome__exact": name})),
-            Cell(turns / found.turns if found.turns else None),
+            ReportCell(ToolSelection.Outcome(name).label),
+            ReportCell(turns, links.to_tool_selections(scope, {"outcome__exact": name})),
+            ReportCell(turns / selections.turns if selections.turns else None),
         ]
-        for name, turns in found.outcomes.items()
+        for name, turns in selections.outcomes.items()
     ]
-    return Table("outcomes", "How turns ended for the user", OUTCOMES, rows)
+    return ReportTable("outcomes", "How turns ended for the user", OUTCOME_COLUMNS, rows)

@@ -11,13 +11,13 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from gateway.admin.reports.asked import Asked
-from gateway.admin.reports.tables import Table
+from gateway.admin.reports.asked import ReportQuery
+from gateway.admin.reports.tables import ReportTable
 
-PERMISSIONS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
+REPORT_PERMISSIONS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
 
 # Report titles by URL name, in the order of the navigation.
-TITLES = {
+REPORT_TITLES = {
     "report_overview": "Overview",
     "report_funnel": "Funnel",
     "report_ops": "By op",
@@ -29,7 +29,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """A headline figure: title, formatted value, what it is a share of, and a link to its rows."""
 
     title: str
@@ -40,44 +40,44 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportContent:
     """The content of a report page. `empty` replaces the usual text if there is nothing to show."""
 
     lead: str
-    figures: Sequence[Figure] = ()
-    tables: Sequence[Table] = ()
+    figures: Sequence[ReportFigure] = ()
+    tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()
     is_empty: bool = False
     empty: str = ""
 
 
-def answer(request: HttpRequest, name: str, asked: Asked, report: Report, **more: Any) -> HttpResponse:
+def render_report(request: HttpRequest, name: str, query: ReportQuery, report: ReportContent, **more: Any) -> HttpResponse:
     """Return the report as a page, or the table named by the parameter `csv` as a CSV file."""
     for table in report.tables:
         if request.GET.get("csv") == table.name:
-            return table.csv()
-    tables = [replace(each, download=asked.address(**_kept(request), csv=each.name)) for each in report.tables]
+            return table.to_csv_response()
+    tables = [replace(each, download=query.build_query_string(**_get_other_params(request), csv=each.name)) for each in report.tables]
     context = {
-        "title": TITLES[name],
-        "query": asked,
+        "title": REPORT_TITLES[name],
+        "query": query,
         "report": replace(report, tables=tables),
-        "pages": [_page(each, name, asked) for each in TITLES],
-        "period": f"{asked.scope.first:%-d %b} to {asked.scope.last:%-d %b %Y} (UTC)",
+        "pages": [_build_nav_item(each, name, query) for each in REPORT_TITLES],
+        "period": f"{query.scope.first_day:%-d %b} to {query.scope.last_day:%-d %b %Y} (UTC)",
         **more,
     }
     return TemplateResponse(request, "gateway/report.html", admin.site.each_context(request) | context)
 
 
-def check(request: HttpRequest) -> None:
+def check_permission(request: HttpRequest) -> None:
     """Raise PermissionDenied if the user may not view the rows behind the reports."""
-    if not request.user.has_perms(PERMISSIONS):
+    if not request.user.has_perms(REPORT_PERMISSIONS):
         raise PermissionDenied
 
 
-def _page(name: str, here: str, asked: Asked) -> dict[str, Any]:
-    return {"title": TITLES[name], "link": reverse(f"admin:{name}") + asked.address(), "is_here": name == here}
+def _build_nav_item(name: str, current_name: str, query: ReportQuery) -> dict[str, Any]:
+    return {"title": REPORT_TITLES[name], "link": reverse(f"admin:{name}") + query.build_query_string(), "is_here": name == current_name}
 
 
-def _kept(request: HttpRequest) -> dict[str, str]:
+def _get_other_params(request: HttpRequest) -> dict[str, str]:
     """Return the parameters besides the filters that a CSV link must repeat."""
     return {name: request.GET[name] for name in ("by", "first", "second", "sort") if name in request.GET}

@@ -33,9 +33,9 @@ class Command(BaseCommand):
             raise CommandError(f"--days must be 1 to {MAX_DAYS}. Omit it for a key that does not expire.")
         if options["rate"] < 1:
             raise CommandError("--rate must be at least 1 request per second.")
-        client = self._client(options)
+        client = self._get_or_create_client(options)
         try:
-            key, plaintext = keys.create(
+            key, plaintext = keys.issue(
                 client=client,
                 by="create_api_key",
                 name=options["name"],
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         self.stderr.write(f"Key {key.prefix} of {client}. It is shown only once:")
         self.stdout.write(plaintext)
 
-    def _client(self, options: dict[str, Any]) -> Client:
+    def _get_or_create_client(self, options: dict[str, Any]) -> Client:
         client = Client.objects.filter(name=options["client"]).first()
         if client is None:
             client = Client(name=options["client"])

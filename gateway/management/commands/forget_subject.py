@@ -22,6 +22,6 @@ class Command(BaseCommand):
         for name, count in subjects.forget(subject).items():
             if count:
                 self.stdout.write(f"{count:,} {name.replace('_', ' ')}")
-        for key in subjects.keys_of(subject):
+        for key in subjects.find_bound_keys(subject):
             self.stdout.write(f"The key {key} is bound to it and still works. Revoke and delete it in the admin.")
         self.stdout.write(f"All data about {subject} is deleted. Daily figures stay; they name no subject.")

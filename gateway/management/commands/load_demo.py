@@ -24,8 +24,8 @@ class Command(BaseCommand):
 
     def handle(self, *, activity: bool, **_: Any) -> None:
         self._load_workspace()
-        if rollout.load(at=timezone.now()):
-            self.stdout.write(f"Added the cohort {rollout.NAME}: {demo.DEMO_SUBJECT} is on the gateway surface.")
+        if rollout.create_demo_cohort(at=timezone.now()):
+            self.stdout.write(f"Added the cohort {rollout.COHORT_NAME}: {demo.DEMO_SUBJECT} is on the gateway surface.")
         if activity:
             self._load_activity()
 
@@ -38,10 +38,10 @@ class Command(BaseCommand):
         self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
 
     def _load_activity(self) -> None:
-        if made := rollout.load_compared(at=timezone.now()):
-            self.stdout.write(f"Added the cohorts {' and '.join(made)} for the comparison report.")
-        written = activity.load(at=timezone.now())
-        if not written:
+        if cohort_names := rollout.create_comparison_cohorts(at=timezone.now()):
+            self.stdout.write(f"Added the cohorts {' and '.join(cohort_names)} for the comparison report.")
+        event_count = activity.load(at=timezone.now())
+        if not event_count:
             self.stdout.write("The demo activity exists; nothing was changed.")
             return
-        self.stdout.write(f"Added {written:,} events over {activity.DAYS} days. See Reports in the admin.")
+        self.stdout.write(f"Added {event_count:,} events over {activity.DAYS} days. See Reports in the admin.")

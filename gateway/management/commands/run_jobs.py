@@ -10,10 +10,10 @@ class Command(BaseCommand):
     help = "Run the periodic jobs that are due, such as deleting expired records, until no work is left."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        ran: set[str] = set()
+        job_names: set[str] = set()
         more = True
         while more:
-            done = jobs.run_due(at=timezone.now())
-            ran |= {name for name, _ in done}
-            more = any(left for _, left in done)
-        self.stdout.write(f"Ran {', '.join(sorted(ran))}." if ran else "Nothing is due.")
+            results = jobs.run_due_jobs(at=timezone.now())
+            job_names |= {name for name, _ in results}
+            more = any(left for _, left in results)
+        self.stdout.write(f"Ran {', '.join(sorted(job_names))}." if job_names else "Nothing is due.")

@@ -17,7 +17,7 @@ from gateway import keys
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
 
-RATE = 1_000  # requests per second of the local key: high enough for local benchmarks
+LOCAL_KEY_RATE = 1_000  # requests per second of the local key: high enough for local benchmarks
 
 
 class Command(BaseCommand):
@@ -26,31 +26,31 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
             raise CommandError("start is for local use only. In production run migrate, load_catalog and granian.")
-        port = _port()
+        port = _read_port()
         # Ctrl-C must end the process at once. Python's handler raises, and a library's bare except may swallow that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
-        _be_alone(port)
-        _probe(port)
+        _acquire_lock(port)
+        _check_port_is_free(port)
         call_command("migrate", verbosity=0)
         call_command("load_catalog", "--publish", stdout=self.stdout)
         call_command("load_demo", stdout=self.stdout)
-        known = _dev_env(f"http://127.0.0.1:{port}")
-        self._say(known)
+        dev_env = _ensure_dev_env(f"http://127.0.0.1:{port}")
+        self._print_welcome(dev_env)
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # metrics of the previous server
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps an arena for each of a dozen threads
         os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the server handles it
-        os.execv(sys.executable, [sys.executable, "-m", "config.serve", *_server_arguments(port)])  # noqa: S606 - no shell is wanted
+        os.execv(sys.executable, [sys.executable, "-m", "config.serve", *_build_server_arguments(port)])  # noqa: S606 - no shell is wanted
 
-    def _say(self, known: dict[str, str]) -> None:
-        url = known["GATEWAY_URL"]
+    def _print_welcome(self, dev_env: dict[str, str]) -> None:
+        url = dev_env["GATEWAY_URL"]
         self.stdout.write(
             f"""
 Tool Gateway is on {url}
-  admin    {url}/admin/   {known["ADMIN_USERNAME"]} / {known["ADMIN_PASSWORD"]}
-  key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {known["GATEWAY_SUBJECT"]}
+  admin    {url}/admin/   {dev_env["ADMIN_USERNAME"]} / {dev_env["ADMIN_PASSWORD"]}
+  key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {dev_env["GATEWAY_SUBJECT"]}
 
 Try it from another terminal:
   . var/dev.env
@@ -61,29 +61,29 @@ Ctrl-C stops it.
         )
 
 
-def _port() -> int:
+def _read_port() -> int:
     text = os.environ.get("PORT", "8000")
     if not text.isdecimal() or not 0 < int(text) < 65536:
         raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65535.")
     return int(text)
 
 
-def _be_alone(port: int) -> None:
+def _acquire_lock(port: int) -> None:
     """Hold a lock until this process, or the server that replaces it, ends: var/ belongs to one server."""
     lock = os.open(settings.VAR_DIR / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        other = os.read(lock, 5).decode()
+        other_port = os.read(lock, 5).decode()
         raise CommandError(
-            f"This checkout's gateway already runs on port {other}. Use it, or stop it with Ctrl-C in its terminal."
+            f"This checkout's gateway already runs on port {other_port}. Use it, or stop it with Ctrl-C in its terminal."
         ) from None
     os.truncate(lock, 0)
     os.write(lock, str(port).encode())
     os.set_inheritable(lock, True)
 
 
-def _probe(port: int) -> None:
+def _check_port_is_free(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -92,36 +92,36 @@ def _probe(port: int) -> None:
             raise CommandError(f"Port {port} is taken. Choose another: PORT=8001 make run") from None
 
 
-def _dev_env(url: str) -> dict[str, str]:
+def _ensure_dev_env(url: str) -> dict[str, str]:
     """Create the admin and key if they are missing, write var/dev.env and return its values."""
     path = settings.VAR_DIR / "dev.env"
-    known = _read(path)
-    wanted = {**known, "GATEWAY_URL": url}
-    if "ADMIN_PASSWORD" not in known or not _is_user(known.get("ADMIN_USERNAME", "")):
-        wanted |= _admin()
-    if "GATEWAY_API_KEY" not in known or keys.verify(known["GATEWAY_API_KEY"]) is None:
-        wanted |= _key()
-    if wanted != known:
-        aside = path.with_suffix(".new")
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.writelines(f"{name}={value}\n" for name, value in sorted(wanted.items()))
-        aside.replace(path)
-    return wanted
+    current = _read_env_file(path)
+    updated = {**current, "GATEWAY_URL": url}
+    if "ADMIN_PASSWORD" not in current or not _has_user(current.get("ADMIN_USERNAME", "")):
+        updated |= _create_admin()
+    if "GATEWAY_API_KEY" not in current or keys.verify(current["GATEWAY_API_KEY"]) is None:
+        updated |= _create_key()
+    if updated != current:
+        new_path = path.with_suffix(".new")
+        with os.fdopen(os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.writelines(f"{name}={value}\n" for name, value in sorted(updated.items()))
+        new_path.replace(path)
+    return updated
 
 
-def _read(path: Path) -> dict[str, str]:
+def _read_env_file(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     lines = (line.partition("=") for line in path.read_text().splitlines())
     return {name: value for name, equals, value in lines if equals}
 
 
-def _is_user(username: str) -> bool:
+def _has_user(username: str) -> bool:
     """Return whether the user exists: the database may be newer than dev.env."""
     return get_user_model()._default_manager.filter(username=username).exists()
 
 
-def _admin() -> dict[str, str]:
+def _create_admin() -> dict[str, str]:
     password = secrets.token_urlsafe(12)
     user, _ = get_user_model().objects.get_or_create(
         username="admin", defaults={"is_staff": True, "is_superuser": True}
@@ -131,13 +131,13 @@ def _admin() -> dict[str, str]:
     return {"ADMIN_USERNAME": "admin", "ADMIN_PASSWORD": password}
 
 
-def _key() -> dict[str, str]:
+def _create_key() -> dict[str, str]:
     client, _ = Client.objects.get_or_create(name="demo", defaults={"confirms": False})
-    _, plaintext = keys.create(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=RATE)
+    _, plaintext = keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
     return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
 
 
-def _server_arguments(port: int) -> list[str]:
+def _build_server_arguments(port: int) -> list[str]:
     return [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
         *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),

@@ -27,16 +27,16 @@ class Command(BaseCommand):
         part = parts.add_parser("import", help="import a folder into the draft; entries that it lacks stay")
         part.add_argument("folder", type=Path)
         part.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        _add_by(part)
+        _add_actor_option(part)
 
         part = parts.add_parser("publish", help="publish the draft as a release and make it live")
         part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
-        _add_by(part)
+        _add_actor_option(part)
 
         part = parts.add_parser("rollback", help="make another release live")
         part.add_argument("version", nargs="?", default="", help="or its beginning; default: the previous live release")
         part.add_argument("--note", default="Rolled back")
-        _add_by(part)
+        _add_actor_option(part)
 
     def handle(self, *args: Any, **options: Any) -> None:
         {
@@ -49,64 +49,64 @@ class Command(BaseCommand):
 
     def _export(self, options: dict[str, Any]) -> None:
         target: Path = options["target"]
-        content, tokens = self._content(options["release"])
+        content, tokens = self._load_content(options["release"])
         try:
             if not options["csv"]:
-                written = export.to_folder(content, target)
-                self.stdout.write(f"Wrote {len(content['ops'])} ops to {len(written)} files in {target}.")
+                written_files = export.write_to_folder(content, target)
+                self.stdout.write(f"Wrote {len(content['ops'])} ops to {len(written_files)} files in {target}.")
             elif str(target) == "-":
                 self.stdout.write(export.to_csv(content, tokens), ending="")
             else:
                 target.write_text(export.to_csv(content, tokens), encoding="utf-8", newline="")
                 self.stdout.write(f"Wrote {len(content['ops'])} ops to {target}.")
-        except (OSError, export.NotEmpty) as error:
+        except (OSError, export.FolderNotEmpty) as error:
             raise CommandError(str(error)) from None
 
-    def _content(self, version: str | None) -> tuple[dict[str, Any], dict[str, list[int]]]:
+    def _load_content(self, version: str | None) -> tuple[dict[str, Any], dict[str, list[int]]]:
         if version is None:
-            content = snapshot.draft()
-            return content, releases.tokens_of(content)
+            content = snapshot.snapshot_draft()
+            return content, releases.count_tokens(content)
         try:
-            release = releases.find(version)
+            release = releases.find_release(version)
         except releases.UnknownRelease as error:
             raise CommandError(str(error)) from None
-        return releases.content(release), release.tokens
+        return releases.load_content(release), release.tokens
 
     def _diff(self, options: dict[str, Any]) -> None:
-        self._show(options["folder"])
+        self._show_changes(options["folder"])
 
-    def _show(self, folder: Path) -> tuple[dict[str, Any], list[changes.Change], str]:
+    def _show_changes(self, folder: Path) -> tuple[dict[str, Any], list[changes.CopyChange], str]:
         """Print what a folder would change. Return its content, the changes, and the draft's version."""
         if not folder.is_dir() or not any(folder.glob("*.yaml")):
             raise CommandError(f"{folder} has no YAML files. Name a folder written by `catalog export`.")
         try:
-            content = files.read(folder, alone=False)
-        except files.BadCatalog as error:
+            content = files.read_folder(folder, alone=False)
+        except files.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        seen, found = releases.draft_version(), draft.changes_to(content)
-        self.stdout.write(difference.told(found) if found else "The draft has this content already.")
-        return content, found, seen
+        seen_version, content_changes = releases.compute_draft_version(), draft.preview_write(content)
+        self.stdout.write(difference.format_changes(content_changes) if content_changes else "The draft has this content already.")
+        return content, content_changes, seen_version
 
     def _import(self, options: dict[str, Any]) -> None:
-        content, found, seen = self._show(options["folder"])
-        if not found or not self._agreed(yes=options["yes"]):
+        content, content_changes, seen_version = self._show_changes(options["folder"])
+        if not content_changes or not self._confirm_import(yes=options["yes"]):
             return
         try:
-            draft.write(
+            draft.write_snapshot(
                 content,
                 by=options["by"],
                 at=timezone.now(),
                 note=f"Import of {options['folder'].name}",
-                seen=seen,
+                seen=seen_version,
             )
-        except draft.Refused as error:
+        except draft.DraftRefused as error:
             problems = "\n".join(str(problem) for problem in error.problems)
             raise CommandError(f"Nothing was imported.\n{problems}") from None
-        except (draft.Moved, draft.NothingToDo) as error:
+        except (draft.DraftChanged, draft.NothingToChange) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
         self.stdout.write("Imported into the draft. To publish: manage.py catalog publish --note …")
 
-    def _agreed(self, *, yes: bool) -> bool:
+    def _confirm_import(self, *, yes: bool) -> bool:
         if yes:
             return True
         if not sys.stdin.isatty():
@@ -118,34 +118,34 @@ class Command(BaseCommand):
 
     def _publish(self, options: dict[str, Any]) -> None:
         try:
-            release = releases.publish(
+            release = releases.publish_draft(
                 note=options["note"], by=options["by"], at=timezone.now(), accepted=options["note"]
             )
         except releases.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft matches the live release.")
         except releases.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        except releases.Withdrawn as error:
+        except releases.AlreadyWithdrawn as error:
             raise CommandError(str(error)) from None
         else:
             self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
 
     def _rollback(self, options: dict[str, Any]) -> None:
         try:
-            release = releases.find(options["version"]) if options["version"] else releases.before_live()
-            releases.activate(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
+            release = releases.find_release(options["version"]) if options["version"] else releases.get_previous_release()
+            releases.activate_release(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
         except releases.AlreadyLive:
             raise CommandError(f"Release {release} is already live.") from None
-        except (releases.UnknownRelease, releases.Withdrawn) as error:
+        except (releases.UnknownRelease, releases.AlreadyWithdrawn) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
 
 
-def _add_by(part: ArgumentParser) -> None:
-    part.add_argument("--by", default=_user(), help="your name for the history (default: %(default)s)")
+def _add_actor_option(part: ArgumentParser) -> None:
+    part.add_argument("--by", default=_get_username(), help="your name for the history (default: %(default)s)")
 
 
-def _user() -> str:
+def _get_username() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user may have no name

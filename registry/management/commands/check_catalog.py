@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry import checks, draft
 from registry.changes import Kind
-from registry.imports.prose import shown
+from registry.imports.prose import escape_for_terminal
 
 
 class Command(BaseCommand):
@@ -18,23 +18,23 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON list of findings")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = self._of_op(options["op"]) if options["op"] else checks.check_draft()
+        findings = self._check_op(options["op"]) if options["op"] else checks.check_draft()
         if options["json"]:
-            self.stdout.write(json.dumps([finding.as_dict() for finding in found], indent=1, ensure_ascii=False))
+            self.stdout.write(json.dumps([finding.as_dict() for finding in findings], indent=1, ensure_ascii=False))
         else:
-            for finding in found:
-                self.stdout.write(f"{finding.severity} {finding.rule}: {shown(str(finding))}")
-            self.stdout.write(_sum(found))
-        if any(finding.blocks for finding in found):
+            for finding in findings:
+                self.stdout.write(f"{finding.severity} {finding.rule}: {escape_for_terminal(str(finding))}")
+            self.stdout.write(_format_totals(findings))
+        if any(finding.is_blocking for finding in findings):
             raise CommandError("The draft cannot be published. Fix what blocks.")
 
-    def _of_op(self, path: str) -> list[checks.Finding]:
-        entry = draft.read(Kind.OP, path)
+    def _check_op(self, path: str) -> list[checks.Finding]:
+        entry = draft.read_entry(Kind.OP, path)
         if entry is None:
-            raise CommandError(f"There is no op {shown(path)}.", returncode=2)
-        return checks.check_entry(entry, checks.Context.of_draft())
+            raise CommandError(f"There is no op {escape_for_terminal(path)}.", returncode=2)
+        return checks.check_entry(entry, checks.CheckContext.from_draft())
 
 
-def _sum(found: list[checks.Finding]) -> str:
-    counts = Counter(finding.severity for finding in found)
+def _format_totals(findings: list[checks.Finding]) -> str:
+    counts = Counter(finding.severity for finding in findings)
     return f"Blocking: {counts[checks.Severity.BLOCKS]}, warnings: {counts[checks.Severity.WARNS]}."

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from registry import history, releases
 from registry.imports import documents, importing, reports
-from registry.imports.prose import shown
+from registry.imports.prose import escape_for_terminal
 
-LEFT_OUT = 3  # exit code if some functions were left out and the rest imported
+EXIT_INCOMPLETE = 3  # exit code if some functions were left out and the rest imported
 
 
 class Command(BaseCommand):
@@ -19,40 +19,40 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="JSON: a list of functions, or an object with `tools`")
-        parser.add_argument("--format", choices=list(documents.Format), required=True, help="the file's format")
+        parser.add_argument("--format", choices=list(documents.ProviderFormat), required=True, help="the file's format")
         parser.add_argument("--group", required=True, help="the group for the ops, such as crm")
         parser.add_argument("--map", type=Path, help="write {op path: upstream name} to this JSON file")
         parser.add_argument("--publish", action="store_true", help="publish the whole draft after the import")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        everything = options["verbosity"] > 1
-        done = self._import(options["file"], documents.Format(options["format"]), options["group"], everything)
+        show_all = options["verbosity"] > 1
+        result = self._import(options["file"], documents.ProviderFormat(options["format"]), options["group"], show_all)
         if options["map"]:
-            self._write_map(options["map"], done.names)
+            self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
             self._publish(options["file"], options["group"])
-        if done.refusals:
-            count = len(done.refusals)
+        if result.refusals:
+            count = len(result.refusals)
             raise CommandError(
-                f"{count} of {count + len(done.names)} functions were left out, the rest imported.", returncode=LEFT_OUT
+                f"{count} of {count + len(result.upstream_names)} functions were left out, the rest imported.", returncode=EXIT_INCOMPLETE
             )
 
-    def _import(self, file: Path, form: documents.Format, group: str, everything: bool) -> importing.Imported:
+    def _import(self, file: Path, provider_format: documents.ProviderFormat, group: str, show_all: bool) -> importing.ImportResult:
         try:
-            document = documents.read(file.read_bytes(), form)
+            document = documents.parse_functions(file.read_bytes(), provider_format)
             with transaction.atomic():
-                done = importing.run(document, group=group)
-                note = f"Import of {shown(file.name)} into {group}"
-                history.record(done.merged.changes, by="import_ops", at=timezone.now(), note=note)
+                result = importing.import_functions(document, group=group)
+                note = f"Import of {escape_for_terminal(file.name)} into {group}"
+                history.record_changes(result.merged.changes, by="import_ops", at=timezone.now(), note=note)
         except OSError as error:
-            raise CommandError(f"Cannot read {shown(str(file))}: {error.strerror}.") from None
-        except (documents.BadDocument, importing.BadGroup) as error:
-            raise CommandError(f"{shown(str(error))} Nothing was imported.") from None
+            raise CommandError(f"Cannot read {escape_for_terminal(str(file))}: {error.strerror}.") from None
+        except (documents.InvalidFunctionList, importing.InvalidImportGroup) as error:
+            raise CommandError(f"{escape_for_terminal(str(error))} Nothing was imported.") from None
         except IntegrityError:
             message = "The draft was changed at the same time. Nothing was imported. Try again."
             raise CommandError(message) from None
-        self.stdout.write(reports.told(done, document, everything=everything))
-        return done
+        self.stdout.write(reports.format_report(result, document, show_all=show_all))
+        return result
 
     def _write_map(self, file: Path, names: dict[str, str]) -> None:
         try:
@@ -62,13 +62,13 @@ class Command(BaseCommand):
 
     def _publish(self, file: Path, group: str) -> None:
         try:
-            note = f"Import of {shown(file.name)} into {group}"
+            note = f"Import of {escape_for_terminal(file.name)} into {group}"
             # Imported copy has many warnings. The import report already lists what to review.
-            release = releases.publish(note=note, by="import_ops", at=timezone.now(), accepted=note)
+            release = releases.publish_draft(note=note, by="import_ops", at=timezone.now(), accepted=note)
         except releases.AlreadyLive:
             self.stdout.write("The live release is up to date.")
         except releases.NotPublishable as error:
-            problems = "\n".join(shown(str(problem)) for problem in error.problems)
+            problems = "\n".join(escape_for_terminal(str(problem)) for problem in error.problems)
             raise CommandError(f"Imported, but the draft cannot be published.\n{problems}") from None
         else:
             self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")

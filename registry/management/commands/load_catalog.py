@@ -19,13 +19,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        live = releases.live()
-        had_edits = live is not None and releases.draft_version() != live.version
+        live = releases.get_live_release()
+        had_edits = live is not None and releases.compute_draft_version() != live.version
         try:
             with transaction.atomic():
-                report = loader.load(loader.read())
-                history.record(report.changes, by="load_catalog", at=timezone.now(), note="Shipped catalog")
-        except files.BadCatalog as error:
+                report = loader.load_into_draft(loader.read_shipped_catalog())
+                history.record_changes(report.changes, by="load_catalog", at=timezone.now(), note="Shipped catalog")
+        except files.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(str(report))
         if options["publish"]:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             return
         try:
             note = "Shipped catalog"
-            release = releases.publish(note=note, by="load_catalog", at=timezone.now(), accepted=note)
+            release = releases.publish_draft(note=note, by="load_catalog", at=timezone.now(), accepted=note)
         except releases.AlreadyLive:
             self.stdout.write("The live release is up to date.")
         except releases.NotPublishable as error:

@@ -23,6 +23,6 @@ def happen(db: None) -> Happen:
         said = {"type": "exec", "op": "onto.task.update", "tool_name": "update_onto_task", "release": "r1"} | fields
         said = {"ok": not said.get("code"), "status": 200, "latency_ms": 2.0, "trace_id": "tr_1"} | said
         with connection.cursor() as cursor:
-            events._insert(cursor, [events.new(time=time, **said)] * times)
+            events._bulk_insert(cursor, [events.build_event(time=time, **said)] * times)
 
     return write

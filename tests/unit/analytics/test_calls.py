@@ -11,7 +11,7 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
 def test_query_and_function_tell_the_same(db: None) -> None:
-    reasons = ("", "invalid_args", calls.UNKNOWN_OP, calls.UNKNOWN_PATH, *calls.PUT_OFF)
+    reasons = ("", "invalid_args", calls.UNKNOWN_OP, calls.UNKNOWN_PATH, *calls.DEFERRED_REASONS)
     kinds: Any = product(OperationEvent.Type, OperationEvent.Source, (True, False), (True, False), reasons)
     rows = [
         OperationEvent(

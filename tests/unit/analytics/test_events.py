@@ -17,16 +17,16 @@ AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 def event(**fields: Any) -> dict[str, Any]:
     said: dict[str, Any] = {"op": "onto.task.get", "ok": True, "status": 200, "latency_ms": 1.5, "trace_id": "tr_1"}
-    return events.new(time=AT, type=OperationEvent.Type.EXEC, **(said | fields))
+    return events.build_event(time=AT, type=OperationEvent.Type.EXEC, **(said | fields))
 
 
 @pytest.fixture
 def before() -> int:
-    return events.lost()
+    return events.count_lost()
 
 
 def test_record_writes_at_once_and_whole(db: None) -> None:
-    events.record(
+    events.record_event(
         event(
             tool_name="get_onto_task_details",
             field_errors=[["/a", "type"]],
@@ -45,7 +45,7 @@ def test_record_writes_at_once_and_whole(db: None) -> None:
 
 
 def test_record_fills_what_is_not_said_with_the_models_defaults(db: None) -> None:
-    events.record(event())
+    events.record_event(event())
 
     row = OperationEvent.objects.get()
     assert (row.code, row.session, row.field_errors, row.result_count, row.dry_run) == ("", "", [], None, False)
@@ -53,7 +53,7 @@ def test_record_fills_what_is_not_said_with_the_models_defaults(db: None) -> Non
 
 def test_record_is_undone_with_its_transaction(db: None) -> None:
     with transaction.atomic():
-        events.record(event())
+        events.record_event(event())
         transaction.set_rollback(True)
 
     assert not OperationEvent.objects.exists()
@@ -61,7 +61,7 @@ def test_record_is_undone_with_its_transaction(db: None) -> None:
 
 def test_later_writes_nothing_before_it_is_flushed(db: None, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
-        events.later(event())
+        events.enqueue_event(event())
     assert not OperationEvent.objects.exists()
 
     events.flush()
@@ -70,14 +70,14 @@ def test_later_writes_nothing_before_it_is_flushed(db: None, django_assert_num_q
 
 
 def test_flush_writes_in_bulk_and_in_order(db: None, django_assert_max_num_queries: Any) -> None:
-    for number in range(events.BATCH + 1):
-        events.later(event(turn=str(number)))
+    for number in range(events.BATCH_SIZE + 1):
+        events.enqueue_event(event(turn=str(number)))
 
     with django_assert_max_num_queries(2 * 3):  # a savepoint around each batch where the test has a transaction open
         events.flush()
 
     turns = OperationEvent.objects.order_by("id").values_list("turn", flat=True)
-    assert list(turns) == [str(number) for number in range(events.BATCH + 1)]
+    assert list(turns) == [str(number) for number in range(events.BATCH_SIZE + 1)]
 
 
 def test_flush_of_nothing_costs_nothing(db: None, django_assert_num_queries: Any) -> None:
@@ -87,10 +87,10 @@ def test_flush_of_nothing_costs_nothing(db: None, django_assert_num_queries: Any
 
 def test_flush_by_two_threads_writes_each_event_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
-    monkeypatch.setattr(events, "_insert", lambda _, batch: written.append(len(batch)))
+    monkeypatch.setattr(events, "_bulk_insert", lambda _, batch: written.append(len(batch)))
     monkeypatch.setattr(events, "connection", _Connection())
-    for _ in range(3 * events.BATCH):
-        events.later(event())
+    for _ in range(3 * events.BATCH_SIZE):
+        events.enqueue_event(event())
 
     threads = [threading.Thread(target=events.flush) for _ in range(4)]
     for thread in threads:
@@ -98,7 +98,7 @@ def test_flush_by_two_threads_writes_each_event_once(db: None, monkeypatch: pyte
     for thread in threads:
         thread.join()
 
-    assert sum(written) == 3 * events.BATCH
+    assert sum(written) == 3 * events.BATCH_SIZE
 
 
 class _Connection:
@@ -115,13 +115,13 @@ class _Connection:
 
 
 def test_buffer_is_bounded_and_counts_what_it_drops(db: None, monkeypatch: pytest.MonkeyPatch, before: int) -> None:
-    monkeypatch.setattr(events, "BUFFER", 3)
+    monkeypatch.setattr(events, "BUFFER_SIZE", 3)
 
     for number in range(5):
-        events.later(event(turn=str(number)))
+        events.enqueue_event(event(turn=str(number)))
     events.flush()
 
-    assert events.lost() - before == 2
+    assert events.count_lost() - before == 2
     assert list(OperationEvent.objects.order_by("id").values_list("turn", flat=True)) == ["0", "1", "2"]
 
 
@@ -132,36 +132,36 @@ def test_flush_without_a_database_counts_and_logs_and_does_not_raise(
     def fails() -> None:
         raise failure
 
-    events.later(event(subject="canary"))
-    events.later(event())
+    events.enqueue_event(event(subject="canary"))
+    events.enqueue_event(event())
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
         patch.setattr(connection, "cursor", fails)
         events.flush()
 
-    assert events.lost() - before == 2
+    assert events.count_lost() - before == 2
     assert "events.lost count=2" in caplog.text
     assert "canary" not in caplog.text
-    events.later(event())
+    events.enqueue_event(event())
     events.flush()
     assert OperationEvent.objects.count() == 1  # what comes after is written
 
 
 @pytest.mark.django_db(transaction=True)
 def test_flush_of_an_event_that_no_row_can_hold_counts_its_batch_and_goes_on(before: int) -> None:
-    events.later(event(ok=True, code="INTERNAL"))  # breaks a constraint
+    events.enqueue_event(event(ok=True, code="INTERNAL"))  # breaks a constraint
 
     events.flush()
-    events.later(event())
+    events.enqueue_event(event())
     events.flush()
 
-    assert events.lost() - before == 1
+    assert events.count_lost() - before == 1
     assert OperationEvent.objects.count() == 1
 
 
 def test_discard_forgets_what_is_buffered(db: None) -> None:
-    events.later(event())
+    events.enqueue_event(event())
 
-    events.discard()
+    events.discard_queued()
     events.flush()
 
     assert not OperationEvent.objects.exists()
@@ -169,25 +169,25 @@ def test_discard_forgets_what_is_buffered(db: None) -> None:
 
 @pytest.mark.parametrize("name", ["op", "subject", "session", "turn"])
 def test_new_cuts_text_to_its_column(db: None, name: str) -> None:
-    events.record(event(**{name: "x" * 500}))
+    events.record_event(event(**{name: "x" * 500}))
 
     assert getattr(OperationEvent.objects.get(), name) == "x" * 200
 
 
 def test_thread_writes_behind_the_answer_and_is_started_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    buffer = events._Buffer()
+    buffer = events._EventBuffer()
     finalized: list[Any] = []
     monkeypatch.setattr(events, "Finalize", lambda _, flush, exitpriority: finalized.append((flush, exitpriority)))
     monkeypatch.setattr(events, "INTERVAL", 0.01)
     written: Queue[str] = Queue()
-    monkeypatch.setattr(events, "_insert", lambda _, batch: [written.put(each["turn"]) for each in batch])
+    monkeypatch.setattr(events, "_bulk_insert", lambda _, batch: [written.put(each["turn"]) for each in batch])
     monkeypatch.setattr(events, "connection", _Connection())
-    buffer._start = events._Buffer._start.__get__(buffer)  # type: ignore[method-assign]  # as in a server
+    buffer._start_thread = events._EventBuffer._start_thread.__get__(buffer)  # type: ignore[method-assign]  # as in a server
 
-    buffer.put(event(turn="1"))
+    buffer.enqueue(event(turn="1"))
     thread = buffer._thread
     assert written.get(timeout=5) == "1"
-    buffer.put(event(turn="2"))
+    buffer.enqueue(event(turn="2"))
     assert written.get(timeout=5) == "2"  # nothing is left to the thread, which outlives this test
 
     assert buffer._thread is thread
@@ -203,4 +203,4 @@ def test_thread_writes_behind_the_answer_and_is_started_once(monkeypatch: pytest
 )
 def test_event_has_a_code_exactly_when_it_failed(db: None, fields: dict[str, Any]) -> None:
     with pytest.raises(IntegrityError, match="event_code_when_failed"), transaction.atomic():
-        events.record(event(**fields))
+        events.record_event(event(**fields))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from analytics import calls, daily, rollup
 from analytics.models import OpDaily, OperationEvent, Rollup
-from gateway.errors import Code
-from gateway.management.commands.docs import _errors
+from gateway.errors import ErrorCode
+from gateway.management.commands.docs import _build_errors_page
 from tests.databases import ROOT
 from tests.effort import examples
 from tests.unit.analytics.conftest import Happen
@@ -42,7 +42,7 @@ def total(name: str = "calls", **which: Any) -> int:
 def of(op: str = "onto.task.update") -> dict[str, Any]:
     """What one op's rows of today say together, zeros left out."""
     rows = OpDaily.objects.filter(day=TODAY, op=op)
-    sums = rows.aggregate(**{name: Sum(name) for name in daily.SUMS})
+    sums = rows.aggregate(**{name: Sum(name) for name in daily.SUM_FIELDS})
     return {name: value for name, value in sums.items() if value}
 
 
@@ -51,7 +51,7 @@ def of(op: str = "onto.task.update") -> dict[str, Any]:
 
 def test_calls_are_counted_by_how_they_ended(happen: Happen) -> None:
     happen(NOON - MINUTE, times=4)
-    for times, code in enumerate(Code.values, start=1):
+    for times, code in enumerate(ErrorCode.values, start=1):
         happen(NOON - MINUTE, times=times, code=code)
 
     count()
@@ -61,8 +61,8 @@ def test_calls_are_counted_by_how_they_ended(happen: Happen) -> None:
 
 
 def test_every_code_has_a_figure() -> None:
-    conditions = {name: str(condition) for name, condition in daily.COUNTS.items()}
-    counted = {code: [name for name, text in conditions.items() if f"'{code}'" in text] for code in Code.values}
+    conditions = {name: str(condition) for name, condition in daily.COUNT_CONDITIONS.items()}
+    counted = {code: [name for name, text in conditions.items() if f"'{code}'" in text] for code in ErrorCode.values}
 
     assert all(len(names) == 1 for names in counted.values()), counted
 
@@ -70,14 +70,14 @@ def test_every_code_has_a_figure() -> None:
 def test_every_figure_has_a_column() -> None:
     known = {field.name for field in OpDaily._meta.fields}
 
-    assert set(daily.SUMS) == known - {"id", *daily.KEY, "is_settled", "field_errors"}
-    assert set(daily.COUNTS) == set(daily.SUMS) - {"latency_ms", "mended"}
+    assert set(daily.SUM_FIELDS) == known - {"id", *daily.KEY_FIELDS, "is_settled", "field_errors"}
+    assert set(daily.COUNT_CONDITIONS) == set(daily.SUM_FIELDS) - {"latency_ms", "mended"}
 
 
 def test_calls_that_tell_nothing_of_their_op_are_not_counted(happen: Happen) -> None:
     happen(NOON - MINUTE, replayed=True)
     happen(NOON - MINUTE, dry_run=True, **FAILED)
-    for reason in calls.PUT_OFF:
+    for reason in calls.DEFERRED_REASONS:
         happen(NOON - MINUTE, code="CONFLICT", reason=reason)
 
     count()
@@ -86,9 +86,9 @@ def test_calls_that_tell_nothing_of_their_op_are_not_counted(happen: Happen) -> 
 
 
 def test_reasons_that_are_left_out_are_reasons_that_calls_are_answered_with() -> None:
-    reference = _errors(ROOT)
+    reference = _build_errors_page(ROOT)
 
-    assert all(f"| `{reason}` |" in reference for reason in calls.PUT_OFF)
+    assert all(f"| `{reason}` |" in reference for reason in calls.DEFERRED_REASONS)
 
 
 def test_help_is_counted_by_what_was_read(happen: Happen) -> None:
@@ -136,7 +136,7 @@ def test_releases_are_counted_apart(happen: Happen) -> None:
 def test_what_is_served_and_to_whom_is_counted_apart(happen: Happen, name: str) -> None:
     for value in ("a", "b", "b"):
         happen(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
-        happen(NOON - 2 * rollup.LATE, **{name: value})
+        happen(NOON - 2 * rollup.SETTLE_AFTER, **{name: value})
 
     count()
 
@@ -170,7 +170,7 @@ def test_mended_call_counts_on_its_day_under_its_release_whenever_it_was_mended(
     happen(midnight - MINUTE, release="r1", **TURN, **FAILED)
     happen(midnight + MINUTE, release="r2", **TURN)
 
-    for at in (midnight + 2 * MINUTE, midnight + rollup.LATE, midnight + timedelta(hours=2)):  # not, half, all settled
+    for at in (midnight + 2 * MINUTE, midnight + rollup.SETTLE_AFTER, midnight + timedelta(hours=2)):  # not, half, all settled
         count(at)
         mended = OpDaily.objects.filter(mended__gt=0)
         assert list(mended.values_list("day", "release", "mended")) == [(date(2026, 3, 9), "r1", 1)]
@@ -225,13 +225,13 @@ def test_field_errors_add_up_as_minutes_settle(happen: Happen) -> None:
 
 def test_field_errors_of_a_row_are_the_commonest_few(happen: Happen) -> None:
     happen(NOON - MINUTE, field_errors=[["/often", "type"]], times=2, **FAILED)
-    for number in range(daily.ERRORS_KEPT + 5):
+    for number in range(daily.MAX_FIELD_ERRORS + 5):
         happen(NOON - MINUTE, field_errors=[[f"/made-up-{number}", "unknown"]], **FAILED)
 
     count()
 
     errors = OpDaily.objects.get().field_errors
-    assert len(errors) == daily.ERRORS_KEPT
+    assert len(errors) == daily.MAX_FIELD_ERRORS
     assert errors[0] == ["/often", "type", 2]
 
 
@@ -261,7 +261,7 @@ def test_what_is_new_shows_at_the_next_run(happen: Happen) -> None:
 
 def test_figures_of_the_last_minutes_keep_their_addresses(happen: Happen) -> None:
     happen(NOON - MINUTE)
-    happen(NOON - rollup.LATE, op="onto.task.get")  # settled with the second run
+    happen(NOON - rollup.SETTLE_AFTER, op="onto.task.get")  # settled with the second run
     count(NOON)
     before = dict(OpDaily.objects.values_list("op", "pk"))
 
@@ -277,8 +277,8 @@ def test_figures_of_the_last_minutes_keep_their_addresses(happen: Happen) -> Non
 def test_event_that_is_written_late_is_counted_until_its_time_is_settled(happen: Happen) -> None:
     happen(NOON - timedelta(hours=1))
     count(NOON)
-    happen(NOON - rollup.LATE)
-    happen(NOON - rollup.LATE - MINUTE)
+    happen(NOON - rollup.SETTLE_AFTER)
+    happen(NOON - rollup.SETTLE_AFTER - MINUTE)
 
     count(NOON + MINUTE)
 
@@ -289,7 +289,7 @@ def test_run_without_an_event_has_nothing_to_show(db: None) -> None:
     assert rollup.run(NOON) is False
 
     assert not OpDaily.objects.exists()
-    assert Rollup.objects.get().settled_until == NOON - rollup.LATE
+    assert Rollup.objects.get().settled_until == NOON - rollup.SETTLE_AFTER
 
 
 def test_backlog_is_settled_in_steps_past_hours_without_events(happen: Happen) -> None:
@@ -380,7 +380,7 @@ def test_days_are_counted_anew_from_their_events(happen: Happen) -> None:
     OperationEvent.objects.filter(time__lt=NOON - timedelta(days=3)).delete()  # past their time: their figures stay
     happen(NOON - timedelta(days=2), times=3)  # written when that day was settled
 
-    rollup.recount(TODAY - timedelta(days=2), NOON + timedelta(hours=1))
+    rollup.recount_from(TODAY - timedelta(days=2), NOON + timedelta(hours=1))
 
     assert {day: total(day=TODAY - timedelta(days=day)) for day in range(5)} == {0: 2, 1: 2, 2: 5, 3: 2, 4: 2}
     assert total("mended") == 5
@@ -393,12 +393,12 @@ def test_catching_up_counts_the_same_as_many_runs(happen: Happen) -> None:
     rollup.catch_up(NOON)
 
     assert total() == sum(hour % 3 for hour in range(60))
-    assert Rollup.objects.get().settled_until == NOON - rollup.LATE
+    assert Rollup.objects.get().settled_until == NOON - rollup.SETTLE_AFTER
 
 
 def test_run_that_was_overtaken_writes_nothing(happen: Happen, monkeypatch: pytest.MonkeyPatch) -> None:
     happen(NOON - timedelta(hours=1))
-    looked = rollup._to_settle
+    looked = rollup._find_next_period
 
     def overtaken(*args: Any) -> Any:
         found = looked(*args)
@@ -406,7 +406,7 @@ def test_run_that_was_overtaken_writes_nothing(happen: Happen, monkeypatch: pyte
         count(NOON)  # another process, meanwhile
         return found
 
-    monkeypatch.setattr(rollup, "_to_settle", overtaken)
+    monkeypatch.setattr(rollup, "_find_next_period", overtaken)
 
     assert rollup.run(NOON - MINUTE) is False
     assert total() == 1

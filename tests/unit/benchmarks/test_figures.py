@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import figures
-from benchmarks.figures import Figure
-from benchmarks.measures import MEASURES
+from benchmarks.figures import BenchmarkFigure
+from benchmarks.measures import BENCHMARKS
 from benchmarks.run import is_wanted
 
 
@@ -22,28 +22,28 @@ from benchmarks.run import is_wanted
     ],
 )
 def test_figure_is_met_as_its_goal_says(name: str, value: float, met: bool) -> None:
-    assert Figure(name, value, "", "").met is met
+    assert BenchmarkFigure(name, value, "", "").is_met is met
 
 
 def test_goals_are_of_figures_that_are_measured() -> None:
-    assert set(figures.GOALS) <= {name for measure in MEASURES for name in measure.names}
+    assert set(figures.GOALS) <= {name for measure in BENCHMARKS for name in measure.names}
 
 
 def test_median_tells_rounds_and_spread() -> None:
-    figure = figures.median("help.cached.ratio", [0.5, 1.0, 0.9], "ratio", "a peer")
+    figure = figures.build_median_figure("help.cached.ratio", [0.5, 1.0, 0.9], "ratio", "a peer")
 
     assert figure.value == 0.9
     assert figure.against == "a peer; 3 rounds, 0.5 to 1"
 
 
 def test_percentile_of_many_values() -> None:
-    assert figures.percentile(range(101), 95) == 95
+    assert figures.compute_percentile(range(101), 95) == 95
 
 
 def test_write_lists_every_figure_with_six_fields(tmp_path: Path) -> None:
-    with_goal, without = Figure("idempotency.ms", 2.0, "ms", "a"), Figure("help.requests_per_s", 5.0, "1/s", "b")
+    with_goal, without = BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("help.requests_per_s", 5.0, "1/s", "b")
 
-    figures.write([with_goal, without], tmp_path / "bench.json")
+    figures.write_json([with_goal, without], tmp_path / "bench.json")
 
     assert json.loads((tmp_path / "bench.json").read_text()) == [
         {"name": "idempotency.ms", "value": 2.0, "unit": "ms", "goal": 1, "met": False, "against": "a"},
@@ -52,7 +52,7 @@ def test_write_lists_every_figure_with_six_fields(tmp_path: Path) -> None:
 
 
 def test_table_shows_what_was_missed() -> None:
-    told = figures.table([Figure("idempotency.ms", 2.0, "ms", "a"), Figure("exec.overhead.ms", 0.5, "ms", "b")])
+    told = figures.format_table([BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")])
 
     assert [line.split()[-2] for line in told.splitlines()[1:]] == ["MISSED", "met"]
 

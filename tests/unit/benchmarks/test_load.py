@@ -11,18 +11,18 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\
 
 
 def test_answer_length_is_head_and_body() -> None:
-    assert load.answer_length(bytearray(ANSWER)) == len(ANSWER)
+    assert load.get_response_length(bytearray(ANSWER)) == len(ANSWER)
 
 
 @pytest.mark.parametrize("cut", range(ANSWER.index(b"hello")))
 def test_answer_length_is_unknown_while_the_head_is_cut(cut: int) -> None:
-    assert load.answer_length(bytearray(ANSWER[:cut])) == 0
+    assert load.get_response_length(bytearray(ANSWER[:cut])) == 0
 
 
 def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> None:
     answer = b"HTTP/1.1 200 OK\r\ncontent-LENGTH:27\r\n\r\n\r\ncontent-length: 99999\r\n"
 
-    assert load.answer_length(bytearray(answer)) == answer.index(b"\r\n\r\n") + 4 + 27
+    assert load.get_response_length(bytearray(answer)) == answer.index(b"\r\n\r\n") + 4 + 27
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> No
     ids=["not 200", "without a length"],
 )
 def test_answer_length_refuses_what_it_cannot_count(answer: bytes) -> None:
-    with pytest.raises(load.BadAnswer):
-        load.answer_length(bytearray(answer))
+    with pytest.raises(load.UnexpectedResponse):
+        load.get_response_length(bytearray(answer))
 
 
 def test_request_names_its_length_only_with_a_body() -> None:
-    asked = load.request("GET", "/a", {"X": "1"})
-    sent = load.request("POST", "/a", {}, b"{}")
+    asked = load.build_request("GET", "/a", {"X": "1"})
+    sent = load.build_request("POST", "/a", {}, b"{}")
 
     assert asked == b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\r\n\r\n"
     assert sent.endswith(b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
@@ -49,7 +49,7 @@ def test_request_names_its_length_only_with_a_body() -> None:
 @pytest.mark.parametrize("pieces", [1, 3, len(ANSWER)])
 def test_drive_sends_every_request_and_measures_each(pieces: int) -> None:
     with answering(pieces) as address:
-        found = load.drive(address, [load.request("GET", "/", {})] * 20, connections=4, with_heads=True)
+        found = load.run_load(address, [load.build_request("GET", "/", {})] * 20, connections=4, with_heads=True)
 
     assert len(found.latencies) == 20
     assert all(latency > 0 for latency in found.latencies)
@@ -58,13 +58,13 @@ def test_drive_sends_every_request_and_measures_each(pieces: int) -> None:
 
 
 def test_drive_tells_when_the_server_hangs_up() -> None:
-    with answering(pieces=0) as address, pytest.raises(load.BadAnswer, match="closed"):
-        load.drive(address, [load.request("GET", "/", {})])
+    with answering(pieces=0) as address, pytest.raises(load.UnexpectedResponse, match="closed"):
+        load.run_load(address, [load.build_request("GET", "/", {})])
 
 
 def test_once_returns_the_body() -> None:
     with answering(pieces=2) as address:
-        assert load.once(address, load.request("GET", "/", {})) == b"hello"
+        assert load.send_once(address, load.build_request("GET", "/", {})) == b"hello"
 
 
 @contextmanager

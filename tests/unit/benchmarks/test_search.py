@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import search
-from benchmarks.search import Found
+from benchmarks.search import RankedQuery
 
 TOOLS = [
     {"name": "getWeather", "description": "Weather of a city. Now.", "parameters": {"type": "object"}},
@@ -31,7 +31,7 @@ def test_measure_tells_recall_ranks_and_time(tmp_path: Path) -> None:
     write(tmp_path, "queries.jsonl", REQUESTS)
     (tmp_path / "tools.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, TOOLS)).encode()))
 
-    found = {figure.name: figure.value for figure in search.measure(tmp_path)}
+    found = {figure.name: figure.value for figure in search.measure_search(tmp_path)}
 
     assert found["recall@1"] == found["recall@5"] == pytest.approx((1 + 1 + 0.5 + 0) / 4, abs=1e-3)
     assert found["recall@5 a"] == 0.75
@@ -43,13 +43,13 @@ def test_measure_tells_recall_ranks_and_time(tmp_path: Path) -> None:
 def test_measure_says_what_is_missing(tmp_path: Path) -> None:
     write(tmp_path, "tools.jsonl", TOOLS)
 
-    with pytest.raises(search.NoSet, match=r"has no queries\.jsonl"):
-        search.measure(tmp_path)
+    with pytest.raises(search.MissingSearchSet, match=r"has no queries\.jsonl"):
+        search.measure_search(tmp_path)
 
 
 def test_found_counts_what_is_among_the_first() -> None:
-    found = Found(source="", places=[3, None, 0, 4], milliseconds=1)
+    found = RankedQuery(source="", ranks=[3, None, 0, 4], milliseconds=1)
 
-    assert (found.recall(1), found.recall(4), found.recall(5)) == (0.25, 0.5, 0.75)
+    assert (found.compute_recall(1), found.compute_recall(4), found.compute_recall(5)) == (0.25, 0.5, 0.75)
     assert found.reciprocal_rank == 1
-    assert Found("", [None], 1).reciprocal_rank == 0
+    assert RankedQuery("", [None], 1).reciprocal_rank == 0

@@ -4,36 +4,36 @@ from registry import catalogs, checks, snapshot
 
 
 def test_ops_are_as_many_as_asked_and_begin_alike() -> None:
-    many = synthetic.ops(10_000)
+    many = synthetic.build_ops(10_000)
 
     assert len({op["op"] for op in many}) == len({op["tool_name"] for op in many}) == 10_000
-    assert synthetic.ops(100) == many[:100]
-    assert synthetic.tool_names(100) == [op["tool_name"] for op in many[:100]]
+    assert synthetic.build_ops(100) == many[:100]
+    assert synthetic.build_tool_names(100) == [op["tool_name"] for op in many[:100]]
 
 
 def test_ops_are_as_varied_as_real_ones() -> None:
-    schemas = {str(op["parameters_schema"]["properties"].keys()) for op in synthetic.ops(60)}
+    schemas = {str(op["parameters_schema"]["properties"].keys()) for op in synthetic.build_ops(60)}
 
     assert len(schemas) > 10
 
 
 def test_ops_could_be_shipped() -> None:
-    listed = synthetic.ops(600)
-    groups = [{"path": path, "summary": summary} for path, summary in synthetic.groups(listed).items()]
+    listed = synthetic.build_ops(600)
+    groups = [{"path": path, "summary": summary} for path, summary in synthetic.build_groups(listed).items()]
 
-    assert checks.problems({"format": 1, "groups": groups, "ops": listed}) == []
+    assert checks.find_errors({"format": 1, "groups": groups, "ops": listed}) == []
 
 
 def test_rows_publish_as_the_ops_they_were_made_of(db: None) -> None:
-    rows.make_ops(12)
+    rows.create_ops(12)
 
-    version = rows.publish()
+    version = rows.publish_draft()
 
-    drafted = {entry["op"]: entry for entry in snapshot.draft()["ops"]}
-    for op in synthetic.ops(12):
+    drafted = {entry["op"]: entry for entry in snapshot.snapshot_draft()["ops"]}
+    for op in synthetic.build_ops(12):
         assert {name: drafted[op["op"]][name] for name in op} == op
-    assert synthetic.READ["op"] in catalogs.get(version).ops
+    assert synthetic.READ["op"] in catalogs.get_catalog(version).ops
 
 
 def test_server_runs_as_start_runs_it() -> None:
-    assert servers.arguments(8001, servers.GATEWAY) == start._server_arguments(8001)
+    assert servers.build_granian_arguments(8001, servers.GATEWAY) == start._build_server_arguments(8001)

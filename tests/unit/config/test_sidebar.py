@@ -11,8 +11,8 @@ from django.test import Client, RequestFactory
 from config import sidebar
 
 
-def entries() -> list[sidebar.Entry]:
-    return [entry for section in sidebar.SECTIONS for entry in section.entries if isinstance(entry, sidebar.Entry)]
+def entries() -> list[sidebar.SidebarList]:
+    return [entry for section in sidebar.SECTIONS for entry in section.entries if isinstance(entry, sidebar.SidebarList)]
 
 
 def titles(user: User) -> dict[str, list[str]]:

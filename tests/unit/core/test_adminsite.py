@@ -30,7 +30,7 @@ from workspace.models import Task
     ],
 )
 def test_odd_text_is_told(query: str, begins: str) -> None:
-    problem = adminsite.odd_text(QueryDict(query))
+    problem = adminsite.find_query_problem(QueryDict(query))
 
     assert problem.startswith(begins)
     assert bool(problem) == bool(begins)
@@ -51,13 +51,13 @@ def test_odd_text_is_told(query: str, begins: str) -> None:
     ],
 )
 def test_odd_row_is_told(db: None, model: type, data: str, odd: bool) -> None:
-    assert adminsite.odd_row(QueryDict(data), model).startswith("A selected row does not exist" if odd else "")
-    assert bool(adminsite.odd_row(QueryDict(data), model)) is odd
+    assert adminsite.find_row_problem(QueryDict(data), model).startswith("A selected row does not exist" if odd else "")
+    assert bool(adminsite.find_row_problem(QueryDict(data), model)) is odd
 
 
 def test_odd_preset_is_told() -> None:
-    assert adminsite.odd_preset(QueryDict("due_at=2026-03-01"), Task).startswith("The URL cannot prefill due_at.")
-    assert adminsite.odd_preset(QueryDict("title=x"), Task) == ""
+    assert adminsite.find_preset_problem(QueryDict("due_at=2026-03-01"), Task).startswith("The URL cannot prefill due_at.")
+    assert adminsite.find_preset_problem(QueryDict("title=x"), Task) == ""
 
 
 @pytest.mark.parametrize("error", [ValidationError("x"), DataError("x"), OverflowError("x")])
@@ -65,7 +65,7 @@ def test_guarded_answers_what_a_value_breaks(rf: RequestFactory, error: Exceptio
     def view(request: object) -> HttpResponse:
         raise error
 
-    response = adminsite.guarded(view)(rf.get("/"))
+    response = adminsite.reject_malformed_requests(view)(rf.get("/"))
 
     assert response.status_code == 400
     assert response.content.decode().startswith("A value in the request is not valid")
@@ -76,4 +76,4 @@ def test_guarded_lets_a_bug_through(rf: RequestFactory) -> None:
         raise ValueError("a bug")
 
     with pytest.raises(ValueError, match="a bug"):
-        adminsite.guarded(view)(rf.get("/"))
+        adminsite.reject_malformed_requests(view)(rf.get("/"))

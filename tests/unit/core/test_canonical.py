@@ -91,4 +91,4 @@ def test_digest_differs_where_values_differ(one: Any, other: Any) -> None:
 def test_hash_of_a_form_is_the_digest_of_its_value() -> None:
     value = {"b": [1, 2.5], "a": "ü"}
 
-    assert canonical.hashed(canonical.dumps(value)) == canonical.digest(value)
+    assert canonical.hash_canonical_form(canonical.dumps(value)) == canonical.digest(value)

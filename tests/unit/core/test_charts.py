@@ -20,7 +20,7 @@ def read(svg: str) -> ElementTree.Element:
 
 
 def drawn(*values: float | None) -> ElementTree.Element:
-    return read(charts.line("Calls & more", [(f"day {n}", v) for n, v in enumerate(values)], told))
+    return read(charts.draw_line("Calls & more", [(f"day {n}", v) for n, v in enumerate(values)], told))
 
 
 @given(values=st.lists(VALUES, max_size=100))
@@ -56,19 +56,19 @@ def test_line_over_nothing_says_so() -> None:
 def test_top_is_the_next_round_number() -> None:
     tops = {0.042: 0.05, 0.2: 0.2, 1: 1, 1.1: 2, 499: 500, 501: 1_000, 0: 1}
 
-    assert {value: round(charts._ceiling(value), 9) for value in tops} == tops
+    assert {value: round(charts._round_up(value), 9) for value in tops} == tops
 
 
 @given(share=st.floats(0, 1))
 def test_bar_fills_a_share(share: float) -> None:
-    rest, part = read(charts.bar(share)).iter("rect")
+    rest, part = read(charts.draw_bar(share)).iter("rect")
 
     assert abs(float(part.get("width", "")) - share * float(rest.get("width", ""))) <= 0.05
 
 
 @given(low=st.floats(-1, 1), wide=st.floats(0, 1), most=st.floats(0.001, 2))
 def test_interval_lies_on_its_side_of_nought(low: float, wide: float, most: float) -> None:
-    part, nought = read(charts.interval(low, low + wide, most)).iter("rect")
+    part, nought = read(charts.draw_interval(low, low + wide, most)).iter("rect")
     left, width = (float(part.get(name, "")) for name in ("x", "width"))
 
     middle = charts.BAR / 2
@@ -80,4 +80,4 @@ def test_interval_lies_on_its_side_of_nought(low: float, wide: float, most: floa
 
 
 def test_labels_are_escaped() -> None:
-    assert not re.search("<calls>", charts.line("<b>", [("<i>", 1)], told))
+    assert not re.search("<calls>", charts.draw_line("<b>", [("<i>", 1)], told))

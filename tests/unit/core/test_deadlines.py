@@ -16,7 +16,7 @@ on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="by desig
 
 def select_bounded(sql: str, deadline: Deadline) -> None:
     with transaction.atomic():
-        deadlines.bound_statements(deadline)
+        deadlines.limit_statement_time(deadline)
         select(sql)
 
 
@@ -31,20 +31,20 @@ def test_left_ms_counts_down_and_then_refuses(monkeypatch: pytest.MonkeyPatch) -
 
     for waited, left in ((0, 1500), (1.0, 500), (1.4999, 1)):
         monkeypatch.setattr(deadlines.time, "monotonic", lambda waited=waited: deadline.at - 1.5 + waited)
-        assert deadline.left_ms() == pytest.approx(left, abs=1)
+        assert deadline.get_remaining_ms() == pytest.approx(left, abs=1)
     monkeypatch.setattr(deadlines.time, "monotonic", lambda: deadline.at)
     with pytest.raises(DeadlineExceeded):
-        deadline.left_ms()
+        deadline.get_remaining_ms()
 
 
 @pytest.mark.django_db
 def test_enforced_refuses_a_query_that_begins_late() -> None:
     deadline = Deadline.after(milliseconds=60_000)
-    with deadline.enforced():
+    with deadline.enforce():
         assert select() == 1
 
     late = Deadline(at=time.monotonic() - 1)
-    with late.enforced(), pytest.raises(DeadlineExceeded):
+    with late.enforce(), pytest.raises(DeadlineExceeded):
         select()
     assert select() == 1  # and only inside
 
@@ -89,7 +89,7 @@ def test_wait_for_write_lock_is_bounded_on_sqlite() -> None:
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        deadlines.wait_for_write_lock_at_most(Deadline.after(milliseconds=200))
+        deadlines.limit_write_lock_wait(Deadline.after(milliseconds=200))
         began = time.monotonic()
         with pytest.raises(OperationalError, match="locked"), transaction.atomic():
             pass
@@ -102,7 +102,7 @@ def test_wait_for_write_lock_is_bounded_on_sqlite() -> None:
 @on_sqlite
 @pytest.mark.django_db
 def test_bound_statements_does_nothing_on_sqlite() -> None:
-    deadlines.bound_statements(Deadline(at=0.0))
+    deadlines.limit_statement_time(Deadline(at=0.0))
 
     assert select() == 1
 
@@ -110,6 +110,6 @@ def test_bound_statements_does_nothing_on_sqlite() -> None:
 @on_postgres
 @pytest.mark.django_db
 def test_wait_for_write_lock_does_nothing_on_postgres() -> None:
-    deadlines.wait_for_write_lock_at_most(Deadline(at=0.0))
+    deadlines.limit_write_lock_wait(Deadline(at=0.0))
 
     assert select() == 1

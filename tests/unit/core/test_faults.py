@@ -44,7 +44,7 @@ def instead() -> None:
     ],
 )
 def test_told_names_types_and_places_in_the_order_they_happened(raises: object, types: list[str]) -> None:
-    text = faults.told(caught(raises))
+    text = faults.format(caught(raises))
 
     assert [line for line in text.splitlines() if line.startswith("builtins.")] == types
     assert f"in {raises.__name__}" in text  # type: ignore[attr-defined]
@@ -59,11 +59,11 @@ def test_told_of_a_database_error_is_its_state_and_constraint() -> None:
     error = IntegrityError(f"Key (title)=({SECRET}) already exists.")
     error.sqlstate, error.diag = "23505", Diagnosis()  # type: ignore[attr-defined]
 
-    assert faults.told(error) == "django.db.utils.IntegrityError (23505 task_title_once)"
+    assert faults.format(error) == "django.db.utils.IntegrityError (23505 task_title_once)"
 
 
 def test_told_ends_where_a_chain_is_a_loop() -> None:
     one, other = ValueError(SECRET), KeyError(SECRET)
     one.__cause__, other.__cause__ = other, one
 
-    assert len(faults.told(one).splitlines()) < 25
+    assert len(faults.format(one).splitlines()) < 25

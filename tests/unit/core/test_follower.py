@@ -28,13 +28,13 @@ def _follows(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_FOLLOWS = [f"{__name__}.{name}" for name in ("first", "broken", "last")]
     # A test's connection is in a transaction that closing would lose.
     monkeypatch.setattr(follower, "close_old_connections", lambda: None)
-    monkeypatch.setattr(follower, "_failing", set())
+    monkeypatch.setattr(follower, "_failing_paths", set())
     called.clear()
 
 
 def test_poll_calls_every_follow_in_order_also_after_one_that_fails(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "core.follower"):
-        follower.poll()
+        follower.refresh()
 
     assert called == ["first", "broken", "last"]
     [told] = caplog.records
@@ -48,10 +48,10 @@ def test_a_failing_follow_is_tried_again_and_told_when_it_begins_and_ends(
 ) -> None:
     caplog.set_level(logging.INFO, "core.follower")
     for _ in range(3):
-        follower.poll()
+        follower.refresh()
     monkeypatch.setattr(f"{__name__}.broken", lambda: called.append("mended"))
     for _ in range(2):
-        follower.poll()
+        follower.refresh()
 
     assert (called.count("broken"), called.count("mended")) == (3, 2)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
@@ -61,7 +61,7 @@ def test_a_failing_follow_is_tried_again_and_told_when_it_begins_and_ends(
 
 
 def test_start_polls_and_follows_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "_started", set())
+    monkeypatch.setattr(follower, "_started_pids", set())
     started: list[threading.Thread] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread))
 
@@ -82,10 +82,10 @@ def test_the_thread_polls_every_half_second(monkeypatch: pytest.MonkeyPatch) -> 
             waits.append(seconds)
             return len(waits) > 3
 
-    monkeypatch.setattr(follower, "poll", lambda: called.append("poll"))
+    monkeypatch.setattr(follower, "refresh", lambda: called.append("poll"))
     monkeypatch.setattr(follower, "threading", SimpleNamespace(Event=Pause))
 
-    follower._run()
+    follower._run_loop()
 
     assert called == ["poll"] * 3
     assert waits == [0.5] * 4

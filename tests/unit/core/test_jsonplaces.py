@@ -10,7 +10,7 @@ TEXT = '{\n  "type": "object",\n  "properties": {"a/b": {"enum": ["x", {"y": nul
 
 
 def test_offsets_lead_to_names_and_items() -> None:
-    found = dict(jsonplaces.offsets(TEXT))
+    found = dict(jsonplaces.iter_offsets(TEXT))
 
     assert {pointer: TEXT[offset:].split(":")[0][:5] for pointer, offset in found.items()} == {
         "": '{\n  "',
@@ -43,8 +43,8 @@ def pointers(value: object, pointer: str = "") -> set[str]:
 def test_every_value_of_any_json_has_its_offset(value: object, indent: int | None, ascii: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii)
 
-    assert {pointer for pointer, _ in jsonplaces.offsets(text)} == pointers(value)
-    assert jsonplaces.repeated(text) is None
+    assert {pointer for pointer, _ in jsonplaces.iter_offsets(text)} == pointers(value)
+    assert jsonplaces.find_duplicate_key(text) is None
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_every_value_of_any_json_has_its_offset(value: object, indent: int | Non
     [("/properties/a~1b/enum/0", 3), ("/properties/gone/type", 3), ("/gone", 1), ("/type", 2), ("", 1)],
 )
 def test_what_is_not_there_is_as_near_as_its_way_leads(pointer: str, line: int) -> None:
-    assert jsonplaces.line_and_column(TEXT, jsonplaces.nearest(TEXT, pointer))[0] == line
+    assert jsonplaces.get_line_and_column(TEXT, jsonplaces.find_offset(TEXT, pointer))[0] == line
 
 
 @pytest.mark.parametrize(
     ("text", "at"), [('{"a": 1,\n "a": 2}', (2, 2)), ('{"a": 1, "b": {"a": 1}}', None), ('[{"a": 1}, {"a": 1}]', None)]
 )
 def test_a_name_that_stands_twice_is_found(text: str, at: tuple[int, int] | None) -> None:
-    offset = jsonplaces.repeated(text)
+    offset = jsonplaces.find_duplicate_key(text)
 
-    assert (jsonplaces.line_and_column(text, offset) if offset is not None else None) == at
+    assert (jsonplaces.get_line_and_column(text, offset) if offset is not None else None) == at

@@ -1,12 +1,12 @@
 import pytest
 
-from core.kept import LONGEST, kept
+from core.kept import MAX_TEXT_LENGTH, cache_by_text
 
 
 def test_kept_makes_each_short_text_once() -> None:
     made: list[str] = []
 
-    @kept
+    @cache_by_text
     def length(text: str) -> int:
         made.append(text)
         return len(text)
@@ -17,11 +17,11 @@ def test_kept_makes_each_short_text_once() -> None:
 
 def test_kept_forgets_long_texts() -> None:
     made: list[bytes] = []
-    remember = kept(lambda text: made.append(text))
+    remember = cache_by_text(lambda text: made.append(text))
 
     for _ in range(2):
-        remember(b"x" * LONGEST)
-        remember(b"y" * (LONGEST + 1))
+        remember(b"x" * MAX_TEXT_LENGTH)
+        remember(b"y" * (MAX_TEXT_LENGTH + 1))
 
     assert [text[:1] for text in made] == [b"x", b"y", b"y"]
 
@@ -29,7 +29,7 @@ def test_kept_forgets_long_texts() -> None:
 def test_kept_forgets_errors() -> None:
     answers = iter([ValueError("not yet"), None])
 
-    @kept
+    @cache_by_text
     def second_time(text: str) -> str:
         if error := next(answers):
             raise error

@@ -14,7 +14,7 @@ PEPPER = "the pepper of this server"
 @pytest.fixture(autouse=True)
 def _about_nothing() -> Any:
     yield
-    logs.clear()
+    logs.clear_context()
 
 
 def line(message: str, *args: Any, as_json: bool = True, exc_info: Any = None, **extra: Any) -> str:
@@ -50,7 +50,7 @@ def test_a_line_carries_trace_and_release_of_its_request_until_cleared() -> None
     logs.trace.set("tr_1")
     logs.release.set("abcdef")
     of_request = json.loads(line("x"))
-    logs.clear()
+    logs.clear_context()
 
     assert (of_request["trace"], of_request["release"]) == ("tr_1", "abcdef")
     assert {"trace", "release"}.isdisjoint(json.loads(line("x")))

@@ -12,7 +12,7 @@ from core import metrics
 
 def value(name: str, text: str | None = None, **labels: str) -> float:
     """Return one number of an exposition; 0 where it has none."""
-    families = text_string_to_metric_families(text or metrics.exposition().decode())
+    families = text_string_to_metric_families(text or metrics.render_metrics().decode())
     samples = (sample for family in families for sample in family.samples)
     return sum(sample.value for sample in samples if (sample.name, sample.labels) == (name, labels))
 
@@ -41,15 +41,15 @@ def test_a_call_is_timed_by_type_and_kind() -> None:
 
 def test_reasons_that_an_upstream_makes_up_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "_reasons", set())
-    metrics._children.cache_clear()
+    metrics._get_call_metrics.cache_clear()
 
-    for number in range(metrics.REASONS_KEPT + 20):
+    for number in range(metrics.MAX_REASONS + 20):
         metrics.count_call(("exec", "made-up", "CONFLICT", f"reason_{number}"), seconds=0.001)
 
-    text = metrics.exposition().decode()
-    assert text.count('gateway_calls_total{code="CONFLICT",kind="made-up"') == metrics.REASONS_KEPT + 1
+    text = metrics.render_metrics().decode()
+    assert text.count('gateway_calls_total{code="CONFLICT",kind="made-up"') == metrics.MAX_REASONS + 1
     assert value("gateway_calls_total", text, type="exec", kind="made-up", code="CONFLICT", reason="other") == 20
-    metrics._children.cache_clear()
+    metrics._get_call_metrics.cache_clear()
 
 
 COUNT = """

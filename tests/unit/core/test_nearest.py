@@ -19,7 +19,7 @@ from core import nearest
     ],
 )
 def test_snake_case_folds_spellings(name: str, expected: str) -> None:
-    assert nearest.snake_case(name) == expected
+    assert nearest.to_snake_case(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -34,20 +34,20 @@ def test_snake_case_folds_spellings(name: str, expected: str) -> None:
     ],
 )
 def test_close_finds_what_was_probably_meant(name: str, among: list[str], found: list[str]) -> None:
-    assert nearest.close(name, among) == found
+    assert nearest.find_similar(name, among) == found
 
 
 def test_close_gives_at_most_the_limit_and_the_likeliest_first() -> None:
     names = [f"task_{n}" for n in range(20)]
 
-    assert len(nearest.close("task_1", names, limit=2)) == 2
-    assert nearest.close("task_1", names)[0] == "task_1"
+    assert len(nearest.find_similar("task_1", names, limit=2)) == 2
+    assert nearest.find_similar("task_1", names)[0] == "task_1"
 
 
 @given(st.text(max_size=1_000_000), st.lists(st.text(), max_size=5))
 def test_close_answers_only_what_it_was_given(name: str, among: list[str]) -> None:
-    assert set(nearest.close(name, among)) <= set(among)
+    assert set(nearest.find_similar(name, among)) <= set(among)
 
 
 def test_close_reads_no_more_of_an_endless_name_than_a_name_can_be_long() -> None:
-    assert nearest.close("task_id" + "x" * 1_000_000, ["task_id"]) == []
+    assert nearest.find_similar("task_id" + "x" * 1_000_000, ["task_id"]) == []

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import ratelimit
-from core.ratelimit import Buckets
+from core.ratelimit import RateLimitBuckets
 
 
 class Clock:
@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @given(st.integers(1, 500), st.floats(0, 1e7))
 def test_take_allows_exactly_one_second_worth_at_once(rate: int, now: float) -> None:
-    buckets = Buckets()
+    buckets = RateLimitBuckets()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ratelimit, "time", Clock(now))
         taken = [buckets.take("key", rate) for _ in range(rate + 1)]
@@ -40,7 +40,7 @@ def test_take_allows_exactly_one_second_worth_at_once(rate: int, now: float) -> 
 
 
 def test_take_allows_again_after_what_it_said(clock: Clock) -> None:
-    buckets = Buckets()
+    buckets = RateLimitBuckets()
     for _ in range(10):
         buckets.take("key", 10)
     refused = buckets.take("key", 10)
@@ -53,7 +53,7 @@ def test_take_allows_again_after_what_it_said(clock: Clock) -> None:
 
 
 def test_take_refills_to_one_second_worth_and_no_more(clock: Clock) -> None:
-    buckets = Buckets()
+    buckets = RateLimitBuckets()
     for _ in range(5):
         buckets.take("key", 5)
 
@@ -63,7 +63,7 @@ def test_take_refills_to_one_second_worth_and_no_more(clock: Clock) -> None:
 
 
 def test_a_refused_request_costs_nothing(clock: Clock) -> None:
-    buckets = Buckets()
+    buckets = RateLimitBuckets()
     buckets.take("key", 1)
     waits = [buckets.take("key", 1).retry_after for _ in range(100)]
 
@@ -73,7 +73,7 @@ def test_a_refused_request_costs_nothing(clock: Clock) -> None:
 
 
 def test_keys_have_buckets_of_their_own(clock: Clock) -> None:
-    buckets = Buckets()
+    buckets = RateLimitBuckets()
 
     assert buckets.take("one", 1).allowed
     assert buckets.take("other", 1).allowed
@@ -81,8 +81,8 @@ def test_keys_have_buckets_of_their_own(clock: Clock) -> None:
 
 
 def test_buckets_that_are_full_again_are_dropped(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ratelimit, "KEPT", 10)
-    buckets = Buckets()
+    monkeypatch.setattr(ratelimit, "MAX_BUCKETS", 10)
+    buckets = RateLimitBuckets()
     for key in range(10):
         buckets.take(key, 1)
     clock.now += 0.5
@@ -97,7 +97,7 @@ def test_buckets_that_are_full_again_are_dropped(clock: Clock, monkeypatch: pyte
 
 
 def test_over_a_minute_a_key_gets_its_rate(clock: Clock) -> None:
-    buckets = Buckets()
+    buckets = RateLimitBuckets()
     allowed = 0
     for _ in itertools.repeat(None, 60_000):  # every millisecond, whatever was answered
         clock.now += 0.001

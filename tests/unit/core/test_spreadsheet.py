@@ -14,7 +14,7 @@ CELLS = st.one_of(st.text(st.characters(codec="utf-8", exclude_characters="\r\x0
 
 @given(rows=st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=5))
 def test_table_reads_back(rows: list[list[str | int | None]]) -> None:
-    written = spreadsheet.table(["a", "b"], rows)
+    written = spreadsheet.render_csv(["a", "b"], rows)
 
     found = list(csv.reader(io.StringIO(written, newline="")))
     wanted = [["" if cell is None else str(cell) for cell in row] for row in rows]
@@ -26,8 +26,8 @@ def test_table_reads_back(rows: list[list[str | int | None]]) -> None:
 
 @pytest.mark.parametrize("told", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1"])
 def test_text_that_would_run_is_quoted(told: str) -> None:
-    assert spreadsheet.text(told) == f"'{told}"
+    assert spreadsheet.escape_formula(told) == f"'{told}"
 
 
 def test_numbers_stay_numbers() -> None:
-    assert spreadsheet.table(["a"], [[-1], [0.25]]) == "a\r\n-1\r\n0.25\r\n"
+    assert spreadsheet.render_csv(["a"], [[-1], [0.25]]) == "a\r\n-1\r\n0.25\r\n"

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.callers import Context, identify, is_uuid, trace_id
-from gateway.errors import Denied, Invalid
+from gateway.callers import UserContext, identify_caller, is_uuid, read_trace_id
+from gateway.errors import PermissionDeniedError, InvalidRequestError
 from gateway.keys import VerifiedKey
 from gateway.models import Scope
-from registry.catalogs import EVERYTHING
+from registry.catalogs import FULL_VISIBILITY
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 
@@ -22,7 +22,7 @@ def key(*, bound: str = "", pattern: str = "*") -> VerifiedKey:
         scopes=frozenset(Scope.values),
         bound_subject=bound,
         subject_pattern=pattern,
-        visibility=EVERYTHING,
+        visibility=FULL_VISIBILITY,
         confirms=False,
         rate=50,
         expires_at=None,
@@ -30,24 +30,24 @@ def key(*, bound: str = "", pattern: str = "*") -> VerifiedKey:
     )
 
 
-def context_of(header: str) -> Context:
-    return identify(key(), {"HTTP_GATEWAY_CONTEXT": header}).context
+def context_of(header: str) -> UserContext:
+    return identify_caller(key(), {"HTTP_GATEWAY_CONTEXT": header}).context
 
 
 @pytest.mark.parametrize(
     ("header", "context"),
     [
-        ("type=project", Context(type="project")),
-        ('type="project"', Context(type="project")),
-        (f'type=project, project_id="{ID}"', Context(type="project", project_id=ID)),
-        (f'project_id="{ID.upper()}"', Context(project_id=ID.upper())),
-        (f'entity_type=task,   entity_id="{ID}"', Context(entity_type="task", entity_id=ID)),
-        ("type=global;source=page", Context(type="global")),  # a parameter
-        ("type=project, locale=de", Context(type="project")),  # a newer client
-        (f'type=a, type=b, project_id="{ID}"', Context(type="b", project_id=ID)),  # the last one counts (RFC 9651)
+        ("type=project", UserContext(type="project")),
+        ('type="project"', UserContext(type="project")),
+        (f'type=project, project_id="{ID}"', UserContext(type="project", project_id=ID)),
+        (f'project_id="{ID.upper()}"', UserContext(project_id=ID.upper())),
+        (f'entity_type=task,   entity_id="{ID}"', UserContext(entity_type="task", entity_id=ID)),
+        ("type=global;source=page", UserContext(type="global")),  # a parameter
+        ("type=project, locale=de", UserContext(type="project")),  # a newer client
+        (f'type=a, type=b, project_id="{ID}"', UserContext(type="b", project_id=ID)),  # the last one counts (RFC 9651)
     ],
 )
-def test_context_is_a_structured_dictionary(header: str, context: Context) -> None:
+def test_context_is_a_structured_dictionary(header: str, context: UserContext) -> None:
     assert context_of(header) == context
 
 
@@ -75,7 +75,7 @@ def test_context_is_a_structured_dictionary(header: str, context: Context) -> No
     ],
 )
 def test_context_that_is_malformed_is_refused(header: str) -> None:
-    with pytest.raises(Invalid) as error:
+    with pytest.raises(InvalidRequestError) as error:
         context_of(header)
 
     assert (error.value.status, error.value.reason) == (400, "bad_header")
@@ -86,10 +86,10 @@ def test_context_that_is_malformed_is_refused(header: str) -> None:
 def test_context_of_any_text_is_read_or_refused(header: str) -> None:
     try:
         context = context_of(header)
-    except Invalid as error:
+    except InvalidRequestError as error:
         assert error.reason == "bad_header"  # noqa: PT017 - either outcome is right
     else:
-        assert isinstance(context, Context)
+        assert isinstance(context, UserContext)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_context_of_any_text_is_read_or_refused(header: str) -> None:
 def test_subject_is_named_or_the_keys_own(bound: str, pattern: str, named: str | None, subject: str) -> None:
     meta = {} if named is None else {"HTTP_GATEWAY_SUBJECT": named}
 
-    assert identify(key(bound=bound, pattern=pattern), meta).subject == subject
+    assert identify_caller(key(bound=bound, pattern=pattern), meta).subject == subject
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_subject_is_named_or_the_keys_own(bound: str, pattern: str, named: str |
     ],
 )
 def test_subject_beyond_the_key_is_denied(bound: str, pattern: str, named: str) -> None:
-    with pytest.raises(Denied) as error:
-        identify(key(bound=bound, pattern=pattern), {"HTTP_GATEWAY_SUBJECT": named})
+    with pytest.raises(PermissionDeniedError) as error:
+        identify_caller(key(bound=bound, pattern=pattern), {"HTTP_GATEWAY_SUBJECT": named})
 
     assert (error.value.status, error.value.reason) == (403, "subject_not_allowed")
 
@@ -131,29 +131,29 @@ def test_subject_beyond_the_key_is_denied(bound: str, pattern: str, named: str) 
 @pytest.mark.parametrize("name", ["HTTP_GATEWAY_SUBJECT", "HTTP_GATEWAY_SESSION", "HTTP_GATEWAY_TURN"])
 @pytest.mark.parametrize("value", ["two words", "ä", "x" * 201, "a\x00b", "a\tb"])
 def test_opaque_name_is_visible_ascii(name: str, value: str) -> None:
-    with pytest.raises(Invalid) as error:
-        identify(key(), {name: value})
+    with pytest.raises(InvalidRequestError) as error:
+        identify_caller(key(), {name: value})
 
     assert error.value.reason == "bad_header"
     assert value not in str(error.value)
 
 
 def test_empty_subject_does_not_stand_for_the_keys_own() -> None:
-    with pytest.raises(Invalid):
-        identify(key(bound="me"), {"HTTP_GATEWAY_SUBJECT": ""})
+    with pytest.raises(InvalidRequestError):
+        identify_caller(key(bound="me"), {"HTTP_GATEWAY_SUBJECT": ""})
 
 
 def test_trace_id_is_the_callers_or_a_new_one() -> None:
     trace = "0af7651916cd43dd8448eb211c80319c"
 
-    assert trace_id({"HTTP_TRACEPARENT": f"00-{trace}-b7ad6b7169203331-01"}) == f"tr_{trace}"
-    assert trace_id({}) != trace_id({})
-    assert len(trace_id({})) == 35
+    assert read_trace_id({"HTTP_TRACEPARENT": f"00-{trace}-b7ad6b7169203331-01"}) == f"tr_{trace}"
+    assert read_trace_id({}) != read_trace_id({})
+    assert len(read_trace_id({})) == 35
 
 
 @given(st.text())
 def test_trace_id_of_any_traceparent_has_one_form(header: str) -> None:
-    made = trace_id({"HTTP_TRACEPARENT": header})
+    made = read_trace_id({"HTTP_TRACEPARENT": header})
 
     assert len(made) == 35
     assert int(made.removeprefix("tr_"), 16) > 0

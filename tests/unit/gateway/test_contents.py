@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway import contents
-from gateway.envelopes import Answer
+from gateway.envelopes import EnvelopeResponse
 from registry.catalogs import CatalogOp
 
 SCHEMA = {
@@ -27,12 +27,12 @@ def op(schema: dict[str, Any] | None = None, **fields: Any) -> CatalogOp:
     return CatalogOp(op="crm.person.add", tool_name="add", kind="write", summary="", schema=schema or SCHEMA, **fields)
 
 
-def answer(result: Any) -> Answer:
-    return Answer(200, {"op": "x", "ok": True, "result": result, "meta": {}})
+def answer(result: Any) -> EnvelopeResponse:
+    return EnvelopeResponse(200, {"op": "x", "ok": True, "result": result, "meta": {}})
 
 
 def kept(args: dict[str, Any], result: Any = None) -> Any:
-    return contents.kept(op(), args, answer(result or {}))
+    return contents.build_content(op(), args, answer(result or {}))
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_a_mark_counts_wherever_in_the_schema_of_a_member_it_stands(secret: dict
     defs = {"secret": marked, "again": again}
     schema = {"type": "object", "properties": {"pin": secret, "name": {"type": "string"}}, "$defs": defs}
 
-    found = contents.kept(op(schema), {"pin": ["123"], "name": "Ana"}, answer({}))
+    found = contents.build_content(op(schema), {"pin": ["123"], "name": "Ana"}, answer({}))
 
     assert found == {"args": {"pin": "[redacted]", "name": "Ana"}, "result": {}}
 
@@ -92,23 +92,23 @@ def test_a_secret_is_one_however_it_is_spelt(args: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"access_token": {"type": "string", "writeOnly": True}}}
     aliases = {"pat": "access_token", "login.key": "access_token"}
 
-    assert "s3cret" not in str(contents.kept(op(schema, argument_aliases=aliases), args, answer({})))
+    assert "s3cret" not in str(contents.build_content(op(schema, argument_aliases=aliases), args, answer({})))
 
 
 def test_what_is_too_large_is_not_kept() -> None:
-    assert set(kept({"name": "x" * contents.LARGEST})) == {"too_large"}
+    assert set(kept({"name": "x" * contents.MAX_CONTENT_BYTES})) == {"too_large"}
 
 
 def test_of_an_op_that_is_not_there_nothing_is_kept() -> None:
-    assert contents.kept(None, {"name": "Ana"}, answer({})) is None
+    assert contents.build_content(None, {"name": "Ana"}, answer({})) is None
 
 
 @given(value=VALUES)
 def test_no_secret_is_left_wherever_it_stands(value: Any) -> None:
-    found = contents.redacted({"x": value}, frozenset({"pin"}))
+    found = contents.redact({"x": value}, frozenset({"pin"}))
 
     assert all(each == contents.REDACTED for each in _pins(found))
-    assert contents.redacted(value, frozenset()) == value
+    assert contents.redact(value, frozenset()) == value
 
 
 def _pins(value: Any) -> list[Any]:

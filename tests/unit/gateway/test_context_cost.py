@@ -4,34 +4,34 @@ import pytest
 
 from gateway import context_cost
 from registry import catalogs, loader
-from registry.catalogs import EVERYTHING
+from registry.catalogs import FULL_VISIBILITY
 
-SHIPPED = loader.read()
+SHIPPED = loader.read_shipped_catalog()
 
 
 @pytest.mark.parametrize(("index", "name", "goal"), [(0, "initial", 0.98), (1, "typical", 0.95), (2, "worst", 0.88)])
 def test_share_saved_at_a_thousand_ops(index: int, name: str, goal: float) -> None:
-    cost = context_cost.costs(context_cost.grown(SHIPPED, 1_000))[index]
+    cost = context_cost.compute_costs(context_cost.repeat_ops(SHIPPED, 1_000))[index]
 
     assert cost.name == name
     assert 1 - cost.discovered.largest / cost.injected.largest >= goal
 
 
 def test_each_request_of_a_turn_holds_the_one_before() -> None:
-    for cost in context_cost.costs(SHIPPED):
+    for cost in context_cost.compute_costs(SHIPPED):
         for turn in (cost.discovered, cost.injected):
             assert turn.requests == sorted(turn.requests)
 
 
 def test_grown_catalog_is_one_that_can_be_served() -> None:
-    catalog = catalogs.build("", context_cost.grown(SHIPPED, 200))
+    catalog = catalogs.build_catalog("", context_cost.repeat_ops(SHIPPED, 200))
 
     assert len(catalog.ops) == 200
     assert "area2.onto.task.update" in catalog.ops
-    assert catalog.view(EVERYTHING).counts["area2"] == len(SHIPPED["ops"])
+    assert catalog.view_for(FULL_VISIBILITY).counts["area2"] == len(SHIPPED["ops"])
 
 
 def test_way_from_the_root_to_a_call_fits_its_budget() -> None:
-    spent = dict(context_cost._levels(SHIPPED))["root → group → `onto.task.update` → its call and answer"]
+    spent = dict(context_cost._measure_levels(SHIPPED))["root → group → `onto.task.update` → its call and answer"]
 
     assert int(spent.replace(",", "")) <= 1_500

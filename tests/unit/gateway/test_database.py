@@ -3,7 +3,7 @@ import pytest
 from django.db import InterfaceError, OperationalError
 
 from core.deadlines import DeadlineExceeded
-from gateway.database import meaning
+from gateway.database import to_api_error
 
 pytestmark = pytest.mark.both_databases
 
@@ -30,7 +30,7 @@ def caused(error: Exception, cause: Exception | None) -> Exception:
     ],
 )
 def test_meaning_of_a_database_error(error: Exception, keyed: bool, status: int, reason: str, code: str) -> None:
-    told = meaning(error, keyed=keyed)
+    told = to_api_error(error, keyed=keyed)
 
     assert (told.status, told.reason, told.code) == (status, reason, code)
     assert told.retryable is True  # in each case nothing was done

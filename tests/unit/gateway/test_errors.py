@@ -1,22 +1,22 @@
 import pytest
 
 from gateway import errors
-from gateway.envelopes import Trace, failure, meta, success
-from gateway.errors import Code, Conflict, Denied, Failed, FieldError, GatewayError, Invalid, Missing
+from gateway.envelopes import Trace, build_failure, build_meta, build_success
+from gateway.errors import ErrorCode, ConflictError, PermissionDeniedError, InternalError, FieldError, GatewayError, InvalidRequestError, NotFoundError
 
 
 def test_codes_are_five() -> None:
-    assert Code.values == ["VALIDATION_ERROR", "PERMISSION_DENIED", "NOT_FOUND", "CONFLICT", "INTERNAL"]
+    assert ErrorCode.values == ["VALIDATION_ERROR", "PERMISSION_DENIED", "NOT_FOUND", "CONFLICT", "INTERNAL"]
 
 
 @pytest.mark.parametrize(
     ("error", "code", "status"),
     [
-        (Invalid, "VALIDATION_ERROR", 400),
-        (Denied, "PERMISSION_DENIED", 403),
-        (Missing, "NOT_FOUND", 404),
-        (Conflict, "CONFLICT", 409),
-        (Failed, "INTERNAL", 500),
+        (InvalidRequestError, "VALIDATION_ERROR", 400),
+        (PermissionDeniedError, "PERMISSION_DENIED", 403),
+        (NotFoundError, "NOT_FOUND", 404),
+        (ConflictError, "CONFLICT", 409),
+        (InternalError, "INTERNAL", 500),
     ],
 )
 def test_error_has_its_code_and_status(error: type[GatewayError], code: str, status: int) -> None:
@@ -32,7 +32,7 @@ def test_error_has_its_code_and_status(error: type[GatewayError], code: str, sta
 
 
 def test_error_tells_all_that_it_was_given() -> None:
-    made = Invalid(
+    made = InvalidRequestError(
         "Wrong.",
         reason="invalid_args",
         retryable=True,
@@ -56,24 +56,24 @@ def test_error_tells_all_that_it_was_given() -> None:
 
 
 def test_errors_share_no_state() -> None:
-    first = Invalid("One.")
+    first = InvalidRequestError("One.")
     first.details["x"], first.headers["X"] = 1, "1"
 
-    assert Invalid("Two.").details == Invalid("Two.").headers == {}
+    assert InvalidRequestError("Two.").details == InvalidRequestError("Two.").headers == {}
 
 
 def test_errors_made_by_name_say_what_to_do() -> None:
-    assert (errors.unavailable().status, errors.unavailable().headers) == (503, {"Retry-After": "1"})
-    assert errors.unsupported_media_type().status == 415
-    assert errors.too_large(7).status == 413
-    assert "7 bytes" in str(errors.too_large(7))
+    assert (errors.build_unavailable_error().status, errors.build_unavailable_error().headers) == (503, {"Retry-After": "1"})
+    assert errors.build_unsupported_media_type_error().status == 415
+    assert errors.build_too_large_error(7).status == 413
+    assert "7 bytes" in str(errors.build_too_large_error(7))
 
 
 def test_envelopes_have_one_shape() -> None:
     trace = Trace("tr_1")
 
-    done = success("onto.task.get", {"task": {}}, meta(trace))
-    failed = failure(None, Missing("Nothing there."), meta(trace, ["careful"]))
+    done = build_success("onto.task.get", {"task": {}}, build_meta(trace))
+    failed = build_failure(None, NotFoundError("Nothing there."), build_meta(trace, ["careful"]))
 
     assert list(done) == ["op", "ok", "result", "meta"]
     assert list(failed) == ["op", "ok", "error", "meta"]
@@ -82,6 +82,6 @@ def test_envelopes_have_one_shape() -> None:
 
 
 def test_meta_leaves_out_what_says_nothing() -> None:
-    told = meta(Trace("tr_1"), None, dry_run=False, replayed=True, applied_defaults={}, operation={"entity": "task"})
+    told = build_meta(Trace("tr_1"), None, dry_run=False, replayed=True, applied_defaults={}, operation={"entity": "task"})
 
     assert set(told) == {"trace_id", "latency_ms", "warnings", "replayed", "operation"}

@@ -21,7 +21,7 @@ def client() -> Client:
 
 
 def made(client: Client, **fields: Any) -> tuple[ApiKey, str]:
-    return keys.create(client=client, by="tests", **fields)
+    return keys.issue(client=client, by="tests", **fields)
 
 
 def verified(plaintext: str) -> keys.VerifiedKey:
@@ -48,7 +48,7 @@ def test_create_keeps_nothing_that_the_key_could_be_read_from(client: Client) ->
     assert plaintext not in stored
     assert plaintext.split("_", 2)[2] not in stored  # the secret itself may hold the sign, too
     assert key.secret_hash != plaintext
-    assert plaintext not in str(vars(keys._memory))
+    assert plaintext not in str(vars(keys._cache))
 
 
 def test_hash_depends_on_the_pepper(client: Client, settings: Any) -> None:
@@ -116,7 +116,7 @@ def test_verify_slows_down_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "MISSES_PER_SECOND", 1)  # whatever the speed of this machine
     guesses = [f"gw_{number:08x}_guess" for number in range(20)]
 
-    with pytest.raises(keys.TooManyMisses):
+    with pytest.raises(keys.TooManyUnknownKeys):
         list(map(keys.verify, guesses))
 
 
@@ -219,22 +219,22 @@ def test_follow_keeps_a_key_that_was_not_changed(client: Client, django_assert_n
 
 def test_follow_drops_what_is_known_of_a_key_in_each_way(client: Client, django_assert_num_queries: Any) -> None:
     key, plaintext = made(client, rate=1)
-    assert keys.by_id(key.pk)
+    assert keys.get_by_id(key.pk)
     with django_assert_num_queries(0):
-        assert keys.by_id(key.pk)
+        assert keys.get_by_id(key.pk)
     key.rate = 2
     key.save()
     verified(plaintext)  # by the key itself, and as it is now
 
     keys.follow()
 
-    found = keys.by_id(key.pk)
+    found = keys.get_by_id(key.pk)
     assert found is not None
     assert (found.rate, verified(plaintext).rate) == (2, 2)
 
 
 def test_follow_of_no_keys_costs_nothing(django_assert_num_queries: Any) -> None:
-    keys.forget()
+    keys.clear_cache()
 
     with django_assert_num_queries(0):
         keys.follow()
@@ -273,7 +273,7 @@ def test_forget_drops_all_memory(client: Client, django_assert_num_queries: Any)
     _, plaintext = made(client)
     verified(plaintext)
 
-    keys.forget()
+    keys.clear_cache()
 
     with django_assert_num_queries(1):
         verified(plaintext)

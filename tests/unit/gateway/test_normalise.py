@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.callers import Context
-from gateway.normalise import changes_nothing, normalise, whole_numbers
+from gateway.callers import UserContext
+from gateway.normalise import is_empty_update, normalise_args, convert_whole_numbers
 from tests.effort import examples
 from tests.unit.gateway.ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
 
 UPDATE = op("task_id")
-NOWHERE = Context()
-IN_PROJECT = Context(type="project", project_id=PROJECT_ID)
+NOWHERE = UserContext()
+IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ IN_PROJECT = Context(type="project", project_id=PROJECT_ID)
 def test_normalise_puts_right_what_models_get_wrong(
     sent: dict[str, Any], args: dict[str, Any], warnings: list[str]
 ) -> None:
-    found = normalise(UPDATE, sent, NOWHERE)
+    found = normalise_args(UPDATE, sent, NOWHERE)
 
     assert found.args == {"limit": 20} | args
     assert repr(found.args.get("priority")) == repr(args.get("priority"))  # 2 and 2.0 are equal, but not the same
@@ -108,7 +108,7 @@ def test_normalise_puts_right_what_models_get_wrong(
     ],
 )
 def test_normalise_takes_an_absent_project_from_the_context(sent: dict[str, Any], applied: dict[str, Any]) -> None:
-    found = normalise(UPDATE, sent, IN_PROJECT)
+    found = normalise_args(UPDATE, sent, IN_PROJECT)
 
     assert found.applied_defaults == applied
     assert found.args["project_id"] == applied.get("project_id", sent.get("project_id"))
@@ -117,13 +117,13 @@ def test_normalise_takes_an_absent_project_from_the_context(sent: dict[str, Any]
 def test_normalise_takes_no_project_where_the_op_has_none() -> None:
     bare = op(schema={"type": "object", "properties": {}, "additionalProperties": False})
 
-    assert normalise(bare, {}, IN_PROJECT).args == {}
+    assert normalise_args(bare, {}, IN_PROJECT).args == {}
 
 
 def test_normalise_never_takes_a_long_name_for_an_argument() -> None:
     name = "title" + " " * 100 + "x" * 1000
 
-    found = normalise(UPDATE, {name: "A"}, NOWHERE)
+    found = normalise_args(UPDATE, {name: "A"}, NOWHERE)
 
     assert name in found.args
     assert found.warnings == []
@@ -149,10 +149,10 @@ quickly = settings(max_examples=examples(150), deadline=None)
 
 @quickly
 @given(sent_args, contexts)
-def test_normalise_leaves_what_was_sent_as_it_is(sent: dict[str, Any], context: Context) -> None:
+def test_normalise_leaves_what_was_sent_as_it_is(sent: dict[str, Any], context: UserContext) -> None:
     before = copy.deepcopy(sent)
 
-    found = normalise(UPDATE, sent, context)
+    found = normalise_args(UPDATE, sent, context)
     found.args["added"] = found.args.get("props")
 
     assert sent == before
@@ -160,10 +160,10 @@ def test_normalise_leaves_what_was_sent_as_it_is(sent: dict[str, Any], context: 
 
 @quickly
 @given(sent_args, contexts)
-def test_normalise_of_what_is_normal_changes_nothing(sent: dict[str, Any], context: Context) -> None:
-    once = normalise(UPDATE, sent, context)
+def test_normalise_of_what_is_normal_changes_nothing(sent: dict[str, Any], context: UserContext) -> None:
+    once = normalise_args(UPDATE, sent, context)
 
-    twice = normalise(UPDATE, once.args, context)
+    twice = normalise_args(UPDATE, once.args, context)
 
     assert twice.args == once.args
     assert twice.warnings == []
@@ -186,8 +186,8 @@ def test_normalise_of_what_is_normal_changes_nothing(sent: dict[str, Any], conte
     ],
 )
 def test_changes_nothing_is_an_update_without_a_field(args: dict[str, Any], nothing: bool) -> None:
-    assert changes_nothing(UPDATE, args) is nothing
-    assert changes_nothing(op("task_id", action="create"), args) is False
+    assert is_empty_update(UPDATE, args) is nothing
+    assert is_empty_update(op("task_id", action="create"), args) is False
 
 
 @pytest.mark.parametrize(
@@ -203,17 +203,17 @@ def test_changes_nothing_is_an_update_without_a_field(args: dict[str, Any], noth
     ],
 )
 def test_whole_numbers_are_integers_where_the_schema_asks_for_them(value: Any, whole: str) -> None:
-    assert repr(whole_numbers({"type": "integer"}, value)) == whole
-    assert repr(whole_numbers({"type": ["null", "integer"]}, value)) == whole
-    assert whole_numbers({"type": "number"}, value) is value
+    assert repr(convert_whole_numbers({"type": "integer"}, value)) == whole
+    assert repr(convert_whole_numbers({"type": ["null", "integer"]}, value)) == whole
+    assert convert_whole_numbers({"type": "number"}, value) is value
 
 
 def test_words_in_a_list_are_read_one_by_one() -> None:
     urgency = {"type": "integer", "x-aliases": {"low": 5, "medium": 3, "high": 1}}
     schema = {"type": "object", "properties": {"priority": {"type": ["integer", "array"], "items": urgency} | urgency}}
 
-    many = normalise(op(schema=schema), {"priority": ["High", 2, "low", "soon"]}, NOWHERE)
-    one = normalise(op(schema=schema), {"priority": "medium"}, NOWHERE)
+    many = normalise_args(op(schema=schema), {"priority": ["High", 2, "low", "soon"]}, NOWHERE)
+    one = normalise_args(op(schema=schema), {"priority": "medium"}, NOWHERE)
 
     assert (many.args, many.warnings) == (
         {"priority": [1, 2, 5, "soon"]},

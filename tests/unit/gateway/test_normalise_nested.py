@@ -8,22 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway import normalise
-from gateway.callers import Context
+from gateway.callers import UserContext
 from registry import catalogs, checks, loader
 from registry.catalogs import CatalogOp
 from tests.effort import examples
 
 PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 DOCUMENT_ID = "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a01"
-CONTENT = loader.read()
-SHIPPED = catalogs.build("unit", CONTENT)
+CONTENT = loader.read_shipped_catalog()
+SHIPPED = catalogs.build_catalog("unit", CONTENT)
 CREATE, UPDATE, GET = (SHIPPED.ops[f"onto.document.{action}"] for action in ("create", "update", "get"))
 DEFAULTS = {"type_key": "document.default", "state_key": "draft"}
 
 
 def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
     """Return the args without the defaults that were filled in, and the warnings."""
-    found = normalise.normalise(op, sent, Context())
+    found = normalise.normalise_args(op, sent, UserContext())
     return found.without_defaults, found.warnings
 
 
@@ -152,8 +152,8 @@ def test_op_without_dotted_aliases_refuses_two_spellings_as_before() -> None:
 
 
 def test_defaults_come_after_what_was_nested() -> None:
-    found = normalise.normalise(
-        CREATE, {"document": {"title": "A", "state_key": "ready"}}, Context(project_id=PROJECT_ID)
+    found = normalise.normalise_args(
+        CREATE, {"document": {"title": "A", "state_key": "ready"}}, UserContext(project_id=PROJECT_ID)
     )
 
     assert found.args == DEFAULTS | {"title": "A", "state_key": "ready", "project_id": PROJECT_ID}
@@ -175,7 +175,7 @@ VALUES = st.recursive(
 def test_what_stands_in_its_own_place_counts_whatever_else_is_sent(sent: dict[str, Any]) -> None:
     before = copy.deepcopy(sent)
 
-    found = normalise.normalise(CREATE, sent, Context())
+    found = normalise.normalise_args(CREATE, sent, UserContext())
 
     assert sent == before
     for name in ("title", "description", "content", "props"):
@@ -202,7 +202,7 @@ def test_dotted_alias_is_checked_before_publishing(alias: str, target: str, refu
     op = next(op for op in content["ops"] if op["op"] == "onto.document.create")
     op["argument_aliases"] = {alias: target}
 
-    problems = checks.problems(content)
+    problems = checks.find_errors(content)
 
     assert [problem.field for problem in problems] == ["argument_aliases"] * len(problems)
     assert bool(problems) is refused

@@ -23,9 +23,9 @@ from analytics.models import OperationEvent
 from core.deadlines import DeadlineExceeded
 from gateway import cleanup, idempotency
 from gateway.batches import queue, running, sweep
-from gateway.errors import Conflict, InDoubt, NotSent
+from gateway.errors import ConflictError, OutcomeUnknownError, UpstreamUnreachableError
 from gateway.executors import EXECUTORS
-from gateway.executors.base import Outcome, Work
+from gateway.executors.base import UpstreamResponse, UpstreamCall
 from gateway.models import Batch, BatchEntry, IdempotencyRecord
 from registry import catalogs, connections, loader, releases
 from tests.conftest import Api
@@ -65,27 +65,27 @@ class Remote:
         self.after: Callable[[], None] = lambda: None  # what happens between an answer and its storing
         self.timeout = 2.0
 
-    def prepare(self, work: Work) -> None:
+    def prepare(self, work: UpstreamCall) -> None:
         """Prepare nothing."""
 
-    def apply(self, work: Work, prepared: Any) -> Outcome:
+    def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         upstream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
         try:
             upstream.connect()
         except OSError:
-            raise NotSent("The upstream cannot be reached.") from None
+            raise UpstreamUnreachableError("The upstream cannot be reached.") from None
         try:
             upstream.request("POST", "/", body=b"{}")
             said = upstream.getresponse()
             result = orjson.loads(said.read())
         except OSError:
-            raise InDoubt("The upstream did not answer.") from None
+            raise OutcomeUnknownError("The upstream did not answer.") from None
         finally:
             upstream.close()
         if said.status == 409:
-            raise Conflict("The upstream refused.", reason="refused_there")
+            raise ConflictError("The upstream refused.", reason="refused_there")
         self.after()
-        return Outcome(result)
+        return UpstreamResponse(result)
 
 
 @pytest.fixture
@@ -106,10 +106,10 @@ def upstream() -> Iterator[Server]:
 @pytest.fixture
 def remote(live_catalog: Any, upstream: Server, monkeypatch: pytest.MonkeyPatch) -> Remote:
     """The upstream's executor, with its one op live."""
-    loader.load(CONTENT)
-    releases.publish(note="For tests", by="tests", at=timezone.now())
-    catalogs.follow()
-    connections.follow()
+    loader.load_into_draft(CONTENT)
+    releases.publish_draft(note="For tests", by="tests", at=timezone.now())
+    catalogs.refresh_live()
+    connections.refresh_connections()
     executor = Remote(upstream.port)
     monkeypatch.setitem(EXECUTORS, "elsewhere", executor)
     kinds = connections._kinds | {"remote": "elsewhere"}
@@ -222,7 +222,7 @@ def test_outcome_that_cannot_be_stored_is_doubt(
     def lost(*_: Any, **__: Any) -> None:
         raise OperationalError("the database went")
 
-    monkeypatch.setattr(idempotency, "finish", lost)
+    monkeypatch.setattr(idempotency, "store_response", lost)
 
     refused(api.post("exec", KEYED), 504, "outcome_unknown")
     refused(api.post("exec", KEYED), 409, "in_progress")
@@ -239,10 +239,10 @@ def test_outcome_is_kept_though_the_batch_has_given_its_entry_to_another(
         BatchEntry.objects.update(runner="another")
 
     remote.after = given_away
-    monkeypatch.setattr(queue, "wake", lambda *_: None)
+    monkeypatch.setattr(queue, "wake_workers", lambda *_: None)
     taken = api.post("batch", {"ops": [{"type": "exec", **KEYED}]}, Prefer="respond-async").json()
 
-    running.work(UUID(taken["batch_id"]))
+    running.run_turn(UUID(taken["batch_id"]))
 
     assert BatchEntry.objects.get().state == "running"
     assert (state(), len(upstream.requests)) == ("done", 1)
@@ -252,36 +252,36 @@ def test_outcome_is_kept_though_the_batch_has_given_its_entry_to_another(
 def test_entry_whose_process_died_while_it_was_sent_ends_in_doubt_also_past_its_time(
     api: Api, remote: Remote, upstream: Server, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(queue, "wake", lambda *_: None)
+    monkeypatch.setattr(queue, "wake_workers", lambda *_: None)
     body = {"ops": [{"type": "exec", **KEYED}], "mode": mode}
     id = UUID(api.post("batch", body, Prefer="respond-async").json()["batch_id"])
     batch = Batch.objects.get()
     with monkeypatch.context() as dying:
         dying.setattr(remote, "apply", _dies)
-        dying.setattr(idempotency, "doubt", lambda _: None)  # nor does what is dead note anything
+        dying.setattr(idempotency, "mark_outcome_unknown", lambda _: None)  # nor does what is dead note anything
         with pytest.raises(_Death):
-            running.work(id)
+            running.run_turn(id)
     _lose_runners()
 
-    assert running.run(batch)  # what the first did may still come to its end
+    assert running.run_next_entry(batch)  # what the first did may still come to its end
     entry = BatchEntry.objects.get()
     assert (entry.state, entry.attempts) == ("running", 2)
     assert entry.held_until > timezone.now() + timedelta(seconds=30)
-    assert not running.run(batch)
+    assert not running.run_next_entry(batch)
 
     IdempotencyRecord.objects.update(doubtful_at=timezone.now() - timedelta(seconds=1))
     Batch.objects.update(runs_until=timezone.now() - timedelta(seconds=1))
     _lose_runners()
-    sweep.sweep()
+    sweep.sweep_batches()
     api.http.delete(f"/api/v1/batches/{id}", headers=api.headers)
-    assert running.run(batch)
+    assert running.run_next_entry(batch)
 
     told = api.get(f"batches/{id}").json()["results"][0]
     assert told["error"]["details"]["reason"] == "outcome_unknown"
     assert upstream.requests == []
 
 
-def _dies(*_: Any) -> Outcome:
+def _dies(*_: Any) -> UpstreamResponse:
     """End as a process does: nothing after this is done."""
     raise _Death
 

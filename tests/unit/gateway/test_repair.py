@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.callers import Context
-from gateway.repair import MAX_CHARACTERS, corrected, fitting
-from gateway.validation import field_errors
+from gateway.callers import UserContext
+from gateway.repair import MAX_CALL_CHARACTERS, repair_call, drop_if_too_long
+from gateway.validation import find_field_errors
 from tests.effort import examples
 from tests.unit.gateway.ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
 
 UPDATE = op("task_id")
-NOWHERE = Context()
-IN_PROJECT = Context(project_id=PROJECT_ID)
+NOWHERE = UserContext()
+IN_PROJECT = UserContext(project_id=PROJECT_ID)
 
 
-def repaired(args: dict[str, Any], context: Context = NOWHERE) -> dict[str, Any] | None:
-    errors = field_errors(UPDATE.validator, UPDATE.schema, args)
+def repaired(args: dict[str, Any], context: UserContext = NOWHERE) -> dict[str, Any] | None:
+    errors = find_field_errors(UPDATE.validator, UPDATE.schema, args)
     assert errors
-    call = corrected(UPDATE, args, errors, context)
+    call = repair_call(UPDATE, args, errors, context)
     return None if call is None else call["args"]
 
 
@@ -94,11 +94,11 @@ def test_corrected_leaves_what_was_sent_as_it_is() -> None:
     assert sent == {"task_id": TASK_ID, "titel": "A", "priority": "2"}
 
 
-@pytest.mark.parametrize(("characters", "fits"), [(MAX_CHARACTERS - 100, True), (MAX_CHARACTERS, False)])
+@pytest.mark.parametrize(("characters", "fits"), [(MAX_CALL_CHARACTERS - 100, True), (MAX_CALL_CHARACTERS, False)])
 def test_fitting_keeps_a_call_that_is_small(characters: int, fits: bool) -> None:
     call = {"op": "onto.task.update", "args": {"description": "ä" * characters}}
 
-    assert fitting(call) == (call if fits else None)
+    assert drop_if_too_long(call) == (call if fits else None)
 
 
 words = st.sampled_from(
@@ -112,10 +112,10 @@ anything = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | w
     st.dictionaries(st.sampled_from([*ARGUMENTS, "titel", "prioriti", "sttate_key", "tag", "", "x"]), anything),
     st.sampled_from([NOWHERE, IN_PROJECT]),
 )
-def test_whatever_is_corrected_passes(args: dict[str, Any], context: Context) -> None:
+def test_whatever_is_corrected_passes(args: dict[str, Any], context: UserContext) -> None:
     args = {"task_id": TASK_ID} | args
-    errors = field_errors(UPDATE.validator, UPDATE.schema, args)
+    errors = find_field_errors(UPDATE.validator, UPDATE.schema, args)
 
-    call = corrected(UPDATE, args, errors, context)
+    call = repair_call(UPDATE, args, errors, context)
 
-    assert call is None or not field_errors(UPDATE.validator, UPDATE.schema, call["args"])
+    assert call is None or not find_field_errors(UPDATE.validator, UPDATE.schema, call["args"])

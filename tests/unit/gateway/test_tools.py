@@ -29,13 +29,13 @@ SENT = {
 
 
 def test_definitions_are_small() -> None:
-    text = json.dumps(tools.DEFINITIONS, separators=(",", ":"))
+    text = json.dumps(tools.GATEWAY_TOOLS, separators=(",", ":"))
 
     assert len(text) < 4_000
     assert tokens.count(text) < 900
 
 
-@pytest.mark.parametrize("tool", tools.DEFINITIONS, ids=lambda tool: str(tool["name"]))
+@pytest.mark.parametrize("tool", tools.GATEWAY_TOOLS, ids=lambda tool: str(tool["name"]))
 def test_every_parameter_is_taken_by_the_api(api: Api, live_catalog: Any, tool: dict[str, Any]) -> None:
     call = tool["name"].removeprefix("tool_")
     extra = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}]}
@@ -50,7 +50,7 @@ def test_every_parameter_is_taken_by_the_api(api: Api, live_catalog: Any, tool: 
 
 
 def test_schemas_are_plain_enough_for_any_provider() -> None:
-    for tool in tools.DEFINITIONS:
+    for tool in tools.GATEWAY_TOOLS:
         assert set(tool["parameters"]) <= {"type", "additionalProperties", "required", "properties"}
         for name, argument in tool["parameters"]["properties"].items():
             assert isinstance(argument["type"], str), name

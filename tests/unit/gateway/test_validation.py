@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import FieldError
-from gateway.validation import MAX_ERRORS, field_errors, kind_of, pointer
+from gateway.validation import MAX_ERRORS, find_field_errors, describe_type, build_pointer
 from registry import schemas
 from tests.unit.gateway.ops import TASK_ID, op
 
@@ -11,7 +11,7 @@ UPDATE = op("task_id")
 
 
 def told(args: dict[str, Any], **sources: str) -> list[FieldError]:
-    return field_errors(UPDATE.validator, UPDATE.schema, {"task_id": TASK_ID} | args, id_sources=sources)
+    return find_field_errors(UPDATE.validator, UPDATE.schema, {"task_id": TASK_ID} | args, id_sources=sources)
 
 
 # What is sent, and pointer, code, words of the message, expected and got of its one error.
@@ -113,13 +113,13 @@ def test_field_error_is_told_of_a_name_of_digits(name: str) -> None:
     named = {"type": "object", "properties": {name: {"type": "string"}}}
     schema = {"type": "object", "properties": {"lists": {"type": "array", "items": named}}}
 
-    error = field_errors(schemas.Validator(schema), schema, {"lists": [{}, {name: 5}]})[0]
+    error = find_field_errors(schemas.SchemaValidator(schema), schema, {"lists": [{}, {name: 5}]})[0]
 
     assert (error.path, error.code, error.expected) == (f"/lists/1/{name}", "type", "string")
 
 
 def test_field_errors_are_all_of_them() -> None:
-    found = field_errors(UPDATE.validator, UPDATE.schema, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
+    found = find_field_errors(UPDATE.validator, UPDATE.schema, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
 
     assert {error.path: error.code for error in found} == {
         "/task_id": "required",
@@ -167,7 +167,7 @@ def test_field_errors_never_tell_the_value() -> None:
 def test_field_error_of_any_keyword_is_a_sentence(schema: Any, value: Any, code: str) -> None:
     root = {"type": "object", "properties": {"x": schema}}
 
-    errors = field_errors(schemas.Validator(root), root, {"x": value})
+    errors = find_field_errors(schemas.SchemaValidator(root), root, {"x": value})
 
     assert len(errors) >= 1
     assert errors[0].path.startswith("/x")
@@ -177,7 +177,7 @@ def test_field_error_of_any_keyword_is_a_sentence(schema: Any, value: Any, code:
 def test_field_error_of_an_enum_lists_values_as_json_writes_them() -> None:
     root = {"type": "object", "properties": {"x": {"enum": ["daily", 1, True, None]}}}
 
-    (error,) = field_errors(schemas.Validator(root), root, {"x": "hourly"})
+    (error,) = find_field_errors(schemas.SchemaValidator(root), root, {"x": "hourly"})
 
     assert error.message == "x must be one of daily, 1, true, null."
 
@@ -196,7 +196,7 @@ def test_field_error_of_an_enum_lists_values_as_json_writes_them() -> None:
     ],
 )
 def test_kind_of_a_value_never_tells_the_value(value: Any, kind: str) -> None:
-    assert kind_of(value) == kind
+    assert describe_type(value) == kind
 
 
 @pytest.mark.parametrize(
@@ -204,4 +204,4 @@ def test_kind_of_a_value_never_tells_the_value(value: Any, kind: str) -> None:
     [([], ""), (["a", 0], "/a/0"), (["a/b", "c~d"], "/a~1b/c~0d"), ([""], "/"), (["x" * 300], "/" + "x" * 199)],
 )
 def test_pointer_is_rfc_6901_and_cut(parts: list[str | int], text: str) -> None:
-    assert pointer(parts) == text
+    assert build_pointer(parts) == text

@@ -4,7 +4,7 @@ from typing import Any
 
 from registry import catalogs
 from registry.catalogs import Catalog
-from registry.models import ROOT, parent_of
+from registry.models import ROOT, get_parent_path
 
 
 def schema(required: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def content(*ops: dict[str, Any], groups: tuple[str, ...] | None = None) -> dict
     found = {ROOT} if groups is None else set()
     for entry in ops if groups is None else ():
         path = entry["op"]
-        while (path := parent_of(path)) != ROOT:
+        while (path := get_parent_path(path)) != ROOT:
             found.add(path)
     listed = sorted(found) if groups is None else list(groups)
     return {
@@ -36,4 +36,4 @@ def content(*ops: dict[str, Any], groups: tuple[str, ...] | None = None) -> dict
 
 def catalog(*ops: dict[str, Any]) -> Catalog:
     """Return a catalog of these ops."""
-    return catalogs.build("v" * 64, content(*ops))
+    return catalogs.build_catalog("v" * 64, content(*ops))

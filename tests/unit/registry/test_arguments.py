@@ -37,8 +37,8 @@ def part(*required: str, **properties: Any) -> dict[str, Any]:
 def test_arguments_are_found_in_every_part(schema: dict[str, Any], found: dict[str, str]) -> None:
     schema = {"type": "object"} | schema
 
-    assert signatures.short(schema) == found
-    assert {name: required for name, _, required in arguments.properties(schema)} == {
+    assert signatures.format_arguments(schema) == found
+    assert {name: required for name, _, required in arguments.iter_arguments(schema)} == {
         name: "required" in text for name, text in found.items()
     }
 
@@ -57,14 +57,14 @@ def test_parts_of_parts_end_somewhere() -> None:
     for _ in range(30):
         schema = {"allOf": [schema]}
 
-    assert list(arguments.properties(schema)) == []
-    assert arguments.choices(schema) == []
+    assert list(arguments.iter_arguments(schema)) == []
+    assert arguments.list_required_alternatives(schema) == []
 
 
 def test_several_descriptions_keep_the_first_ones_words() -> None:
     said = {"anyOf": [part(a=TEXT | {"description": "First"}), part(a=NUMBER | {"description": "Second"})]}
 
-    assert signatures.full(said) == [
+    assert signatures.describe_arguments(said) == [
         {"name": "a", "type": "string|number", "required": False, "description": "First"},
     ]
 
@@ -81,8 +81,8 @@ def laughing(links: int) -> dict[str, Any]:
 
 
 def test_definitions_that_multiply_are_folded() -> None:
-    (short,) = signatures.short(laughing(40)).values()
-    (full,) = signatures.full(laughing(40))
+    (short,) = signatures.format_arguments(laughing(40)).values()
+    (full,) = signatures.describe_arguments(laughing(40))
 
     assert len(short) < 3_000
     assert "object" in short
@@ -93,7 +93,7 @@ def test_help_on_an_argument_brings_the_definitions_it_needs_and_no_other() -> N
     defs = {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}, "c": TEXT}
     schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs}
 
-    told = signatures.one(schema, "x")
+    told = signatures.describe_argument(schema, "x")
 
     assert told["schema"] == {"$ref": "#/$defs/a", "$defs": {"a": defs["a"], "b": defs["b"]}}
 
@@ -115,7 +115,7 @@ def test_help_on_an_argument_brings_the_definitions_it_needs_and_no_other() -> N
 def test_odd_arguments_have_a_signature(argument: dict[str, Any], text: str) -> None:
     root = {"$defs": {"state": {"enum": ["todo", "done"]}}}
 
-    assert signatures.signature(argument, root, False) == text
+    assert signatures.format_argument(argument, root, False) == text
 
 
 def test_an_op_of_a_thousand_arguments_fits_a_budget() -> None:
@@ -123,7 +123,7 @@ def test_an_op_of_a_thousand_arguments_fits_a_budget() -> None:
     schema = {"type": "object", "properties": wide, "required": ["a7"]}
     found = catalog(op("onto.add", parameters_schema=schema))
 
-    body = help.answer(found, HelpQuery(path="onto.add", format="full", max_tokens=120)).body
+    body = help.answer_query(found, HelpQuery(path="onto.add", format="full", max_tokens=120)).body
 
     assert b'"name":"a7"' in body
     assert b"args.*" in body

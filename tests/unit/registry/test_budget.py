@@ -50,9 +50,9 @@ def found() -> Catalog:
 
 
 def ask(found: Catalog, **query: Any) -> tuple[dict[str, Any], int]:
-    body = help.answer(found, HelpQuery(**query)).body
+    body = help.answer_query(found, HelpQuery(**query)).body
     loaded = orjson.loads(body)
-    return loaded, budget.size(loaded)
+    return loaded, budget.count_tokens(loaded)
 
 
 def argument_names(body: dict[str, Any]) -> list[str]:
@@ -97,7 +97,7 @@ def test_parts_go_in_order_of_their_use(found: Catalog) -> None:
         gone += [part for part in body.get("omitted", []) if part not in gone]
 
     options = [f"args.{name}" for name in ("q", *(f"option_{n}" for n in range(5, -1, -1)), "parts")]
-    order = ["examples", "schema", *options, *budget.PROSE, "args.*.description"]
+    order = ["examples", "schema", *options, *budget.PROSE_FIELDS, "args.*.description"]
     assert gone == [part for part in order if part in gone]
     assert gone[:2] == ["examples", "schema"]
 
@@ -144,4 +144,4 @@ def test_a_search_fits(found: Catalog, max_tokens: int) -> None:
 
 
 def test_size_is_of_the_body_as_sent() -> None:
-    assert budget.size({"path": "onto", "type": "group"}) == budget.tokens.count('{"path":"onto","type":"group"}')
+    assert budget.count_tokens({"path": "onto", "type": "group"}) == budget.tokens.count('{"path":"onto","type":"group"}')

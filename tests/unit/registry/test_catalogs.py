@@ -25,34 +25,34 @@ SEEN: list[tuple[str, str | None]] = []
 
 
 def note_what_is_live(catalog: catalogs.Catalog) -> None:
-    SEEN.append((catalog.version, catalogs.live_version()))
+    SEEN.append((catalog.version, catalogs.get_live_version()))
 
 
 def publish(summary: str) -> Release:
     if not Op.objects.filter(op="onto.task.add").update(summary=summary):
         make_op("onto.task.add", summary=summary)
-    return releases.publish(note="Test", by="tests", at=AT)
+    return releases.publish_draft(note="Test", by="tests", at=AT)
 
 
 @pytest.mark.django_db
 def test_live_says_what_to_do_where_nothing_is() -> None:
-    with pytest.raises(catalogs.NothingLive, match=r"load_catalog --publish"):
-        catalogs.live()
+    with pytest.raises(catalogs.NoLiveRelease, match=r"load_catalog --publish"):
+        catalogs.get_live_catalog()
 
 
 @pytest.mark.django_db
 def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> None:
     publish("First")
-    follower.poll()
-    first = catalogs.live()
+    follower.refresh()
+    first = catalogs.get_live_catalog()
 
     second = publish("Second")
-    assert catalogs.live() is first  # until the follower looks
+    assert catalogs.get_live_catalog() is first  # until the follower looks
     with caplog.at_level(logging.INFO, "registry.catalogs"):
-        follower.poll()
+        follower.refresh()
 
-    assert catalogs.live().version == second.version
-    assert catalogs.live().ops["onto.task.add"].summary == "Second"
+    assert catalogs.get_live_catalog().version == second.version
+    assert catalogs.get_live_catalog().ops["onto.task.add"].summary == "Second"
     assert first.ops["onto.task.add"].summary == "First"
     assert f"release.live version={second.version[:12]}" in caplog.text
 
@@ -61,9 +61,9 @@ def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> N
 def test_follow_makes_a_catalog_ready_before_it_is_live(settings: Any) -> None:
     settings.GATEWAY_WARMS = [f"{__name__}.note_what_is_live"]
     first = publish("First")
-    follower.poll()
+    follower.refresh()
     second = publish("Second")
-    follower.poll()
+    follower.refresh()
 
     assert [(first.version, None), (second.version, first.version)] == SEEN
 
@@ -71,25 +71,25 @@ def test_follow_makes_a_catalog_ready_before_it_is_live(settings: Any) -> None:
 @pytest.mark.django_db
 def test_follow_costs_one_query_when_nothing_changed(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     publish("First")
-    catalogs.follow()
-    before = catalogs.live()
+    catalogs.refresh_live()
+    before = catalogs.get_live_catalog()
 
     with django_assert_num_queries(1):
-        catalogs.follow()
+        catalogs.refresh_live()
 
-    assert catalogs.live() is before
+    assert catalogs.get_live_catalog() is before
 
 
 @pytest.mark.django_db
 def test_follow_lets_go_where_nothing_is_live_any_more() -> None:
     publish("First")
-    catalogs.follow()
+    catalogs.refresh_live()
     Activation.objects.update(is_live=False)
 
-    catalogs.follow()
+    catalogs.refresh_live()
 
-    with pytest.raises(catalogs.NothingLive):
-        catalogs.live()
+    with pytest.raises(catalogs.NoLiveRelease):
+        catalogs.get_live_catalog()
 
 
 @pytest.mark.django_db
@@ -97,20 +97,20 @@ def test_get_keeps_the_last_few_versions(
     django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = [publish(f"Summary {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 1)]
-    loaded = {version: catalogs.get(version) for version in versions}
+    loaded = {version: catalogs.get_catalog(version) for version in versions}
 
     with django_assert_num_queries(0):
-        assert all(catalogs.get(version) is loaded[version] for version in versions[1:])
+        assert all(catalogs.get_catalog(version) is loaded[version] for version in versions[1:])
     with django_assert_num_queries(1):
-        assert catalogs.get(versions[0]).version == versions[0]
+        assert catalogs.get_catalog(versions[0]).version == versions[0]
     with django_assert_num_queries(1):
-        catalogs.get(versions[1])  # the one that was used longest ago made room
+        catalogs.get_catalog(versions[1])  # the one that was used longest ago made room
 
 
 @pytest.mark.django_db
 def test_get_raises_where_there_is_no_such_release() -> None:
     with pytest.raises(Release.DoesNotExist):
-        catalogs.get("0" * 64)
+        catalogs.get_catalog("0" * 64)
 
 
 @pytest.mark.django_db
@@ -129,17 +129,17 @@ def test_a_corrupt_release_is_refused_and_the_old_one_stays(
 ) -> None:
     monkeypatch.setattr(follower, "close_old_connections", lambda: None)  # would lose the test's transaction
     first = publish("First")
-    follower.poll()
+    follower.refresh()
     second = publish("Second")
     Release.objects.filter(pk=second.pk).update(content=corrupt(second.content))
 
     with caplog.at_level(logging.WARNING, "core.follower"):
-        follower.poll()
+        follower.refresh()
 
-    assert catalogs.live().version == first.version
+    assert catalogs.get_live_catalog().version == first.version
     assert f"Release {second.version[:12]} is not what was published. The previous live release stays." in caplog.text
     with pytest.raises(catalogs.CorruptRelease):
-        catalogs.get(second.version)
+        catalogs.get_catalog(second.version)
 
 
 @pytest.mark.django_db
@@ -147,11 +147,11 @@ def test_a_cached_answer_costs_no_query(
     live_catalog: object, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     queries = [HelpQuery(), HelpQuery(path="onto.task"), HelpQuery(path="onto.task.update", format="full")]
-    first = [help.answer(catalogs.live(), query) for query in queries]
+    first = [help.answer_query(catalogs.get_live_catalog(), query) for query in queries]
 
     with django_assert_num_queries(0):
-        again = [help.answer(catalogs.live(), query) for query in queries]
-        help.answer(catalogs.live(), HelpQuery(query="overdue tasks"))  # nor does one that is not cached
+        again = [help.answer_query(catalogs.get_live_catalog(), query) for query in queries]
+        help.answer_query(catalogs.get_live_catalog(), HelpQuery(query="overdue tasks"))  # nor does one that is not cached
 
     assert all(one is other for one, other in zip(first, again, strict=True))
 
@@ -180,27 +180,27 @@ OPS = [
 def test_view_hides_by_pattern_and_kind(visibility: Visibility, ops: set[str], root: tuple[str, ...]) -> None:
     found = catalog(*OPS)
 
-    view = found.view(visibility)
+    view = found.view_for(visibility)
 
     assert view.ops == ops
     assert view.children["root"] == root
     assert view.counts["root"] == len(ops)
-    assert found.view(visibility) is view
+    assert found.view_for(visibility) is view
 
 
 def test_view_lists_no_group_that_holds_nothing_visible() -> None:
-    view = catalog(*OPS).view(Visibility(kinds=frozenset(["write"])))
+    view = catalog(*OPS).view_for(Visibility(kinds=frozenset(["write"])))
 
     assert view.children == {"root": ("onto",), "onto": ("onto.task",), "onto.task": ("onto.task.add",)}
     assert view.counts == {"root": 1, "onto": 1, "onto.task": 1}
 
 
 def test_views_are_kept_for_a_bounded_number_of_callers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogs, "VIEWS_KEPT", 3)
+    monkeypatch.setattr(catalogs, "MAX_CACHED_VIEWS", 3)
     found = catalog(*OPS)
 
     for number in range(10):
-        found.view(Visibility(patterns=(f"p{number}",)))
+        found.view_for(Visibility(patterns=(f"p{number}",)))
 
     assert len(found._views) <= 3
 
@@ -219,7 +219,7 @@ def test_views_are_kept_for_a_bounded_number_of_callers(monkeypatch: pytest.Monk
     ],
 )
 def test_find_matches_names_exactly(name: str, path: str | None) -> None:
-    found = catalog(*OPS).find(name)
+    found = catalog(*OPS).find_op(name)
 
     assert (found.op if found else None) == path
 
@@ -238,34 +238,34 @@ OTHERS = [
 def test_with_op_is_the_catalog_that_a_release_with_it_would_be(other: dict[str, Any]) -> None:
     rest = [each for each in GIVEN if each["op"] != other["op"]]
 
-    found = catalog(*GIVEN).with_op(catalogs.op_of(other), version="draft")
+    found = catalog(*GIVEN).with_op(catalogs.build_op(other), version="draft")
 
     released = catalog(*rest, other)
     assert found.ops == released.ops
     assert found.names == released.names
     assert found.groups == released.groups
-    assert found.view(Visibility()) == released.view(Visibility())
+    assert found.view_for(Visibility()) == released.view_for(Visibility())
     assert found.version == "draft"
 
 
 def test_with_op_leaves_the_catalog_it_was_made_of_alone() -> None:
     live = catalog(*GIVEN)
-    before = dict(live.ops), dict(live.names), live.view(Visibility())
-    help.answer(live, HelpQuery(path="onto.task.get"))
+    before = dict(live.ops), dict(live.names), live.view_for(Visibility())
+    help.answer_query(live, HelpQuery(path="onto.task.get"))
 
-    found = live.with_op(catalogs.op_of(op("onto.task.get", summary="Another")), version="draft")
+    found = live.with_op(catalogs.build_op(op("onto.task.get", summary="Another")), version="draft")
 
-    assert (live.ops, live.names, live.view(Visibility())) == before
+    assert (live.ops, live.names, live.view_for(Visibility())) == before
     assert live.version == "v" * 64
-    assert b"Another" in help.answer(found, HelpQuery(path="onto.task.get")).body
-    assert b"Another" not in help.answer(live, HelpQuery(path="onto.task.get")).body
+    assert b"Another" in help.answer_query(found, HelpQuery(path="onto.task.get")).body
+    assert b"Another" not in help.answer_query(live, HelpQuery(path="onto.task.get")).body
 
 
 def test_with_op_keeps_the_prompts() -> None:
     section = {"prompt": "guide", "name": "one", "title": "One", "text": "Text", "position": 0, "status": "active"}
-    live = catalogs.build("v" * 64, content(*GIVEN) | {"sections": [section]})
+    live = catalogs.build_catalog("v" * 64, content(*GIVEN) | {"sections": [section]})
 
-    assert live.with_op(catalogs.op_of(op("util.new")), version="draft").prompts == live.prompts != {}
+    assert live.with_op(catalogs.build_op(op("util.new")), version="draft").prompts == live.prompts != {}
 
 
 def test_an_op_tells_what_it_is() -> None:
@@ -280,20 +280,20 @@ def test_an_op_tells_what_it_is() -> None:
 def test_connections_are_followed_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     Connection.objects.create(name="workspace")
     with django_assert_num_queries(1):
-        connections.follow()
+        connections.refresh_connections()
 
     with django_assert_num_queries(0):
-        assert connections.kind("workspace") == "embedded"
-        assert connections.kind("nowhere") is None
+        assert connections.get_kind("workspace") == "embedded"
+        assert connections.get_kind("nowhere") is None
 
 
 @pytest.mark.django_db
 def test_what_is_live_stays_in_memory_however_many_others_are_asked_for() -> None:
     versions = [publish(f"Number {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 2)]
-    catalogs.follow()
+    catalogs.refresh_live()
 
     for version in versions[:-1]:
-        catalogs.get(version)
+        catalogs.get_catalog(version)
 
-    assert catalogs.get(versions[-1]) is catalogs.live()
-    assert sum(map(catalogs.is_held, versions)) == settings.GATEWAY_RELEASES_KEPT
+    assert catalogs.get_catalog(versions[-1]) is catalogs.get_live_catalog()
+    assert sum(map(catalogs.is_loaded, versions)) == settings.GATEWAY_RELEASES_KEPT

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registry import comparison, draft, history, releases, restoring, snapshot
 from registry.changes import Kind
-from registry.comparison import Words
+from registry.comparison import DiffPiece
 from registry.models import Group, Op
 from tests.unit.registry.entries import op, schema
 from tests.unit.registry.rows import make_op
@@ -22,21 +22,21 @@ def content(*ops: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def test_words_are_told_that_stand_in_one_text_alone() -> None:
-    assert comparison.words("Add a task to projects", "Add one task to projects, now") == (
-        Words("both", "Add "),
-        Words("before", "a"),
-        Words("after", "one"),
-        Words("both", " task to projects"),
-        Words("after", ", now"),
+    assert comparison.diff_words("Add a task to projects", "Add one task to projects, now") == (
+        DiffPiece("both", "Add "),
+        DiffPiece("before", "a"),
+        DiffPiece("after", "one"),
+        DiffPiece("both", " task to projects"),
+        DiffPiece("after", ", now"),
     )
 
 
 @given(st.text(), st.text())
 def test_words_make_both_texts_again(before: str, after: str) -> None:
-    found = comparison.words(before, after)
+    found = comparison.diff_words(before, after)
 
-    assert "".join(each.text for each in found if each.said != "after") == before
-    assert "".join(each.text for each in found if each.said != "before") == after
+    assert "".join(each.text for each in found if each.side != "after") == before
+    assert "".join(each.text for each in found if each.side != "before") == after
 
 
 def test_an_op_is_compared_as_a_model_reads_it() -> None:
@@ -50,17 +50,17 @@ def test_an_op_is_compared_as_a_model_reads_it() -> None:
         examples=[{"args": {"title": "x"}}],
     )
 
-    (found,) = comparison.compare(content(before), content(after), editors={("op", "a.b"): ["ann"]})
+    (found,) = comparison.compare_snapshots(content(before), content(after), editors={("op", "a.b"): ["ann"]})
 
     read = {passage.label: passage.words for passage in found.passages}
     assert list(read) == ["summary", "argument title", "do", "example 1"]
     assert read["summary"] == (
-        Words("both", "Add "),
-        Words("before", "a"),
-        Words("after", "one"),
-        Words("both", " task"),
+        DiffPiece("both", "Add "),
+        DiffPiece("before", "a"),
+        DiffPiece("after", "one"),
+        DiffPiece("both", " task"),
     )
-    assert "".join(each.text for each in read["argument title"] if each.said == "after").strip() == "Short"
+    assert "".join(each.text for each in read["argument title"] if each.side == "after").strip() == "Short"
     assert "keywords" in found.change.fields
     assert found.editors == ("ann",)
     assert found.before is not None
@@ -70,18 +70,18 @@ def test_an_op_is_compared_as_a_model_reads_it() -> None:
 
 
 def test_what_came_and_went_is_read_on_one_side_alone() -> None:
-    gone, came = comparison.compare(content(op("a.b", summary="Gone")), content(op("a.c", summary="Came")))
+    gone, came = comparison.compare_snapshots(content(op("a.b", summary="Gone")), content(op("a.c", summary="Came")))
 
     assert (gone.change.action, gone.after, came.change.action, came.before) == ("removed", None, "added", None)
     assert gone.tokens[1] < 0 < came.tokens[1]
-    assert {each.said for passage in gone.passages for each in passage.words} == {"before"}
+    assert {each.side for passage in gone.passages for each in passage.words} == {"before"}
 
 
 def test_a_retired_op_has_no_tokens_and_a_broken_one_is_compared_by_its_fields() -> None:
     kept, broken = op("a.b"), op("a.b", parameters_schema={"type": "array"})
 
-    (retired,) = comparison.compare(content(kept), content({**kept, "status": "retired"}))
-    (wrong,) = comparison.compare(content(kept), content(broken))
+    (retired,) = comparison.compare_snapshots(content(kept), content({**kept, "status": "retired"}))
+    (wrong,) = comparison.compare_snapshots(content(kept), content(broken))
 
     assert retired.after is None
     assert wrong.after is None
@@ -92,7 +92,7 @@ def test_groups_and_sections_are_compared_too() -> None:
     section = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
     after = content(sections=[{**section, "text": "Whole ids."}]) | {"groups": [{"path": "a", "summary": "Others"}]}
 
-    found = comparison.compare(content(sections=[section]), after)
+    found = comparison.compare_snapshots(content(sections=[section]), after)
 
     assert [(each.change.kind, [passage.label for passage in each.passages]) for each in found] == [
         ("group", ["summary"]),
@@ -101,7 +101,7 @@ def test_groups_and_sections_are_compared_too() -> None:
 
 
 def test_the_same_is_no_difference() -> None:
-    assert comparison.compare(content(op("a.b")), content({**op("a.b"), "keywords": []})) == []
+    assert comparison.compare_snapshots(content(op("a.b")), content({**op("a.b"), "keywords": []})) == []
 
 
 # --- with rows --------------------------------------------------------------------------------------------------------
@@ -110,11 +110,11 @@ def test_the_same_is_no_difference() -> None:
 @pytest.mark.django_db
 def test_tokens_are_those_of_the_release() -> None:
     make_op()
-    first = releases.publish(note="Test", by="tests", at=AT)
+    first = releases.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.update(summary="Add something else")
-    second = releases.publish(note="Test", by="tests", at=AT)
+    second = releases.publish_draft(note="Test", by="tests", at=AT)
 
-    (found,) = comparison.compare(releases.content(first), releases.content(second))
+    (found,) = comparison.compare_snapshots(releases.load_content(first), releases.load_content(second))
 
     assert list(found.before or ()) == first.tokens["onto.task.add"]
     assert list(found.after or ()) == second.tokens["onto.task.add"]
@@ -123,26 +123,26 @@ def test_tokens_are_those_of_the_release() -> None:
 @pytest.mark.django_db
 def test_a_release_is_restored_into_the_draft_whole() -> None:
     make_op()
-    first = releases.publish(note="Test", by="tests", at=AT)
+    first = releases.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.update(summary="Other")
     make_op("onto.task.other")
-    second = releases.publish(note="Test", by="tests", at=AT)
+    second = releases.publish_draft(note="Test", by="tests", at=AT)
 
-    restoring.restore(first, by="ann", at=AT)
+    restoring.restore_release(first, by="ann", at=AT)
 
-    assert releases.draft_version() == first.version
-    assert releases.live() == second
-    with pytest.raises(draft.NothingToDo):
-        restoring.restore(first, by="ann", at=AT)
-    restoring.restore(second, by="ann", at=AT)
-    assert releases.draft_version() == second.version
+    assert releases.compute_draft_version() == first.version
+    assert releases.get_live_release() == second
+    with pytest.raises(draft.NothingToChange):
+        restoring.restore_release(first, by="ann", at=AT)
+    restoring.restore_release(second, by="ann", at=AT)
+    assert releases.compute_draft_version() == second.version
 
 
 @pytest.mark.django_db
 def test_one_op_of_a_release_is_restored_with_the_groups_that_are_gone() -> None:
     make_op()
     make_op("onto.task.other")
-    release = releases.publish(note="Test", by="tests", at=AT)
+    release = releases.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.update(summary="Other")
     Op.objects.filter(op="onto.task.add").delete()
     Op.objects.filter(op="onto.task.other").update(op="other")
@@ -151,9 +151,9 @@ def test_one_op_of_a_release_is_restored_with_the_groups_that_are_gone() -> None
     found = restoring.restore_op(release, "onto.task.add", by="ann", at=AT)
 
     assert [change.name for change in found] == ["onto.task", "onto.task.add"]
-    assert draft.read(Kind.OP, "onto.task.add") in snapshot.draft()["ops"]
+    assert draft.read_entry(Kind.OP, "onto.task.add") in snapshot.snapshot_draft()["ops"]
     assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
     assert Op.objects.get(op="other").summary == "Other"
-    assert history.of(Kind.OP, "onto.task.add")[0].note == f"Restored from release {release}"
-    with pytest.raises(restoring.UnknownOp, match=r"has no op onto\.no"):
+    assert history.list_changes(Kind.OP, "onto.task.add")[0].note == f"Restored from release {release}"
+    with pytest.raises(restoring.OpNotInRelease, match=r"has no op onto\.no"):
         restoring.restore_op(release, "onto.no", by="ann", at=AT)

@@ -23,20 +23,20 @@ def live() -> None:
     """Two ops, published and counted."""
     make_op(ADD)
     make_op(GET, kind="read", summary="Get one task with all its fields")
-    releases.publish(note="Test", by="tests", at=AT, accepted="Tested")
+    releases.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
     fill()
 
 
 def fill() -> None:
-    while counting.fill():
+    while counting.count_batch():
         pass
 
 
 def change(path: str = ADD, *, by: str = "tests", **fields: Any) -> None:
     """Change an op as every part of the product does: by an entry, with a line in the history."""
-    entry = draft.read(Kind.OP, path)
+    entry = draft.read_entry(Kind.OP, path)
     assert entry is not None
-    draft.put(Kind.OP, path, entry | fields, by=by, at=AT, note="")
+    draft.write_entry(Kind.OP, path, entry | fields, by=by, at=AT, note="")
 
 
 def voided() -> list[str]:
@@ -52,7 +52,7 @@ def test_ops_are_counted_before_anything_is_live() -> None:
 
     fill()
 
-    assert counts() == releases.tokens_of(snapshot.draft())
+    assert counts() == releases.count_tokens(snapshot.snapshot_draft())
 
 
 def test_tokens_are_those_that_publishing_would_count(live: None) -> None:
@@ -61,21 +61,21 @@ def test_tokens_are_those_that_publishing_would_count(live: None) -> None:
     change(summary="Add something else, which is longer", description="And a description.")
     fill()
 
-    assert counts() == releases.tokens_of(snapshot.draft())
+    assert counts() == releases.count_tokens(snapshot.snapshot_draft())
     assert counts()[ADD] != before[ADD]
 
 
 def test_tokens_of_what_says_what_is_live_are_not_counted_again(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    of_entry = sizes.of_entry
-    monkeypatch.setattr(sizes, "of_entry", lambda entry: counted.append(entry["op"]) or of_entry(entry))
+    of_entry = sizes.count_entry_tokens
+    monkeypatch.setattr(sizes, "count_entry_tokens", lambda entry: counted.append(entry["op"]) or of_entry(entry))
     Op.objects.update(is_counted=False, short_tokens=None)
     change(GET, summary="Get another thing entirely")
 
     fill()
 
     assert counted == [GET]
-    assert counts() == releases.tokens_of(snapshot.draft())
+    assert counts() == releases.count_tokens(snapshot.snapshot_draft())
 
 
 def test_retired_op_and_one_that_would_break_serving_have_no_tokens(live: None) -> None:
@@ -100,7 +100,7 @@ def test_op_that_no_release_can_hold_has_no_tokens(live: None) -> None:
 
 
 def test_some_ops_are_counted_at_once(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "AT_ONCE", 1)
+    monkeypatch.setattr(counting, "BATCH_SIZE", 1)
     Op.objects.update(is_counted=False)
 
     assert [counting.count(AT) for _ in range(3)] == [True, True, False]
@@ -109,7 +109,7 @@ def test_some_ops_are_counted_at_once(live: None, monkeypatch: pytest.MonkeyPatc
 
 def test_looking_costs_one_query_where_nothing_was_changed(live: None, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(1):
-        counting.fill()
+        counting.count_batch()
 
 
 def test_rule_deleted_on_a_page_of_its_own_voids_its_op(live: None, admin_client: Client) -> None:
@@ -126,14 +126,14 @@ def test_connection_with_another_name_makes_its_ops_differ_from_live(live: None,
     page = reverse("admin:registry_connection_change", args=[connection.pk])
 
     admin_client.post(page, {"name": connection.name, "kind": connection.kind})
-    assert pending.names()[Kind.OP] == frozenset()
+    assert pending.find_unpublished_names()[Kind.OP] == frozenset()
     admin_client.post(page, {"name": "sales", "kind": connection.kind})
 
-    assert pending.names()[Kind.OP] == {ADD, GET}
+    assert pending.find_unpublished_names()[Kind.OP] == {ADD, GET}
 
 
 def test_last_editors_are_who_changed_each_last(live: None) -> None:
     for by in ("ana", "ben"):
         change(by=by, summary=f"Add a task as {by} says")
 
-    assert history.last_editors(Kind.OP, [ADD, GET]) == {ADD: "ben"}
+    assert history.get_last_editors(Kind.OP, [ADD, GET]) == {ADD: "ben"}

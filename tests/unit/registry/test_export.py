@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from registry import changes, export, files, loader
 from tests.unit.registry.entries import op
 
-SHIPPED = loader.read()
+SHIPPED = loader.read_shipped_catalog()
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -21,11 +21,11 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 def test_shipped_catalog_survives_the_way_through_files(tmp_path: Path) -> None:
-    first = export.to_folder(SHIPPED, tmp_path / "first")
-    read = files.read(tmp_path / "first")
-    export.to_folder(read, tmp_path / "second")
+    first = export.write_to_folder(SHIPPED, tmp_path / "first")
+    read = files.read_folder(tmp_path / "first")
+    export.write_to_folder(read, tmp_path / "second")
 
-    assert not changes.between(SHIPPED, read)
+    assert not changes.diff_snapshots(SHIPPED, read)
     assert written(tmp_path / "first") == written(tmp_path / "second")
     assert {"groups.yaml", "prompts.yaml", "onto.task.yaml"} <= {path.name for path in first}
     assert all(len(line) <= 200 for path in first for line in path.read_text().splitlines())
@@ -37,28 +37,28 @@ def test_order_of_what_has_none_makes_no_difference(tmp_path: Path) -> None:
             return {name: turned(value[name]) for name in reversed(value)}
         return [turned(item) for item in value] if isinstance(value, list) else value
 
-    export.to_folder(SHIPPED, tmp_path / "one")
-    export.to_folder(turned(SHIPPED), tmp_path / "other")
+    export.write_to_folder(SHIPPED, tmp_path / "one")
+    export.write_to_folder(turned(SHIPPED), tmp_path / "other")
 
     assert written(tmp_path / "one") == written(tmp_path / "other")
 
 
 def test_writing_again_over_what_was_written_is_fine_and_over_other_files_is_not(tmp_path: Path) -> None:
-    export.to_folder(SHIPPED, tmp_path)
-    export.to_folder(SHIPPED, tmp_path)
+    export.write_to_folder(SHIPPED, tmp_path)
+    export.write_to_folder(SHIPPED, tmp_path)
     (tmp_path / "mine.yaml").write_text("groups: []")
 
-    with pytest.raises(export.NotEmpty, match=r"mine\.yaml"):
-        export.to_folder(SHIPPED, tmp_path)
+    with pytest.raises(export.FolderNotEmpty, match=r"mine\.yaml"):
+        export.write_to_folder(SHIPPED, tmp_path)
 
 
 def test_a_group_called_groups_shares_its_file(tmp_path: Path) -> None:
     content = {"format": 1, "groups": [{"path": "groups", "summary": "Of people"}], "ops": [op("groups.get")]}
 
-    export.to_folder(content, tmp_path)
+    export.write_to_folder(content, tmp_path)
 
     assert list(written(tmp_path)) == ["groups.yaml"]
-    assert not changes.between(content, files.read(tmp_path))
+    assert not changes.diff_snapshots(content, files.read_folder(tmp_path))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
@@ -82,7 +82,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
 
 @given(TEXTS)
 def test_any_text_is_read_back_as_it_was(text: str) -> None:
-    assert yaml.safe_load(export.text({"text": text})) == {"text": text}
+    assert yaml.safe_load(export.dump_yaml({"text": text})) == {"text": text}
 
 
 @given(TEXTS)

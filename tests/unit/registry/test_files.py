@@ -12,7 +12,7 @@ OP = "ops:\n  - {op: onto.get, tool_name: get_thing, kind: read, summary: Get, p
 
 def read(folder: Path, text: str) -> dict[str, object]:
     (folder / "copy.yaml").write_text(text)
-    return files.read(folder)
+    return files.read_folder(folder)
 
 
 def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
     ],
 )
 def test_read_refuses_with_a_sentence(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(files.BadCatalog) as refused:
+    with pytest.raises(files.InvalidCatalogFiles) as refused:
         read(tmp_path, text)
     assert said in str(refused.value)
 

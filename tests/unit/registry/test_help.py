@@ -8,7 +8,7 @@ import pytest
 
 from registry import help
 from registry.catalogs import Catalog, Visibility
-from registry.help import BadQuery, HelpQuery, UnknownPath
+from registry.help import BadHelpQuery, HelpQuery, UnknownPath
 from tests.unit.registry.entries import catalog, op, schema
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -47,8 +47,8 @@ def found() -> Catalog:
     return catalog(UPDATE, GET, RETIRED, GONE, PING, *many)
 
 
-def ask(found: Catalog, visibility: Visibility = help.EVERYTHING, /, **query: Any) -> dict[str, Any]:
-    body: dict[str, Any] = orjson.loads(help.answer(found, HelpQuery(**query), visibility).body)
+def ask(found: Catalog, visibility: Visibility = help.FULL_VISIBILITY, /, **query: Any) -> dict[str, Any]:
+    body: dict[str, Any] = orjson.loads(help.answer_query(found, HelpQuery(**query), visibility).body)
     return body
 
 
@@ -175,7 +175,7 @@ def test_what_says_nothing_is_left_out_but_args(found: Catalog, form: str) -> No
 @pytest.mark.parametrize("name", ["onto.task.update", "update_onto_task", "task.update", "onto.tasks.update"])
 def test_every_name_of_an_op_answers_its_path(found: Catalog, name: str) -> None:
     assert ask(found, path=name) == SHORT
-    assert help.answer(found, HelpQuery(path=name)).path == "onto.task.update"
+    assert help.answer_query(found, HelpQuery(path=name)).path == "onto.task.update"
 
 
 @pytest.mark.parametrize("arg", ["priority", "id"])
@@ -219,7 +219,7 @@ def test_an_unknown_argument_names_the_nearest(found: Catalog) -> None:
     ],
 )
 def test_a_field_that_does_not_fit_is_refused(found: Catalog, query: dict[str, Any], field: str) -> None:
-    with pytest.raises(BadQuery) as refused:
+    with pytest.raises(BadHelpQuery) as refused:
         ask(found, **query)
 
     assert refused.value.field == field
@@ -335,7 +335,7 @@ def test_a_search_answers_ops(found: Catalog) -> None:
 
 
 def test_a_search_that_finds_nothing_answers_the_nearest_groups(found: Catalog) -> None:
-    answer = help.answer(found, HelpQuery(query="zzzz"))
+    answer = help.answer_query(found, HelpQuery(query="zzzz"))
 
     assert answer.result_count == 0
     assert orjson.loads(answer.body) == {
@@ -353,8 +353,8 @@ def test_a_search_that_finds_nothing_answers_the_nearest_groups(found: Catalog) 
     "query", [{}, {"path": "onto.task.update"}, {"path": "task.update", "format": "full"}, {"query": "task"}]
 )
 def test_the_etag_is_a_hash_of_the_body(found: Catalog, query: dict[str, Any]) -> None:
-    answer = help.answer(found, HelpQuery(**query))
-    rebuilt = help.answer(
+    answer = help.answer_query(found, HelpQuery(**query))
+    rebuilt = help.answer_query(
         catalog(UPDATE, GET, RETIRED, GONE, PING, *(op(f"many.op{n:03}") for n in range(120))), HelpQuery(**query)
     )
 
@@ -366,18 +366,18 @@ def test_the_etag_changes_with_the_copy(found: Catalog) -> None:
     changed = catalog(UPDATE | {"summary": "Change one task"})
 
     query = HelpQuery(path="onto.task.update")
-    assert help.answer(changed, query).etag != help.answer(found, query).etag
+    assert help.answer_query(changed, query).etag != help.answer_query(found, query).etag
 
 
 def test_answers_are_kept_by_caller_and_query_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     small = catalog(UPDATE, GET)
-    monkeypatch.setattr(help, "ANSWERS_KEPT", 5)
+    monkeypatch.setattr(help, "MAX_CACHED_ANSWERS", 5)
     query = HelpQuery(path="onto.task.get")
 
-    assert help.answer(small, query) is help.answer(small, query)
-    assert help.answer(small, query, Visibility(kinds=frozenset(["read"]))) is not help.answer(small, query)
+    assert help.answer_query(small, query) is help.answer_query(small, query)
+    assert help.answer_query(small, query, Visibility(kinds=frozenset(["read"]))) is not help.answer_query(small, query)
     for number in range(20):
-        help.answer(small, HelpQuery(path="onto.task.get", max_tokens=number + 1))
-        help.answer(small, HelpQuery(query=f"words {number}"))
+        help.answer_query(small, HelpQuery(path="onto.task.get", max_tokens=number + 1))
+        help.answer_query(small, HelpQuery(query=f"words {number}"))
     assert len(small.answers) <= 5
     assert all(query.query is None for _, query in small.answers)

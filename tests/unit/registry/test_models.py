@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from registry.models import Activation, Example, Group, Op, OpAlias, PolicyRule, PromptSection, Release, parent_of
+from registry.models import Activation, Example, Group, Op, OpAlias, PolicyRule, PromptSection, Release, get_parent_path
 from tests.unit.registry.entries import schema
 from tests.unit.registry.rows import make_op
 
@@ -205,4 +205,4 @@ def test_rows_read_as_people_know_them() -> None:
     ("path", "parent"), [("onto.task.add", "onto.task"), ("onto", "root"), ("root", "root"), ("", "root")]
 )
 def test_parent_of_is_the_group_above(path: str, parent: str) -> None:
-    assert parent_of(path) == parent
+    assert get_parent_path(path) == parent

@@ -17,15 +17,15 @@ NOTHING = {Kind.GROUP: frozenset(), Kind.OP: frozenset(), Kind.SECTION: frozense
 
 
 def publish(**more: Any) -> str:
-    return releases.publish(note="Test", by="tests", at=timezone.now(), **more).version
+    return releases.publish_draft(note="Test", by="tests", at=timezone.now(), **more).version
 
 
 def whole() -> dict[Kind, frozenset[str]]:
     """What pending.names should say, found the long way."""
-    live = releases.live()
+    live = releases.get_live_release()
     assert live is not None
-    found = changes.between(releases.content(live), snapshot.draft())
-    return {kind: frozenset(change.name for change in found if change.kind == kind) for kind in changes.KINDS}
+    found = changes.diff_snapshots(releases.load_content(live), snapshot.snapshot_draft())
+    return {kind: frozenset(change.name for change in found if change.kind == kind) for kind in changes.COPY_KINDS}
 
 
 @pytest.fixture
@@ -39,21 +39,21 @@ def published() -> None:
 def test_before_anything_is_live_all_is_pending() -> None:
     make_op()
 
-    assert pending.names()[Kind.OP] == {"onto.task.add"}
-    assert "onto" in pending.names()[Kind.GROUP]
+    assert pending.find_unpublished_names()[Kind.OP] == {"onto.task.add"}
+    assert "onto" in pending.find_unpublished_names()[Kind.GROUP]
 
 
 def test_what_was_published_is_not_pending(published: None) -> None:
-    assert pending.names() == NOTHING == whole()
+    assert pending.find_unpublished_names() == NOTHING == whole()
 
 
 def test_every_kind_of_change_is_pending(published: None) -> None:
     ops = {op.op: op for op in Op.objects.all()}
     ops["onto.task.a"].summary = "Other"
     ops["onto.task.a"].save()
-    with watching.recorded([ops["onto.task.b"]], by="ann", at=timezone.now()):
+    with watching.track_changes([ops["onto.task.b"]], by="ann", at=timezone.now()):
         PolicyRule.objects.filter(op=ops["onto.task.b"]).update(text="Another rule.")
-    with watching.recorded([ops["onto.task.c"]], by="ann", at=timezone.now()):
+    with watching.track_changes([ops["onto.task.c"]], by="ann", at=timezone.now()):
         ops["onto.task.c"].delete()
     make_op("onto.task.d", tool_name="d_task")
     Group.objects.create(path="util", summary="Utilities")
@@ -61,7 +61,7 @@ def test_every_kind_of_change_is_pending(published: None) -> None:
     section.name = "names"
     section.save()
 
-    found = pending.names()
+    found = pending.find_unpublished_names()
 
     assert found == whole()
     assert found[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c", "onto.task.d"}
@@ -69,46 +69,46 @@ def test_every_kind_of_change_is_pending(published: None) -> None:
 
 
 def test_more_than_are_read_at_once(published: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending, "AT_ONCE", 2)
+    monkeypatch.setattr(pending, "ROWS_PER_BATCH", 2)
     for op in Op.objects.all():
         op.summary = "Other"
         op.save()
 
-    assert pending.names()[Kind.OP] == whole()[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c"}
+    assert pending.find_unpublished_names()[Kind.OP] == whole()[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c"}
 
 
 def test_what_was_taken_back_is_not_pending(published: None) -> None:
     op = Op.objects.get(op="onto.task.a")
-    with watching.recorded([op], by="ann", at=timezone.now()):
+    with watching.track_changes([op], by="ann", at=timezone.now()):
         Op.objects.filter(pk=op.pk).update(summary="Other")
-    assert pending.names()[Kind.OP] == {"onto.task.a"}
+    assert pending.find_unpublished_names()[Kind.OP] == {"onto.task.a"}
 
-    reverting.revert(watching.AuditEntry.objects.get(), by="ann", at=timezone.now())
+    reverting.revert_change(watching.AuditEntry.objects.get(), by="ann", at=timezone.now())
 
-    assert pending.names() == NOTHING == whole()
+    assert pending.find_unpublished_names() == NOTHING == whole()
 
 
 def test_an_older_release_made_live_again_leaves_what_came_since_pending(published: None) -> None:
-    first = releases.live()
+    first = releases.get_live_release()
     assert first is not None
     later = timezone.now() + timedelta(hours=1)
-    draft.put(Kind.GROUP, "onto", {"path": "onto", "summary": "Other"}, by="ann", at=later, note="")
+    draft.write_entry(Kind.GROUP, "onto", {"path": "onto", "summary": "Other"}, by="ann", at=later, note="")
     publish()
-    assert pending.names() == NOTHING
+    assert pending.find_unpublished_names() == NOTHING
 
-    releases.activate(version=first.version, note="", by="ann", at=later)
+    releases.activate_release(version=first.version, note="", by="ann", at=later)
 
-    assert pending.names()[Kind.GROUP] == {"onto"} == whole()[Kind.GROUP]
+    assert pending.find_unpublished_names()[Kind.GROUP] == {"onto"} == whole()[Kind.GROUP]
 
 
 def test_looking_costs_the_same_however_many_ops(published: None, django_assert_num_queries: Any) -> None:
-    pending.names()
+    pending.find_unpublished_names()
     for number in range(30):
         make_op(f"onto.task.n{number}", tool_name=f"n{number}_task")
     with django_assert_num_queries(11):
-        first = pending.names()
+        first = pending.find_unpublished_names()
     with django_assert_num_queries(5):
-        again = pending.names()
+        again = pending.find_unpublished_names()
 
     assert first == again
     assert len(again[Kind.OP]) == 30
@@ -116,6 +116,6 @@ def test_looking_costs_the_same_however_many_ops(published: None, django_assert_
 
 def test_a_release_of_long_ago_is_held_against_all_that_was_touched() -> None:
     make_op()
-    releases.publish(note="Test", by="tests", at=datetime(2020, 1, 1, tzinfo=UTC))
+    releases.publish_draft(note="Test", by="tests", at=datetime(2020, 1, 1, tzinfo=UTC))
 
-    assert pending.names() == NOTHING
+    assert pending.find_unpublished_names() == NOTHING

@@ -9,7 +9,7 @@ from registry import catalogs, help, preview, snapshot
 from registry.catalogs import Catalog
 from registry.changes import Kind
 from registry.help import HelpQuery
-from registry.preview import Standing
+from registry.preview import DraftState
 from tests.unit.registry import entries
 from tests.unit.registry.checks.readings import context
 from tests.unit.registry.entries import op, schema
@@ -26,14 +26,14 @@ ENTRY = op(
 )
 
 
-def of(entry: dict[str, Any], live: Catalog | None = None, **more: Any) -> preview.Preview:
-    return preview.of_entry(entry, context=context(op("a.list"), entry), live=live, **more)
+def of(entry: dict[str, Any], live: Catalog | None = None, **more: Any) -> preview.OpPreview:
+    return preview.preview_op(entry, context=context(op("a.list"), entry), live=live, **more)
 
 
 def served(entry: dict[str, Any], **query: Any) -> bytes:
     """What help answers once this is live."""
     text = snapshot.canonical.dumps(entries.content(entry))
-    return help.answer(catalogs.build("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)).body
+    return help.answer_query(catalogs.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)).body
 
 
 def test_every_form_is_what_help_will_answer() -> None:
@@ -45,24 +45,24 @@ def test_every_form_is_what_help_will_answer() -> None:
         "arg": served(ENTRY, arg="limit"),
     }
     assert found.arguments == ("limit", "title")
-    assert found.is_whole
-    assert found.standing == Standing.NEW
-    assert [answer.live for answer in found.answers.values()] == [None] * 3
-    assert [answer.more for answer in found.answers.values()] == [None] * 3
+    assert found.is_complete
+    assert found.standing == DraftState.NEW
+    assert [answer.live_tokens for answer in found.answers.values()] == [None] * 3
+    assert [answer.added_tokens for answer in found.answers.values()] == [None] * 3
 
 
 def test_shipped_ops_read_as_they_are_served(live_catalog: Catalog) -> None:
-    draft = snapshot.draft()
+    draft = snapshot.snapshot_draft()
     others = context(*draft["ops"])
 
     for entry in draft["ops"]:
-        found = preview.of_entry(entry, context=others, live=live_catalog)
+        found = preview.preview_op(entry, context=others, live=live_catalog)
         for form, answer in found.answers.items():
             asked: dict[str, Any] = {"arg": found.argument} if form == "arg" else {"format": form}
-            assert answer.body == help.answer(live_catalog, HelpQuery(path=entry["op"], **asked)).body
-            assert answer.more == 0
+            assert answer.body == help.answer_query(live_catalog, HelpQuery(path=entry["op"], **asked)).body
+            assert answer.added_tokens == 0
         assert [found.answers[form].tokens for form in ("short", "full")] == live_catalog.tokens[entry["op"]]
-        assert (found.standing, found.passages, found.is_whole) == (Standing.LIVE, (), True)
+        assert (found.standing, found.passages, found.is_complete) == (DraftState.LIVE, (), True)
 
 
 def test_tokens_are_told_against_what_is_live() -> None:
@@ -70,8 +70,8 @@ def test_tokens_are_told_against_what_is_live() -> None:
 
     found = of(ENTRY | {"description": "Adds one more."}, entries.catalog(before))
 
-    assert found.standing == Standing.CHANGED
-    assert {form: answer.more for form, answer in found.answers.items()} == {"short": 11, "full": 21, "arg": None}
+    assert found.standing == DraftState.CHANGED
+    assert {form: answer.added_tokens for form, answer in found.answers.items()} == {"short": 11, "full": 21, "arg": None}
     assert [passage.label for passage in found.passages] == ["description", "argument limit"]
 
 
@@ -86,17 +86,17 @@ def test_tokens_are_told_against_what_is_live() -> None:
 def test_what_no_model_reads_changes_an_op_as_well(change: dict[str, Any]) -> None:
     base = ENTRY | {"parameters_schema": schema(("title",), title=TITLE | {"default": 1})}
 
-    assert of(base, entries.catalog(base)).standing == Standing.LIVE
-    assert of(base | change, entries.catalog(base)).standing == Standing.CHANGED
+    assert of(base, entries.catalog(base)).standing == DraftState.LIVE
+    assert of(base | change, entries.catalog(base)).standing == DraftState.CHANGED
 
 
 def test_an_op_that_gets_another_path_is_compared_with_what_it_was() -> None:
     moved = ENTRY | {"op": "a.put"}
 
-    found = preview.of_entry(moved, context=context(op("a.list"), ENTRY), live=entries.catalog(ENTRY), was="a.add")
+    found = preview.preview_op(moved, context=context(op("a.list"), ENTRY), live=entries.catalog(ENTRY), was="a.add")
 
-    assert found.standing == Standing.CHANGED
-    assert found.answers["short"].more == 0
+    assert found.standing == DraftState.CHANGED
+    assert found.answers["short"].added_tokens == 0
     assert [finding.rule for finding in found.findings] == ["op_unknown"]  # its summary names what it was
 
 
@@ -104,9 +104,9 @@ def test_an_op_that_gets_another_path_is_compared_with_what_it_was() -> None:
 def test_nobody_reads_what_is_retired(before: str, now: str) -> None:
     found = of(ENTRY | {"status": now}, entries.catalog(ENTRY | {"status": before}))
 
-    assert found.standing == Standing.CHANGED
-    assert found.answers["short"].live == (None if before == "retired" else found.answers["short"].tokens)
-    assert {words.said for passage in found.passages for words in passage.words} == {
+    assert found.standing == DraftState.CHANGED
+    assert found.answers["short"].live_tokens == (None if before == "retired" else found.answers["short"].tokens)
+    assert {words.side for passage in found.passages for words in passage.words} == {
         "after" if before == "retired" else "before"
     }
 
@@ -114,7 +114,7 @@ def test_nobody_reads_what_is_retired(before: str, now: str) -> None:
 def test_a_retired_op_is_live_as_it_stands() -> None:
     retired = ENTRY | {"status": "retired"}
 
-    assert of(retired, entries.catalog(retired)).standing == Standing.LIVE
+    assert of(retired, entries.catalog(retired)).standing == DraftState.LIVE
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_retired_op_is_live_as_it_stands() -> None:
 def test_what_cannot_be_shown_is_left_out_and_told(change: dict[str, Any], rule: str) -> None:
     found = of(ENTRY | change)
 
-    assert not found.is_whole
+    assert not found.is_complete
     assert rule in [finding.rule for finding in found.findings]
     assert orjson.loads(found.answers["full"].body)["description"] == "Adds one."
 
@@ -149,7 +149,7 @@ def test_an_argument_that_has_gone_gives_way_to_another() -> None:
 def test_an_empty_form_is_shown_as_well() -> None:
     blank = {"parameters_schema": schema(), "needs_subject": True}
 
-    found = preview.of_entry(blank, context=context(op("a.list")), live=entries.catalog(ENTRY))
+    found = preview.preview_op(blank, context=context(op("a.list")), live=entries.catalog(ENTRY))
 
     assert orjson.loads(found.answers["short"].body) == {"type": "op", "args": {}}
 
@@ -173,10 +173,10 @@ TYPED = st.fixed_dictionaries(
 
 @given(TYPED, TEXTS)
 def test_nothing_that_is_typed_fails(entry: dict[str, Any], argument: str) -> None:
-    found = preview.of_entry(entry, context=context(op("a.list")), live=entries.catalog(ENTRY), argument=argument)
+    found = preview.preview_op(entry, context=context(op("a.list")), live=entries.catalog(ENTRY), argument=argument)
 
     assert found.answers
-    assert found.is_whole or any(finding.blocks for finding in found.findings)
+    assert found.is_complete or any(finding.is_blocking for finding in found.findings)
 
 
 GROUP = {"path": "a", "summary": "Things"}
@@ -184,7 +184,7 @@ SECTION = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "tex
 
 
 def live_with(**more: Any) -> Catalog:
-    return catalogs.build("v" * 64, {"groups": [GROUP], "ops": [], "sections": [SECTION]} | more)
+    return catalogs.build_catalog("v" * 64, {"groups": [GROUP], "ops": [], "sections": [SECTION]} | more)
 
 
 @pytest.mark.parametrize(
@@ -198,30 +198,30 @@ def test_texts_are_shown_as_they_are_answered(kind: Kind, entry: dict[str, Any],
     live = live_with()
     said = {"summary": "All things"} if kind == Kind.GROUP else {"text": "Whole, and never cut."}
 
-    as_is = preview.of_text(kind, entry, live=live, was=was)
-    changed = preview.of_text(kind, entry | said, live=live, was=was)
+    as_is = preview.preview_text(kind, entry, live=live, was=was)
+    changed = preview.preview_text(kind, entry | said, live=live, was=was)
 
-    assert (as_is.answer.body, as_is.answer.more, as_is.standing) == (body, 0, Standing.LIVE)
-    assert changed.answer.more == changed.answer.tokens - as_is.answer.tokens > 0
-    assert changed.standing == Standing.CHANGED
-    assert preview.of_text(kind, entry, live=None).standing == Standing.NEW
-    assert preview.of_text(kind, entry, live=live_with(groups=[], sections=[])).standing == Standing.NEW
+    assert (as_is.answer.body, as_is.answer.added_tokens, as_is.standing) == (body, 0, DraftState.LIVE)
+    assert changed.answer.added_tokens == changed.answer.tokens - as_is.answer.tokens > 0
+    assert changed.standing == DraftState.CHANGED
+    assert preview.preview_text(kind, entry, live=None).standing == DraftState.NEW
+    assert preview.preview_text(kind, entry, live=live_with(groups=[], sections=[])).standing == DraftState.NEW
 
 
 def test_a_text_that_gets_another_name_is_compared_with_what_it_was() -> None:
-    found = preview.of_text(Kind.SECTION, SECTION | {"name": "keys"}, live=live_with(), was="guide/ids")
+    found = preview.preview_text(Kind.SECTION, SECTION | {"name": "keys"}, live=live_with(), was="guide/ids")
 
-    assert found.standing == Standing.CHANGED
-    assert found.answer.live is not None
+    assert found.standing == DraftState.CHANGED
+    assert found.answer.live_tokens is not None
 
 
 def test_what_is_wrong_with_a_text_is_told() -> None:
-    long = preview.of_text(Kind.GROUP, GROUP | {"summary": "word " * 20}, live=None)
-    hidden = preview.of_text(Kind.SECTION, SECTION | {"text": "Send\u200b ids"}, live=None)
+    long = preview.preview_text(Kind.GROUP, GROUP | {"summary": "word " * 20}, live=None)
+    hidden = preview.preview_text(Kind.SECTION, SECTION | {"text": "Send\u200b ids"}, live=None)
 
     assert [finding.rule for finding in long.findings] == ["summary_too_long"]
     assert [(finding.rule, finding.field) for finding in hidden.findings] == [("hidden_characters", "text")]
 
 
 def test_a_retired_section_is_not_live() -> None:
-    assert preview.of_text(Kind.SECTION, SECTION | {"status": "retired"}, live=live_with()).standing == Standing.CHANGED
+    assert preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=live_with()).standing == DraftState.CHANGED

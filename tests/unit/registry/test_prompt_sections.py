@@ -17,18 +17,18 @@ IDS = {"prompt": "guide", "name": "ids", "position": 10, "title": "Ids", "text":
 FILE = "sections:\n  - {prompt: guide, name: ids, position: 10, title: Ids, text: Whole.}\n"
 
 
-def ship(*sections: dict[str, Any]) -> loader.Report:
-    return loader.load(content() | {"sections": list(sections)})
+def ship(*sections: dict[str, Any]) -> loader.MergeReport:
+    return loader.load_into_draft(content() | {"sections": list(sections)})
 
 
 def stored() -> dict[str, Any]:
-    return snapshot.section_entry(PromptSection.objects.get())
+    return snapshot.section_to_entry(PromptSection.objects.get())
 
 
 def test_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "prompts.yaml").write_text(FILE)
 
-    assert files.read(tmp_path)["sections"] == [IDS]
+    assert files.read_folder(tmp_path)["sections"] == [IDS]
 
 
 @pytest.mark.parametrize(
@@ -45,22 +45,22 @@ def test_files_are_read(tmp_path: Path) -> None:
 def test_files_that_would_break_serving_are_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "prompts.yaml").write_text(text)
 
-    with pytest.raises(files.BadCatalog) as refused:
-        files.read(tmp_path)
+    with pytest.raises(files.InvalidCatalogFiles) as refused:
+        files.read_folder(tmp_path)
 
     assert said in str(refused.value)
 
 
 def test_loading_twice_changes_nothing() -> None:
     first = ship(IDS)
-    version = releases.draft_version()
+    version = releases.compute_draft_version()
 
     second = ship(IDS)
 
     assert first.added == ["root", "guide, ids"]
     assert (second.added, second.updated, second.unchanged) == ([], [], 2)
     assert stored() == IDS
-    assert releases.draft_version() == version
+    assert releases.compute_draft_version() == version
 
 
 @pytest.mark.parametrize("changes", [{"text": "New."}, {"title": "New"}, {"position": 20}, {"status": "retired"}])
@@ -69,7 +69,7 @@ def test_a_shipped_change_flows_in(changes: dict[str, Any]) -> None:
 
     report = ship(IDS | changes)
 
-    assert (report.updated, report.kept) == (["guide, ids"], [])
+    assert (report.updated, report.kept_edits) == (["guide, ids"], [])
     assert stored() == IDS | changes
     assert ship(IDS | changes).updated == []
 
@@ -80,7 +80,7 @@ def test_an_edit_stays_and_is_told() -> None:
 
     report = ship(IDS | {"text": "Newer.", "title": "Newer"})
 
-    assert (report.updated, report.kept) == (["guide, ids"], ["guide, ids text"])
+    assert (report.updated, report.kept_edits) == (["guide, ids"], ["guide, ids text"])
     assert stored() == IDS | {"text": "Mine.", "title": "Newer"}
 
 
@@ -88,34 +88,34 @@ def test_what_is_no_longer_shipped_stays_and_what_is_somebodys_own_is_not_told()
     ship(IDS)
     PromptSection.objects.create(prompt="guide", name="own", title="Own", text="Own.")
 
-    assert ship().gone == ["guide, ids"]
+    assert ship().no_longer_shipped == ["guide, ids"]
     assert PromptSection.objects.count() == 2
 
 
 def test_a_draft_without_sections_is_what_it_was_before_there_were_any() -> None:
-    assert "sections" not in snapshot.draft()
+    assert "sections" not in snapshot.snapshot_draft()
 
 
 def test_any_change_of_a_section_is_another_version() -> None:
     ship(IDS)
-    versions = {releases.draft_version()}
+    versions = {releases.compute_draft_version()}
     for changes in ({"text": "a"}, {"title": "b"}, {"position": 1}, {"status": "retired"}, {"name": "c"}):
         PromptSection.objects.update(**changes)
-        versions.add(releases.draft_version())
+        versions.add(releases.compute_draft_version())
 
     assert len(versions) == 6
-    assert list(snapshot.draft())[-1] == "sections"
+    assert list(snapshot.snapshot_draft())[-1] == "sections"
 
 
 def test_a_draft_does_not_depend_on_when_rows_were_made() -> None:
     other = IDS | {"name": "a", "position": 99}
     ship(IDS, other)
-    before = canonical.digest(snapshot.draft())
+    before = canonical.digest(snapshot.snapshot_draft())
     PromptSection.objects.all().delete()
 
     ship(other, IDS)
 
-    assert canonical.digest(snapshot.draft()) == before
+    assert canonical.digest(snapshot.snapshot_draft()) == before
 
 
 def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> None:
@@ -127,17 +127,17 @@ def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> Non
         IDS | {"prompt": "other"},
     ]
 
-    catalog = catalogs.build("v" * 64, content() | {"sections": sections})
+    catalog = catalogs.build_catalog("v" * 64, content() | {"sections": sections})
 
     assert {name: [each.name for each in prompt] for name, prompt in catalog.prompts.items()} == {
         "guide": ["a", "b", "last"],
         "other": ["ids"],
     }
-    assert catalogs.build("v" * 64, content()).prompts == {}  # a release of before there were any
+    assert catalogs.build_catalog("v" * 64, content()).prompts == {}  # a release of before there were any
 
 
 def test_text_that_cannot_be_sent_is_found_before_it_is_published() -> None:
-    problems = checks.problems(content() | {"sections": [IDS | {"text": "a\x00b"}]})
+    problems = checks.find_errors(content() | {"sections": [IDS | {"text": "a\x00b"}]})
 
     assert [str(problem) for problem in problems] == ["guide, ids: The text has a NUL character. Delete it."]
 

@@ -23,7 +23,7 @@ AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 def publish(note: str = "Test") -> Release:
-    return releases.publish(note=note, by="tests", at=AT)
+    return releases.publish_draft(note=note, by="tests", at=AT)
 
 
 @pytest.mark.django_db
@@ -33,8 +33,8 @@ def test_version_is_the_hash_of_the_canonical_content() -> None:
     release = publish()
 
     assert release.version == hashlib.sha256(release.content.encode()).hexdigest()
-    assert release.content == canonical.dumps(snapshot.draft()).decode()
-    assert release.version == releases.draft_version()
+    assert release.content == canonical.dumps(snapshot.snapshot_draft()).decode()
+    assert release.version == releases.compute_draft_version()
     assert (release.op_count, release.created_by, release.created_at) == (1, "tests", AT)
 
 
@@ -65,7 +65,7 @@ def test_publish_refuses_what_is_live() -> None:
     with pytest.raises(releases.AlreadyLive):
         publish()
     with pytest.raises(releases.AlreadyLive):
-        releases.activate(version=release.version, note="", by="tests", at=AT)
+        releases.activate_release(version=release.version, note="", by="tests", at=AT)
 
     assert Activation.objects.count() == 1
 
@@ -90,7 +90,7 @@ def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field:
     assert field in [problem.field for problem in refused.value.problems]
     assert str(refused.value.problems[0]) in str(refused.value)
     assert Release.objects.count() == 1
-    assert releases.live() == live
+    assert releases.get_live_release() == live
 
 
 UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number"})
@@ -103,11 +103,11 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
     make_op(parameters_schema=UNCLEAR)
 
     for said in ("", "  "):
-        with pytest.raises(releases.NeedsReason, match="The copy does not give the unit or range of amount") as refused:
-            releases.publish(note="Test", by="tests", at=AT, accepted=said)
+        with pytest.raises(releases.ReasonMissing, match="The copy does not give the unit or range of amount") as refused:
+            releases.publish_draft(note="Test", by="tests", at=AT, accepted=said)
 
     assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
-    assert releases.live() == live
+    assert releases.get_live_release() == live
     assert Release.objects.count() == 1
 
 
@@ -115,7 +115,7 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
 def test_a_release_keeps_what_was_accepted_and_why() -> None:
     make_op(parameters_schema=UNCLEAR)
 
-    release = releases.publish(note="Test", by="tests", at=AT, accepted=" Says the upstream. ")
+    release = releases.publish_draft(note="Test", by="tests", at=AT, accepted=" Says the upstream. ")
 
     assert release.accepted_because == "Says the upstream."
     assert [sorted(each) for each in release.accepted_warnings] == [
@@ -128,7 +128,7 @@ def test_a_release_keeps_what_was_accepted_and_why() -> None:
 @pytest.mark.django_db
 def test_a_warning_that_is_live_needs_no_reason_again() -> None:
     op = make_op(parameters_schema=UNCLEAR)
-    releases.publish(note="Test", by="tests", at=AT, accepted="Known")
+    releases.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
     Op.objects.filter(pk=op.pk).update(summary="Other")
 
     release = publish()
@@ -139,11 +139,11 @@ def test_a_warning_that_is_live_needs_no_reason_again() -> None:
 @pytest.mark.django_db
 def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
     op = make_op(parameters_schema=UNCLEAR)
-    releases.publish(note="Test", by="tests", at=AT, accepted="Known")
+    releases.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
     more = UNCLEAR["properties"] | {"delay": {"type": "integer"}}
     Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), **more))
 
-    with pytest.raises(releases.NeedsReason) as refused:
+    with pytest.raises(releases.ReasonMissing) as refused:
         publish()
 
     assert [found.message for found in refused.value.warnings] == ["The copy does not give the unit or range of delay."]
@@ -158,7 +158,7 @@ def test_a_text_warns_anew_when_the_op_that_it_names_has_gone() -> None:
     Op.objects.get(op="onto.task.find").delete()
     OpAlias.objects.all().delete()
 
-    with pytest.raises(releases.NeedsReason) as refused:
+    with pytest.raises(releases.ReasonMissing) as refused:
         publish()
 
     assert sorted((found.op, found.rule) for found in refused.value.warnings) == [
@@ -186,7 +186,7 @@ def test_warnings_are_looked_for_where_something_changed(monkeypatch: pytest.Mon
 def test_a_reason_without_a_warning_is_not_kept() -> None:
     make_op()
 
-    release = releases.publish(note="Test", by="tests", at=AT, accepted="In case")
+    release = releases.publish_draft(note="Test", by="tests", at=AT, accepted="In case")
 
     assert (release.accepted_because, release.accepted_warnings) == ("", [])
 
@@ -194,7 +194,7 @@ def test_a_reason_without_a_warning_is_not_kept() -> None:
 @pytest.mark.django_db
 def test_what_was_accepted_once_can_be_published_again() -> None:
     op = make_op(parameters_schema=UNCLEAR)
-    first = releases.publish(note="Test", by="tests", at=AT, accepted="Known")
+    first = releases.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
     Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), title={"type": "string"}))
     publish()
     Op.objects.filter(pk=op.pk).update(parameters_schema=UNCLEAR)
@@ -227,41 +227,41 @@ def test_a_draft_with_a_retired_op_can_be_published(successor: str) -> None:
 
     assert release.op_count == 2
     assert set(release.tokens) == {"onto.task.add"}
-    assert catalogs.get(release.version).ops["onto.task.old"].successor == successor
+    assert catalogs.get_catalog(release.version).ops["onto.task.old"].successor == successor
 
 
 @pytest.mark.django_db
 def test_activate_refuses_a_release_that_is_not_there() -> None:
     with pytest.raises(releases.UnknownRelease):
-        releases.activate(version="0" * 64, note="", by="tests", at=AT)
+        releases.activate_release(version="0" * 64, note="", by="tests", at=AT)
 
-    assert releases.live() is None
+    assert releases.get_live_release() is None
 
 
 @pytest.mark.django_db
 def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
     op = make_op()
     first = publish()
-    assert catalogs.get(first.version)
+    assert catalogs.get_catalog(first.version)
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
 
-    withdrawn = releases.withdraw(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
-    catalogs.follow_withdrawn()
+    withdrawn = releases.withdraw_release(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
+    catalogs.drop_withdrawn()
 
     assert (withdrawn.withdrawn_by, withdrawn.withdrawn_at) == ("ann", AT)
     told = rf"{first} was withdrawn by ann: Sets the wrong priority"
-    with pytest.raises(releases.Withdrawn, match=told):
-        releases.activate(version=first.version, note="", by="tests", at=AT)
-    with pytest.raises(releases.Withdrawn, match=told):
-        releases.withdraw(version=first.version, reason="Again", by="bob", at=AT)
+    with pytest.raises(releases.AlreadyWithdrawn, match=told):
+        releases.activate_release(version=first.version, note="", by="tests", at=AT)
+    with pytest.raises(releases.AlreadyWithdrawn, match=told):
+        releases.withdraw_release(version=first.version, reason="Again", by="bob", at=AT)
     with pytest.raises(catalogs.WithdrawnRelease):
-        catalogs.get(first.version)
+        catalogs.get_catalog(first.version)
     Op.objects.filter(pk=op.pk).update(summary=op.summary)
-    with pytest.raises(releases.Withdrawn, match=told):
+    with pytest.raises(releases.AlreadyWithdrawn, match=told):
         publish()  # the same content is the same release
     with pytest.raises(releases.UnknownRelease, match="There is no earlier live release"):
-        releases.before_live()
+        releases.get_previous_release()
     entry = AuditEntry.objects.get()
     assert (entry.kind, entry.name, entry.by, entry.note) == (
         "release",
@@ -275,14 +275,14 @@ def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
 def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None:
     op = make_op()
     release = publish()
-    with pytest.raises(releases.IsLive, match="Make another release live first"):
-        releases.withdraw(version=release.version, reason="Wrong", by="ann", at=AT)
+    with pytest.raises(releases.ReleaseStillLive, match="Make another release live first"):
+        releases.withdraw_release(version=release.version, reason="Wrong", by="ann", at=AT)
     with pytest.raises(releases.UnknownRelease):
-        releases.withdraw(version="0" * 64, reason="Wrong", by="ann", at=AT)
+        releases.withdraw_release(version="0" * 64, reason="Wrong", by="ann", at=AT)
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
     with pytest.raises(ValidationError, match="Say why"):
-        releases.withdraw(version=release.version, reason=" ", by="ann", at=AT)
+        releases.withdraw_release(version=release.version, reason=" ", by="ann", at=AT)
     with pytest.raises(IntegrityError, match="release_withdrawn_has_reason"), transaction.atomic():
         Release.objects.filter(pk=release.pk).update(withdrawn_at=AT)
 
@@ -297,19 +297,19 @@ def test_before_live_is_the_last_one_that_is_not_live_now() -> None:
         Op.objects.filter(pk=op.pk).update(summary=summary)
         found.append(publish())
 
-    assert releases.before_live() == found[1]
-    releases.withdraw(version=found[1].version, reason="Wrong", by="ann", at=AT)
-    assert releases.before_live() == found[0]
+    assert releases.get_previous_release() == found[1]
+    releases.withdraw_release(version=found[1].version, reason="Wrong", by="ann", at=AT)
+    assert releases.get_previous_release() == found[0]
 
 
 @pytest.mark.django_db
 def test_freeze_makes_nothing_live() -> None:
     make_op()
 
-    frozen = releases.freeze(by="tests", at=AT)
+    frozen = releases.freeze_draft(by="tests", at=AT)
 
-    assert releases.live() is None
-    assert releases.freeze(by="others", at=AT) == frozen
+    assert releases.get_live_release() is None
+    assert releases.freeze_draft(by="others", at=AT) == frozen
     assert Release.objects.get().created_by == "tests"
 
 
@@ -318,11 +318,11 @@ def test_tokens_are_counted_over_what_is_served() -> None:
     make_op(description="Adds a task.", notes="A note.", keywords=["unseen"])
     make_op("onto.task.other", parameters_schema=schema(("title",), z={"type": "string"}, title={}, a={"type": "null"}))
     release = publish()
-    catalog = catalogs.get(release.version)
+    catalog = catalogs.get_catalog(release.version)
 
     for path, (short, full) in release.tokens.items():
         for form, counted in (("short", short), ("full", full)):
-            body = help.answer(catalog, help.HelpQuery(path=path, format=form)).body
+            body = help.answer_query(catalog, help.HelpQuery(path=path, format=form)).body
             assert tokens.count(body.decode()) == counted
             assert counted == catalog.tokens[path][form == "full"]
     assert set(release.tokens) == {"onto.task.add", "onto.task.other"}
@@ -337,20 +337,20 @@ def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
 
     release = publish()
 
-    assert catalogs.get(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
+    assert catalogs.get_catalog(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
 
 
 @pytest.mark.django_db(transaction=True)
 def test_publish_is_followed_at_once_in_this_process() -> None:
     op = make_op()
     publish()
-    before = catalogs.live()
+    before = catalogs.get_live_catalog()
     Op.objects.filter(pk=op.pk).update(summary="Other")
 
     release = publish()
 
-    assert catalogs.live().version == release.version != before.version
-    assert catalogs.live().ops[op.op].summary == "Other"
+    assert catalogs.get_live_catalog().version == release.version != before.version
+    assert catalogs.get_live_catalog().ops[op.op].summary == "Other"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -362,13 +362,13 @@ def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> Non
     versions = []
     for summary in ("One", "Other"):
         Op.objects.filter(pk=op.pk).update(summary=summary)
-        versions.append(releases.freeze(by="tests", at=AT).version)
+        versions.append(releases.freeze_draft(by="tests", at=AT).version)
     gate, ended = threading.Barrier(2), []
 
     def activate(version: str) -> None:
         gate.wait(10)
         try:
-            releases.activate(version=version, note="Race", by="tests", at=AT)
+            releases.activate_release(version=version, note="Race", by="tests", at=AT)
             ended.append("live")
         except IntegrityError as error:  # the constraint said that another was first
             ended.append(type(error).__name__)
@@ -385,5 +385,5 @@ def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> Non
     assert "live" in ended
     assert Activation.objects.filter(is_live=True).count() == 1
     assert Activation.objects.filter(note="Race").count() == ended.count("live")
-    catalogs.follow()
-    assert catalogs.live().version == releases.live().version in versions
+    catalogs.refresh_live()
+    assert catalogs.get_live_catalog().version == releases.get_live_release().version in versions

@@ -16,13 +16,13 @@ BAD = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
 
 
 def rules() -> list[tuple[str, str]]:
-    return [(finding.op, finding.rule) for finding in review.of_draft().verdict.problems]
+    return [(finding.op, finding.rule) for finding in review.review_draft().verdict.problems]
 
 
 def test_what_blocks_is_told_until_it_is_mended() -> None:
     for op in ("onto.task.add", "onto.task.get"):
         make_op(op)
-    releases.publish(note="Test", by="tests", at=AT, accepted="Tested")
+    releases.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
     row = Op.objects.filter(op="onto.task.get")
     good = row.get().parameters_schema
     sound = rules()
@@ -41,17 +41,17 @@ def test_what_blocks_is_told_until_it_is_mended() -> None:
 def test_only_ops_that_changed_are_looked_at_again_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     for op in ("onto.task.add", "onto.task.get"):
         make_op(op)
-    releases.publish(note="Test", by="tests", at=AT, accepted="Tested")
-    review.of_draft()
+    releases.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
+    review.review_draft()
     looked_at: list[str] = []
-    op_problems = checks.op_problems
+    op_problems = checks.find_op_errors
 
     def seen(op: dict[str, Any], **known: Any) -> Any:
         looked_at.append(op["op"])
         return op_problems(op, **known)
 
-    monkeypatch.setattr(checks.blocking, "op_problems", seen)
+    monkeypatch.setattr(checks.blocking, "find_op_errors", seen)
     Op.objects.filter(op="onto.task.get").update(summary="Another")
-    review.of_draft()
+    review.review_draft()
 
     assert looked_at == ["onto.task.get"]

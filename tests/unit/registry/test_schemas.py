@@ -123,7 +123,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("refused", "sentence"), REFUSED, ids=range(len(REFUSED)))
 def test_problems_refuses_with_a_sentence(refused: Any, sentence: str) -> None:
-    found = schemas.problems(refused)
+    found = schemas.find_problems(refused)
 
     assert any(sentence in problem for problem in found), found
     assert all(problem.endswith(".") for problem in found)
@@ -154,8 +154,8 @@ def test_problems_refuses_with_a_sentence(refused: Any, sentence: str) -> None:
     ids=range(18),
 )
 def test_problems_takes_ordinary_schemas(taken: dict[str, Any]) -> None:
-    assert schemas.problems(taken) == []
-    schemas.compiled(taken)
+    assert schemas.find_problems(taken) == []
+    schemas.compile_schema(taken)
 
 
 def test_recursive_schemas_hold_instances_to_what_they_say() -> None:
@@ -163,8 +163,8 @@ def test_recursive_schemas_hold_instances_to_what_they_say() -> None:
     for _ in range(28):
         deep = {"name": "node", "left": deep, "children": [{"name": "child"}]}
 
-    assert schemas.instance_problems(TREE, {"root": deep}) == []
-    assert schemas.instance_problems(TREE, {"root": {"name": "a", "left": {"name": 5}}}) == [
+    assert schemas.find_instance_problems(TREE, {"root": deep}) == []
+    assert schemas.find_instance_problems(TREE, {"root": {"name": "a", "left": {"name": 5}}}) == [
         '/root/left/name: 5 is not of type "string".'
     ]
 
@@ -172,7 +172,7 @@ def test_recursive_schemas_hold_instances_to_what_they_say() -> None:
 def test_instance_problems_are_capped_and_name_the_place() -> None:
     many = schema(a={"type": "array", "items": {"type": "string"}})
 
-    found = schemas.instance_problems(many, {"a": list(range(100))})
+    found = schemas.find_instance_problems(many, {"a": list(range(100))})
 
     assert len(found) == 20
     assert found[0].startswith("/a/0: ")
@@ -181,8 +181,8 @@ def test_instance_problems_are_capped_and_name_the_place() -> None:
 def test_instance_problems_cut_what_is_long_and_refuse_what_cannot_be_sent() -> None:
     closed = schema(a={"type": "integer"})
 
-    assert len(schemas.instance_problems(closed, {"a": "x" * 100_000})[0]) < 250
-    assert schemas.instance_problems(closed, {"a": "\ud800"}) == [
+    assert len(schemas.find_instance_problems(closed, {"a": "x" * 100_000})[0]) < 250
+    assert schemas.find_instance_problems(closed, {"a": "\ud800"}) == [
         "/: The value has text or a number that JSON cannot represent. Delete it."
     ]
 
@@ -190,8 +190,8 @@ def test_instance_problems_cut_what_is_long_and_refuse_what_cannot_be_sent() -> 
 def test_instance_problems_ignore_the_names_they_are_told() -> None:
     closed = schema(a={"type": "integer"})
 
-    assert schemas.instance_problems(closed, {"a": 1, "task_title": "x"}, ignoring={"task_title"}) == []
-    assert schemas.instance_problems(closed, {"a": 1, "task_title": "x"})
+    assert schemas.find_instance_problems(closed, {"a": 1, "task_title": "x"}, ignoring={"task_title"}) == []
+    assert schemas.find_instance_problems(closed, {"a": 1, "task_title": "x"})
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_instance_problems_ignore_the_names_they_are_told() -> None:
 def test_formats_are_asserted(format_: str, good: str, bad: str) -> None:
     formatted = schema(a={"type": "string", "format": format_})
 
-    assert schemas.instance_problems(formatted, {"a": good}) == []
-    assert schemas.instance_problems(formatted, {"a": bad})
+    assert schemas.find_instance_problems(formatted, {"a": good}) == []
+    assert schemas.find_instance_problems(formatted, {"a": bad})
 
 
 @pytest.fixture
@@ -245,10 +245,10 @@ def test_no_reference_is_fetched(canary: Any) -> None:
     url, seen = canary
     remote = [schema(a={"$ref": url}), schema(a={"allOf": [{"$ref": f"{url}#/a"}]}), schema() | {"$schema": url}]
     for hostile in remote:
-        assert schemas.problems(hostile)
+        assert schemas.find_problems(hostile)
     for hostile in remote[:2]:
         with pytest.raises((schemas.RemoteReference, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError)):
-            schemas.compiled(hostile)
+            schemas.compile_schema(hostile)
 
     assert seen == []
 
@@ -289,7 +289,7 @@ SCHEMAS = st.recursive(st.just({}), _keywords, max_leaves=12).map(
 
 @given(JSON | SCHEMAS)
 def test_problems_never_raises(anything: Any) -> None:
-    assert all(isinstance(problem, str) for problem in schemas.problems(anything))
+    assert all(isinstance(problem, str) for problem in schemas.find_problems(anything))
 
 
 def bushy(depth: int) -> Any:
@@ -303,10 +303,10 @@ def bushy(depth: int) -> Any:
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(SCHEMAS, JSON)
 def test_what_problems_takes_compiles_and_checks_anything_in_time(made: Any, instance: Any) -> None:
-    assume(schemas.problems(made) == [])
+    assume(schemas.find_problems(made) == [])
 
     def check() -> None:
         for checked in (instance, bushy(3), bushy(14), [bushy(3)] * 50):
-            schemas.instance_problems(made, checked)
+            schemas.find_instance_problems(made, checked)
 
     within(5, check)  # exponential is minutes

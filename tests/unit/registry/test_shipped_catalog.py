@@ -13,16 +13,16 @@ from analytics import events
 from analytics.models import OperationEvent
 from core import tokens
 from registry import checks, help, loader, schemas, search, snapshot
-from registry.catalogs import EVERYTHING, Catalog, build
+from registry.catalogs import FULL_VISIBILITY, Catalog, build_catalog
 from registry.help import HelpQuery
 from tests.conftest import EXAMPLE, Api
 from tests.loops import for_each
-from workspace.kinds import CALENDAR, EVENT, KINDS
-from workspace.models.tags import LONGEST, MOST, TagsField
+from workspace.kinds import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
+from workspace.models.tags import MAX_TAG_LENGTH, MAX_TAGS, TagsField
 from workspace.relations import Rel
 
-SHIPPED = loader.read()
-ROWS = KINDS | {kind.name: kind for kind in (EVENT, CALENDAR)}
+SHIPPED = loader.read_shipped_catalog()
+ROWS = ENTITY_TYPE_BY_NAME | {kind.name: kind for kind in (EVENT, CALENDAR)}
 OPS = {op["op"]: op for op in SHIPPED["ops"]}
 GROUPS = {group["path"]: group for group in SHIPPED["groups"]}
 EXAMPLES = [(path, example["args"]) for path, op in OPS.items() for example in op["examples"]]
@@ -55,11 +55,11 @@ CREATES = [path for path, op in OPS.items() if op["action"] == "create" and op["
 
 @pytest.fixture(scope="module")
 def found() -> Catalog:
-    return build("v" * 64, SHIPPED)
+    return build_catalog("v" * 64, SHIPPED)
 
 
 def count(found: Catalog, **query: Any) -> int:
-    return tokens.count(help.answer(found, HelpQuery(**query)).body.decode())
+    return tokens.count(help.answer_query(found, HelpQuery(**query)).body.decode())
 
 
 def argument_names(schema: Any) -> set[str]:
@@ -100,7 +100,7 @@ def defaults(schema: Any) -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def test_it_has_no_problems() -> None:
-    assert checks.problems(SHIPPED) == []
+    assert checks.find_errors(SHIPPED) == []
 
 
 @pytest.mark.parametrize("connection", settings.GATEWAY_EMBEDDED)
@@ -174,7 +174,7 @@ def test_names_in_the_copy_exist(path: str) -> None:
 @for_each("path", OPS)
 def test_a_default_fits_its_argument(path: str) -> None:
     for argument, default in defaults(OPS[path]["parameters_schema"]):
-        assert schemas.instance_problems({"type": "object", "properties": {"v": argument}}, {"v": default}) == []
+        assert schemas.find_instance_problems({"type": "object", "properties": {"v": argument}}, {"v": default}) == []
 
 
 @for_each("path", OPS)
@@ -200,7 +200,7 @@ def test_a_create_agrees_with_the_rows_that_it_makes(path: str) -> None:
         assert argument.get("enum", []) == ([value for value, _ in field.flatchoices] if "enum" in argument else [])
         assert bool(field.choices) == ("enum" in argument), name
         if isinstance(field, TagsField):
-            assert (argument["maxItems"], argument["items"]["maxLength"]) == (MOST, LONGEST), name
+            assert (argument["maxItems"], argument["items"]["maxLength"]) == (MAX_TAGS, MAX_TAG_LENGTH), name
         elif not field.choices and field.max_length and "format" not in argument:
             assert argument["maxLength"] == field.max_length, name
 
@@ -212,7 +212,7 @@ def test_every_argument_is_described_and_alternative_names_lead_somewhere(path: 
     assert all(_descriptions(schema))
     for argument in schema["properties"].values():
         for meant in argument.get(schemas.VALUE_ALIASES, {}).values():
-            assert schemas.instance_problems({"type": "object", "properties": {"v": argument}}, {"v": meant}) == []
+            assert schemas.find_instance_problems({"type": "object", "properties": {"v": argument}}, {"v": meant}) == []
 
 
 def test_help_is_small(found: Catalog) -> None:
@@ -227,15 +227,15 @@ def test_help_is_small(found: Catalog) -> None:
 
 @for_each("path", OPS)
 def test_an_op_is_found_by_its_summary_and_first_keyword(found: Catalog, path: str) -> None:
-    view = found.view(EVERYTHING)
+    view = found.view_for(FULL_VISIBILITY)
 
-    assert path in search.find(found, view, OPS[path]["summary"], limit=2)
-    assert path in search.find(found, view, OPS[path]["keywords"][0], limit=8)
+    assert path in search.find_ops(found, view, OPS[path]["summary"], limit=2)
+    assert path in search.find_ops(found, view, OPS[path]["keywords"][0], limit=8)
 
 
 @pytest.mark.django_db
 def test_it_loads_and_comes_back_whole(live_catalog: Catalog) -> None:
-    draft = snapshot.draft()
+    draft = snapshot.snapshot_draft()
 
     assert set(live_catalog.ops) == set(OPS)
     assert [group["path"] for group in draft["groups"]] == sorted(GROUPS)
@@ -275,7 +275,7 @@ def test_an_example_runs_without_a_warning_but_for_what_is_unchanged(api: Api, p
 
 @for_each("path", OPS)
 def test_usage_can_be_sent_once_its_placeholders_are_filled(found: Catalog, path: str) -> None:
-    usage = help.orjson.loads(help.answer(found, HelpQuery(path=path, format="full")).body)["usage"]
+    usage = help.orjson.loads(help.answer_query(found, HelpQuery(path=path, format="full")).body)["usage"]
     example = OPS[path]["examples"][0]["args"]
 
     def filled(value: Any, sample: Any) -> Any:
@@ -287,4 +287,4 @@ def test_usage_can_be_sent_once_its_placeholders_are_filled(found: Catalog, path
 
     args = filled(usage["args"], example)
     assert usage["op"] == path
-    assert schemas.instance_problems(OPS[path]["parameters_schema"], args) == []
+    assert schemas.find_instance_problems(OPS[path]["parameters_schema"], args) == []

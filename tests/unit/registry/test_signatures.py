@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from registry import schemas, signatures
-from registry.arguments import properties
+from registry.arguments import iter_arguments
 from tests.unit.registry.entries import op, schema
 from tests.unit.registry.test_schemas import LIST, SCHEMAS, TREE
 
@@ -63,7 +63,7 @@ TASK = {
     ],
 )
 def test_signature_says_it_in_one_line(argument: dict[str, Any], required: bool, text: str) -> None:
-    assert signatures.signature(argument, ROOT, required) == text
+    assert signatures.format_argument(argument, ROOT, required) == text
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_signature_says_it_in_one_line(argument: dict[str, Any], required: bool,
     ],
 )
 def test_signature_folds_what_is_nested(argument: dict[str, Any], text: str) -> None:
-    assert signatures.signature(argument, ROOT, False, fold=True) == text
+    assert signatures.format_argument(argument, ROOT, False, fold=True) == text
 
 
 def test_short_lists_required_arguments_first_and_in_their_order() -> None:
-    told = signatures.short(schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"}))
+    told = signatures.format_arguments(schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"}))
 
     assert list(told.items()) == [("b", "string, required"), ("c", "integer, required"), ("a", "string")]
 
@@ -88,12 +88,12 @@ def test_short_lists_required_arguments_first_and_in_their_order() -> None:
 def test_a_required_argument_is_told_also_where_nothing_describes_it() -> None:
     undescribed = {"type": "object", "required": ["a", "b"], "properties": {"b": True}}
 
-    assert signatures.short(undescribed) == {"b": "any, required", "a": "any, required"}
-    assert [entry["name"] for entry in signatures.full(undescribed)] == ["b", "a"]
+    assert signatures.format_arguments(undescribed) == {"b": "any, required", "a": "any, required"}
+    assert [entry["name"] for entry in signatures.describe_arguments(undescribed)] == ["b", "a"]
 
 
 def test_full_lists_what_is_said_and_leaves_out_the_rest() -> None:
-    told = signatures.full(
+    told = signatures.describe_arguments(
         schema(
             ("id",),
             id={"type": "string", "format": "uuid", "description": "Task to change"},
@@ -119,7 +119,7 @@ def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
     state["x-refused"] = {"gone": "Delete it instead."}
     whole = schema(("state",), state=state, task=TASK | {"$comment": "ours"})
 
-    assert signatures.one(whole, "state") == {
+    assert signatures.describe_argument(whole, "state") == {
         "name": "state",
         "type": "string",
         "required": True,
@@ -127,14 +127,14 @@ def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
         "maxLength": 9,
         "pattern": "^t",
     }
-    assert signatures.one(whole, "task")["schema"] == TASK
+    assert signatures.describe_argument(whole, "task")["schema"] == TASK
 
 
 @pytest.mark.parametrize("anything", [True, {}])
 def test_an_argument_that_takes_anything_is_told(anything: Any) -> None:
     told = {"name": "a", "type": "any", "required": False}
 
-    assert signatures.one(schema(a=anything), "a") == signatures.full(schema(a=anything))[0] == told
+    assert signatures.describe_argument(schema(a=anything), "a") == signatures.describe_arguments(schema(a=anything))[0] == told
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_argument_that_takes_anything_is_told(anything: Any) -> None:
     ],
 )
 def test_usage_fills_a_required_argument(argument: dict[str, Any], filled: Any) -> None:
-    assert signatures.usage(schema(("x",), x=argument, y={"type": "string"}) | ROOT, None) == {"x": filled}
+    assert signatures.build_usage_args(schema(("x",), x=argument, y={"type": "string"}) | ROOT, None) == {"x": filled}
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_usage_fills_a_required_argument(argument: dict[str, Any], filled: Any) 
     ],
 )
 def test_usage_of_ids_alone_shows_a_change(example: dict[str, Any] | None, args: dict[str, Any]) -> None:
-    assert signatures.usage(schema(("task_id",), task_id={"type": "string"}, state={}), example) == args
+    assert signatures.build_usage_args(schema(("task_id",), task_id={"type": "string"}, state={}), example) == args
 
 
 def test_usage_of_more_than_ids_shows_what_is_required() -> None:
     needs = schema(("project_id", "title"), project_id={"type": "string"}, title={"type": "string"}, due={})
 
-    assert signatures.usage(needs, {"title": "t", "due": "d"}) == {"project_id": "<project_id>", "title": "<title>"}
+    assert signatures.build_usage_args(needs, {"title": "t", "due": "d"}) == {"project_id": "<project_id>", "title": "<title>"}
 
 
 def test_without_annotations_strips_ours_and_no_argument() -> None:
@@ -187,7 +187,7 @@ def test_without_annotations_strips_ours_and_no_argument() -> None:
         "$defs": {"title": {"allOf": [{"$comment": "ours", "examples": [1]}]}},
     }
 
-    assert signatures.without_annotations(said) == {
+    assert signatures.strip_annotations(said) == {
         "type": "object",
         "properties": {
             "description": {"type": "string", "description": "Details"},
@@ -195,7 +195,7 @@ def test_without_annotations_strips_ours_and_no_argument() -> None:
         },
         "$defs": {"title": {"allOf": [{"examples": [1]}]}},
     }
-    assert signatures.without_annotations(said, prose=False)["properties"] == {
+    assert signatures.strip_annotations(said, prose=False)["properties"] == {
         "description": {"type": "string"},
         "x-aliases": {"type": "object", "properties": {"$comment": {}}},
     }
@@ -203,23 +203,23 @@ def test_without_annotations_strips_ours_and_no_argument() -> None:
 
 @given(SCHEMAS)
 def test_whatever_can_be_published_can_be_told(made: Any) -> None:
-    if schemas.problems(made):
+    if schemas.find_problems(made):
         return
-    required = {name for name, _, needed in properties(made) if needed}
-    named = {name for name, _, _ in properties(made)}
+    required = {name for name, _, needed in iter_arguments(made) if needed}
+    named = {name for name, _, _ in iter_arguments(made)}
 
     assert required >= set(made.get("required", []))
     assert named >= required | set(made.get("properties", {}))
-    assert set(signatures.short(made)) == set(signatures.short(made, fold=True)) == named
-    assert {entry["name"] for entry in signatures.full(made)} == named
-    assert set(signatures.usage(made, {})) == required
+    assert set(signatures.format_arguments(made)) == set(signatures.format_arguments(made, fold=True)) == named
+    assert {entry["name"] for entry in signatures.describe_arguments(made)} == named
+    assert set(signatures.build_usage_args(made, {})) == required
     for name in named:
-        assert signatures.one(made, name)["name"] == name
+        assert signatures.describe_argument(made, name)["name"] == name
 
 
 @pytest.mark.parametrize("recursive", [LIST, TREE], ids=["list", "tree"])
 def test_recursive_arguments_are_told_once(recursive: dict[str, Any]) -> None:
-    (text,) = signatures.short(op("a.b", parameters_schema=recursive)["parameters_schema"]).values()
+    (text,) = signatures.format_arguments(op("a.b", parameters_schema=recursive)["parameters_schema"]).values()
 
     assert len(text) < 100
     assert "object" in text

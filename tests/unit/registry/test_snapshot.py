@@ -17,7 +17,7 @@ def test_entry_says_all_that_a_release_holds_and_nothing_empty() -> None:
     PolicyRule.objects.create(op=op, kind="do", text="First", position=0)
     PolicyRule.objects.filter(text="Rule do").update(position=1)
 
-    assert snapshot.entry(op) == {
+    assert snapshot.op_to_entry(op) == {
         "op": "onto.task.add",
         "tool_name": "onto_task_add",
         "kind": "write",
@@ -43,7 +43,7 @@ def test_draft_is_sorted_by_path() -> None:
     for path in ("onto.task.b", "onto.task.c", "onto.task.a"):
         make_op(path)
 
-    draft = snapshot.draft()
+    draft = snapshot.snapshot_draft()
 
     assert list(draft) == ["format", "groups", "ops"]
     assert [group["path"] for group in draft["groups"]] == ["onto", "onto.task", "root"]
@@ -58,18 +58,18 @@ def test_draft_costs_as_many_queries_however_many_ops(
         make_op(f"onto.task.op{number}")
 
     with django_assert_max_num_queries(7):
-        snapshot.draft()
+        snapshot.snapshot_draft()
 
 
 def test_draft_does_not_depend_on_when_rows_were_made() -> None:
     first = make_op("onto.task.a")
     make_op("onto.task.b")
-    before = canonical.digest(snapshot.draft())
+    before = canonical.digest(snapshot.snapshot_draft())
 
     Op.objects.filter(pk=first.pk).delete()
     make_op("onto.task.a")
 
-    assert canonical.digest(snapshot.draft()) == before
+    assert canonical.digest(snapshot.snapshot_draft()) == before
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,20 @@ def test_draft_does_not_depend_on_when_rows_were_made() -> None:
 )
 def test_any_change_of_copy_changes_the_draft(changes: dict[str, Any]) -> None:
     op = make_op()
-    before = canonical.digest(snapshot.draft())
+    before = canonical.digest(snapshot.snapshot_draft())
 
     Op.objects.filter(pk=op.pk).update(**changes)
 
-    assert canonical.digest(snapshot.draft()) != before
+    assert canonical.digest(snapshot.snapshot_draft()) != before
 
 
 def test_shipped_entries_come_back_as_they_were_loaded() -> None:
-    shipped = loader.read()
-    loader.load(shipped)
+    shipped = loader.read_shipped_catalog()
+    loader.load_into_draft(shipped)
 
-    draft = snapshot.draft()
+    draft = snapshot.snapshot_draft()
 
-    assert checks.problems(draft) == []
+    assert checks.find_errors(draft) == []
     by_path = {op["op"]: op for op in shipped["ops"]}
     for entry in draft["ops"]:
         filled = {"status": "active", "timeout_ms": 30_000} | by_path[entry["op"]]

@@ -7,7 +7,7 @@ from registry import help, search, switches
 from registry.catalogs import Visibility
 from registry.help import HelpQuery
 from registry.models import Switch
-from registry.switches import NOTHING_OFF, Switches
+from registry.switches import ALL_ON, Switches
 from tests.unit.registry.entries import catalog, op
 from tests.unit.registry.switching import switch
 
@@ -45,33 +45,33 @@ OTHERS = {path["op"] for path in OPS} - {"old.op"}
 def test_what_is_off_is_in_no_list_and_says_why(off: Switches, hidden: set[str], told: str | None) -> None:
     found = catalog(*OPS)
 
-    view = found.view(Visibility(off=off))
+    view = found.view_for(Visibility(switches=off))
 
     assert view.ops == OTHERS - hidden
     assert view.counts["root"] == len(OTHERS - hidden)
-    assert view.off.get("onto.task.add") == told
-    assert {path for path in view.off if path in found.ops} == hidden
+    assert view.off_reasons.get("onto.task.add") == told
+    assert {path for path in view.off_reasons if path in found.ops} == hidden
 
 
 def test_a_group_of_which_all_is_off_is_gone_and_says_why() -> None:
     found = catalog(*OPS)
 
-    whole = found.view(Visibility(off=Switches(groups={"onto.task": "Down"})))
-    one_by_one = found.view(Visibility(off=Switches(ops={"onto.task.add": "A", "onto.task.get": "B"})))
+    whole = found.view_for(Visibility(switches=Switches(groups={"onto.task": "Down"})))
+    one_by_one = found.view_for(Visibility(switches=Switches(ops={"onto.task.add": "A", "onto.task.get": "B"})))
 
     for view in (whole, one_by_one):
         assert view.children["onto"] == ("onto.project",)
-    assert whole.off["onto.task"] == "onto.task is switched off: Down."
-    assert one_by_one.off["onto.task"] == "Every op of onto.task is switched off."
-    assert "onto" not in one_by_one.off
+    assert whole.off_reasons["onto.task"] == "onto.task is switched off: Down."
+    assert one_by_one.off_reasons["onto.task"] == "Every op of onto.task is switched off."
+    assert "onto" not in one_by_one.off_reasons
 
 
 def test_nobody_is_told_of_what_is_not_for_them() -> None:
     off = Switches(ops={"onto.task.add": "Broken"})
 
-    view = catalog(*OPS).view(Visibility(patterns=("util.*",), off=off))
+    view = catalog(*OPS).view_for(Visibility(patterns=("util.*",), switches=off))
 
-    assert view.off == {}
+    assert view.off_reasons == {}
 
 
 @pytest.mark.parametrize("name", ["onto.task.add", "onto.task.make", "onto_task_add"])
@@ -79,51 +79,51 @@ def test_help_of_what_is_off_says_so_by_any_name(name: str) -> None:
     found = catalog(*OPS)
 
     with pytest.raises(help.UnknownPath, match=r"onto\.task\.add is switched off: Broken\.") as refused:
-        help.answer(found, HelpQuery(path=name), Visibility(off=Switches(ops={"onto.task.add": "Broken"})))
+        help.answer_query(found, HelpQuery(path=name), Visibility(switches=Switches(ops={"onto.task.add": "Broken"})))
 
     assert refused.value.help_path == "onto.task"
 
 
 def test_search_and_kept_answers_leave_out_what_is_off_at_once() -> None:
     found = catalog(*OPS)
-    on, off = Visibility(), Visibility(off=Switches(ops={"onto.task.add": "Broken"}))
+    on, off = Visibility(), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
     query = HelpQuery(path="onto.task")
 
-    before = help.answer(found, query, on)
+    before = help.answer_query(found, query, on)
 
     assert b"onto.task.add" in before.body
-    assert b"onto.task.add" not in help.answer(found, query, off).body
-    assert help.answer(found, query, on) is before
-    assert "onto.task.add" in search.find(found, found.view(on), "add a task", limit=5)
-    assert "onto.task.add" not in search.find(found, found.view(off), "add a task", limit=5)
+    assert b"onto.task.add" not in help.answer_query(found, query, off).body
+    assert help.answer_query(found, query, on) is before
+    assert "onto.task.add" in search.find_ops(found, found.view_for(on), "add a task", limit=5)
+    assert "onto.task.add" not in search.find_ops(found, found.view_for(off), "add a task", limit=5)
 
 
 @pytest.mark.django_db
 def test_follow_swaps_in_what_changed_and_keeps_what_did_not(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    assert switches.current() is NOTHING_OFF
+    assert switches.get_switches() is ALL_ON
     switch("util")
 
-    assert switches.current() is NOTHING_OFF  # until the follower looks
+    assert switches.get_switches() is ALL_ON  # until the follower looks
     with django_assert_num_queries(1):
-        switches.follow()
-    found = switches.current()
+        switches.refresh_switches()
+    found = switches.get_switches()
     assert found.groups == {"util": "Broken"}
     with django_assert_num_queries(1):
-        switches.follow()
-    assert switches.current() is found
+        switches.refresh_switches()
+    assert switches.get_switches() is found
 
     Switch.objects.update(reason="Other")
-    switches.follow()
-    assert switches.current().groups == {"util": "Other"}
+    switches.refresh_switches()
+    assert switches.get_switches().groups == {"util": "Other"}
     Switch.objects.update(is_off=False)
-    switches.follow()
-    assert switches.current() is NOTHING_OFF
+    switches.refresh_switches()
+    assert switches.get_switches() is ALL_ON
 
 
 @pytest.mark.django_db
 def test_a_process_that_never_looked_looks_before_it_runs_anything() -> None:
     switch("util")
 
-    assert switches.current().groups == {"util": "Broken"}
+    assert switches.get_switches().groups == {"util": "Broken"}

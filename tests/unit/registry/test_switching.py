@@ -25,9 +25,9 @@ OFF = {"kind": "op", "name": "onto.task.add", "reason": "Broken upstream", "by":
 def test_off_and_on_again(kind: str, name: str) -> None:
     make_op()
 
-    off = switching.off(**OFF | {"kind": kind, "name": name})
+    off = switching.switch_off(**OFF | {"kind": kind, "name": name})
     assert (off.is_off, off.reason, off.changed_by, off.changed_at) == (True, "Broken upstream", "ann", AT)
-    on = switching.on(kind=kind, name=name, by="bob", at=AT)
+    on = switching.switch_on(kind=kind, name=name, by="bob", at=AT)
 
     assert on.pk == off.pk
     assert (on.is_off, on.reason, on.changed_by) == (False, "", "bob")
@@ -40,15 +40,15 @@ def test_off_and_on_again(kind: str, name: str) -> None:
 @pytest.mark.django_db
 def test_doing_nothing_is_said() -> None:
     make_op()
-    switching.off(**OFF)
+    switching.switch_off(**OFF)
 
     with pytest.raises(switching.AlreadySwitched):
-        switching.off(**OFF)
-    other = switching.off(**OFF | {"reason": "Another  reason\n"})
+        switching.switch_off(**OFF)
+    other = switching.switch_off(**OFF | {"reason": "Another  reason\n"})
     assert other.reason == "Another reason"
-    switching.on(kind="op", name="onto.task.add", by="ann", at=AT)
+    switching.switch_on(kind="op", name="onto.task.add", by="ann", at=AT)
     with pytest.raises(switching.AlreadySwitched):
-        switching.on(kind="op", name="onto.task.add", by="ann", at=AT)
+        switching.switch_on(kind="op", name="onto.task.add", by="ann", at=AT)
 
 
 @pytest.mark.django_db
@@ -68,26 +68,26 @@ def test_what_cannot_be_switched_is_refused_with_a_sentence(fields: dict[str, An
     make_op()
 
     with pytest.raises(ValidationError) as refused:
-        switching.off(**OFF | fields)
+        switching.switch_off(**OFF | fields)
 
-    assert switching.sentence(refused.value) == told
+    assert switching.format_error(refused.value) == told
     assert not Switch.objects.exists()
 
 
 @pytest.mark.django_db
 def test_an_op_that_only_the_live_release_has_can_be_switched_off() -> None:
     make_op()
-    releases.publish(note="Test", by="tests", at=AT)
+    releases.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.all().delete()
 
-    assert switching.off(**OFF).is_off
+    assert switching.switch_off(**OFF).is_off
 
 
 @pytest.mark.django_db
 def test_what_is_gone_can_be_switched_on_again() -> None:
     switch("gone")
 
-    assert not switching.on(kind="group", name="gone", by="ann", at=AT).is_off
+    assert not switching.switch_on(kind="group", name="gone", by="ann", at=AT).is_off
 
 
 @pytest.mark.django_db
@@ -112,8 +112,8 @@ def test_the_database_holds_the_rules(fields: dict[str, Any], constraint: str) -
 @pytest.mark.django_db(transaction=True)
 def test_this_process_follows_at_once() -> None:
     make_op()
-    assert switches.current().ops == {}
+    assert switches.get_switches().ops == {}
 
-    switching.off(**OFF)
+    switching.switch_off(**OFF)
 
-    assert switches.current().ops == {"onto.task.add": "Broken upstream"}
+    assert switches.get_switches().ops == {"onto.task.add": "Broken upstream"}

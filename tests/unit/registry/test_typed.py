@@ -47,15 +47,15 @@ class Page:
         sent = {name: "" if value is None else str(value) for name, value in values.items()} | ticked
         return {name: value.replace("\n", "\r\n") for name, value in sent.items()}
 
-    def read(self, op: Op | None, sent: dict[str, str]) -> typed.Typed:
+    def read(self, op: Op | None, sent: dict[str, str]) -> typed.FormEntry:
         data = QueryDict(mutable=True)
         data.update(sent)
-        return typed.read(*self.forms(op, data))
+        return typed.read_op_forms(*self.forms(op, data))
 
 
 def test_a_page_as_it_stands_says_what_the_draft_says(page: Page, live_catalog: Catalog) -> None:
     for op in Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases"):
-        entry = snapshot.entry(op)
+        entry = snapshot.op_to_entry(op)
 
         found = page.read(op, page.sent(op))
 
@@ -92,13 +92,13 @@ def test_a_place_in_the_entry_leads_to_its_input(page: Page) -> None:
 
     found = page.read(op, sent)
 
-    assert sent[found.input_of("policy/do/0")[0]] == "First"
-    assert sent[found.input_of("policy/do/1")[0]] == "Rule do"
-    assert sent[found.input_of("aliases/1")[0]] == "onto.task.add.alias"
-    assert found.input_of("examples/0") == ("examples-0-args", "")
-    assert found.input_of("examples/0/title") == ("examples-0-title", "")
-    assert found.input_of("parameters_schema/properties/a~1b") == ("parameters_schema", "/properties/a~1b")
-    assert found.input_of("help/short")[0] == ""
+    assert sent[found.find_input("policy/do/0")[0]] == "First"
+    assert sent[found.find_input("policy/do/1")[0]] == "Rule do"
+    assert sent[found.find_input("aliases/1")[0]] == "onto.task.add.alias"
+    assert found.find_input("examples/0") == ("examples-0-args", "")
+    assert found.find_input("examples/0/title") == ("examples-0-title", "")
+    assert found.find_input("parameters_schema/properties/a~1b") == ("parameters_schema", "/properties/a~1b")
+    assert found.find_input("help/short")[0] == ""
     assert found.labels["examples-0-args"] == "Example 1, args"
     assert found.texts["parameters_schema"] == sent["parameters_schema"]
 
@@ -125,8 +125,8 @@ def test_what_a_column_cannot_take_is_told(page: Page, name: str, text: str, mes
 
     assert [each.input for each in found.unreadable] == [name]
     assert message in found.unreadable[0].message
-    assert found.unreadable[0].is_left == (shown != text[:200].replace("\x00", ""))
-    assert snapshot.value(found.entry, name) == shown
+    assert found.unreadable[0].keeps_saved_value == (shown != text[:200].replace("\x00", ""))
+    assert snapshot.get_value(found.entry, name) == shown
 
 
 def test_an_error_in_json_has_its_line(page: Page) -> None:

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from workspace.contract import Outcome, Request
+from workspace.contract import OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
 
 AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a day after the factories' rows were made
 
 
-def call(tool: str, *, subject: str = "owner", at: datetime = AT, **args: Any) -> Outcome:
-    return HANDLERS[tool].apply(Request(subject=subject, args=args, at=at))
+def call(tool: str, *, subject: str = "owner", at: datetime = AT, **args: Any) -> OpOutcome:
+    return HANDLERS[tool].apply(OpRequest(subject=subject, args=args, at=at))

@@ -4,7 +4,7 @@ from itertools import count
 from typing import Any
 
 from tests.factories import MADE_AT
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import Edge, Project
 
 _numbers = count(1)
@@ -14,9 +14,9 @@ def row(kind: str, project: Project, **fields: Any) -> Any:
     """Make a row of the kind in a project; it names itself after its kind."""
     if kind == "project":
         return project
-    label = KINDS[kind].label
+    label = ENTITY_TYPE_BY_NAME[kind].label
     made = {label: f"{kind} {next(_numbers)}", "created_by": "owner", "created_at": MADE_AT, "updated_at": MADE_AT}
-    return KINDS[kind].model._default_manager.create(project=project, **(made | fields))
+    return ENTITY_TYPE_BY_NAME[kind].model._default_manager.create(project=project, **(made | fields))
 
 
 def edge(src: Any, rel: str, dst: Any, **fields: Any) -> Edge:

@@ -24,7 +24,7 @@ from tests.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.kinds import CALENDAR, EVENT, KINDS
+from workspace.kinds import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
 from workspace.models import Document, Edge, Membership, Profile, Project, Risk, Task
 from workspace.services import tree
 
@@ -217,13 +217,13 @@ def test_saving_a_document_leaves_it_where_it_was_moved_meanwhile(
     document = DocumentFactory()
     parent = DocumentFactory(project=document.project)
     form = {"title": "New", "type_key": document.type_key, "state_key": "draft", "props": "{}"}
-    hold = tree.hold
+    hold = tree.lock_tree
 
     def moved_before(project_id: Any) -> Project:
         Document.objects.filter(pk=document.pk).update(parent=parent, position=0)
         return hold(project_id)
 
-    monkeypatch.setattr(tree, "hold", moved_before)
+    monkeypatch.setattr(tree, "lock_tree", moved_before)
     post(admin_client, page("document_change", document.pk), **form)
 
     row = Document.objects.get(pk=document.pk)
@@ -259,13 +259,13 @@ def test_documents_are_deleted_with_those_below_and_restored_to_the_root_without
 def test_saving_a_project_keeps_the_version_of_its_tree(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     project = ProjectFactory()
     form = {"name": "New", "type_key": project.type_key, "state_key": "active", "props": "{}", **NO_MEMBERS}
-    hold = tree.hold
+    hold = tree.lock_tree
 
     def changed_before(project_id: Any) -> Project:
         Project.objects.update(tree_version=5)
         return hold(project_id)
 
-    monkeypatch.setattr(tree, "hold", changed_before)
+    monkeypatch.setattr(tree, "lock_tree", changed_before)
     post(admin_client, page("project_change", project.pk), **form)
 
     row = Project.objects.get()
@@ -285,12 +285,12 @@ def test_what_services_own_is_shown_and_not_offered(admin_client: Client, model:
 def test_a_page_begins_with_what_names_the_row(admin_client: Client, model: str) -> None:
     shown = shown_on(admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)))
 
-    kind = {"calendarevent": EVENT, "projectcalendar": CALENDAR}.get(model) or KINDS[model]
+    kind = {"calendarevent": EVENT, "projectcalendar": CALENDAR}.get(model) or ENTITY_TYPE_BY_NAME[model]
     assert shown[0] == kind.label
     assert all({name, name.removesuffix("_id")} & set(shown) for name in kind.fields)
 
 
-@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize("model", ENTITY_TYPE_BY_NAME)
 def test_a_page_tells_the_form_of_a_type_key(admin_client: Client, model: str) -> None:
     content = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)).content.decode()
 

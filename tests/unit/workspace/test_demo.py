@@ -11,7 +11,7 @@ from tests.unit.workspace.calls import call
 from workspace import demo, relations
 from workspace.demo import edges as demo_edges
 from workspace.errors import Forbidden, NotFound
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import (
     CalendarEvent,
     Document,
@@ -29,7 +29,7 @@ from workspace.models import (
     Recurrence,
     RiskImpact,
     RiskState,
-    Role,
+    MemberRole,
     Task,
     TaskState,
 )
@@ -59,7 +59,7 @@ ADDED = {
     "calendars": 1,
     "edges": 50,
 }
-MODELS = (*(kind.model for kind in KINDS.values()), Membership, Profile, CalendarEvent, ProjectCalendar, Edge)
+MODELS = (*(kind.model for kind in ENTITY_TYPE_BY_NAME.values()), Membership, Profile, CalendarEvent, ProjectCalendar, Edge)
 
 
 def rows() -> list[Any]:
@@ -83,7 +83,7 @@ def test_load_again_changes_nothing(loaded: dict[str, int]) -> None:
 
 def test_load_again_leaves_alone_what_people_did(loaded: dict[str, int]) -> None:
     Project.objects.filter(pk=demo.DEMO_OTHER_PROJECT_ID).update(deleted_at=AT, name="Mine now")
-    Membership.objects.filter(subject=demo.DEMO_COLLEAGUE).update(deleted_at=AT, role=Role.EDITOR)
+    Membership.objects.filter(subject=demo.DEMO_COLLEAGUE).update(deleted_at=AT, role=MemberRole.EDITOR)
     call("update_onto_task", subject=demo.DEMO_SUBJECT, task_id=demo.DEMO_TASK_ID, title="Mine too", due_at=None)
     call("delete_onto_task", subject=demo.DEMO_SUBJECT, task_id=demo.DEMO_TASK_TO_DELETE_ID)
     call("update_onto_document", subject=demo.DEMO_SUBJECT, document_id=demo.DEMO_DOCUMENT_ID, content="Mine")
@@ -107,7 +107,7 @@ def test_demo_subject_owns_the_newest_project(loaded: dict[str, int]) -> None:
         newest = Project.objects.order_by(order)[0]
         assert newest.pk == UUID(demo.DEMO_PROJECT_ID)
 
-    assert Membership.objects.get(project=newest, role=Role.OWNER).subject == demo.DEMO_SUBJECT
+    assert Membership.objects.get(project=newest, role=MemberRole.OWNER).subject == demo.DEMO_SUBJECT
 
 
 def test_demo_subject_lives_where_the_clocks_change(loaded: dict[str, int]) -> None:
@@ -157,7 +157,7 @@ def test_demo_ids_are_those_of_the_catalogs_examples() -> None:
     ],
 )
 def test_rows_one_and_two_of_each_kind_are_in_the_newest_project(loaded: dict[str, int], kind: str, id: str) -> None:
-    model: Any = KINDS[kind].model
+    model: Any = ENTITY_TYPE_BY_NAME[kind].model
 
     assert model.objects.filter(pk__in=[f"{id}01", f"{id}02"], project=demo.DEMO_PROJECT_ID).count() == 2
 
@@ -185,13 +185,13 @@ def test_demo_edge_numbers_are_given_once() -> None:
 def test_demo_edges_are_stored_as_linking_would_store_them(loaded: dict[str, int]) -> None:
     for edge in Edge.objects.all():
         src_kind, dst_kind = EdgeKind(edge.src_kind), EdgeKind(edge.dst_kind)
-        assert relations.normalise(src_kind, edge.rel, dst_kind) == Relation(src_kind, Rel(edge.rel), dst_kind)
+        assert relations.resolve_relation(src_kind, edge.rel, dst_kind) == Relation(src_kind, Rel(edge.rel), dst_kind)
 
 
 def test_demo_edges_join_rows_of_their_own_project(loaded: dict[str, int]) -> None:
     for edge in Edge.objects.all():
         for kind, id in ((edge.src_kind, edge.src_id), (edge.dst_kind, edge.dst_id)):
-            row: Any = KINDS[kind].model._default_manager.get(pk=id)
+            row: Any = ENTITY_TYPE_BY_NAME[kind].model._default_manager.get(pk=id)
             assert (row.pk if kind == "project" else row.project_id) == edge.project_id, edge
 
 
@@ -249,7 +249,7 @@ def test_demo_has_every_state_and_priority_and_what_is_overdue(loaded: dict[str,
     ],
 )
 def test_demo_has_every_value_of_a_closed_set(loaded: dict[str, int], kind: str, column: str, values: Any) -> None:
-    stored = KINDS[kind].model._default_manager.values_list(column, flat=True)
+    stored = ENTITY_TYPE_BY_NAME[kind].model._default_manager.values_list(column, flat=True)
 
     assert set(stored) == set(values.values)
 
@@ -283,11 +283,11 @@ def test_demo_rows_pass_the_models_own_checks(loaded: dict[str, int]) -> None:
 
 def test_demo_times_are_past_where_they_tell_what_happened(loaded: dict[str, int]) -> None:
     made = {project.pk: project.created_at for project in Project.objects.all()}
-    for kind in KINDS.values():
-        for row in kind.rows():
+    for kind in ENTITY_TYPE_BY_NAME.values():
+        for row in kind.get_rows():
             assert made.get(getattr(row, "project_id", None), row.created_at) <= row.created_at, row
             assert row.created_at <= row.updated_at < AT
-            ended = getattr(row, kind.stamp[1]) if kind.stamp else None
+            ended = getattr(row, kind.completion_stamp[1]) if kind.completion_stamp else None
             assert ended is None or ended < AT
             assert row.deleted_at is None
 
@@ -295,7 +295,7 @@ def test_demo_times_are_past_where_they_tell_what_happened(loaded: dict[str, int
 def test_demo_tasks_have_the_events_of_their_dates(loaded: dict[str, int]) -> None:
     before = list(CalendarEvent.objects.order_by("pk").values())
 
-    task_events.sync(list(Task.objects.all()), by=demo.DEMO_SUBJECT, at=AT)
+    task_events.sync_events(list(Task.objects.all()), by=demo.DEMO_SUBJECT, at=AT)
 
     assert list(CalendarEvent.objects.order_by("pk").values()) == before
     assert set(CalendarEvent.objects.values_list("task_event_kind", flat=True)) >= {"", "start", "due"}

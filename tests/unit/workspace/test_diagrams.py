@@ -5,15 +5,15 @@ from django.apps import apps
 from django.db import models
 
 from workspace import diagrams
-from workspace.kinds import KINDS, Kind
+from workspace.kinds import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Task
-from workspace.relations import HOLDS, JOINS, PARENTS, Rel
+from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, ALLOWED_PARENTS, Rel
 
-SAID, EDGES = diagrams.entities(), diagrams.edges()
+SAID, EDGES = diagrams.render_entities(), diagrams.render_relations()
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_each_kind_is_told_with_its_states(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+def test_each_kind_is_told_with_its_states(kind: EntityType) -> None:
     (line,) = [line for line in SAID.splitlines() if line.startswith(f"| {kind.name} |")]
     column = next((field for field in kind.model._meta.concrete_fields if field.name == "state_key"), None)
 
@@ -40,9 +40,9 @@ def test_a_row_that_may_point_at_none_is_drawn_so() -> None:
 
 
 def test_every_parent_of_a_kind_is_drawn() -> None:
-    for child, parents in PARENTS.items():
+    for child, parents in ALLOWED_PARENTS.items():
         for parent in parents:
-            assert f"    {parent.value} ==>|{HOLDS[child]}| {child.value}\n" in EDGES
+            assert f"    {parent.value} ==>|{PARENT_RELATIONS[child]}| {child.value}\n" in EDGES
 
 
 @pytest.mark.parametrize("rel", Rel)
@@ -50,6 +50,6 @@ def test_every_relation_is_in_the_table_and_in_the_picture_where_it_can_be_read(
     (line,) = [line for line in EDGES.splitlines() if line.startswith(f"| `{rel}` |")]
     _, _, sources, destinations, _ = (part.strip() for part in line.split("|"))
 
-    for told, kinds in ((sources, {pair[0] for pair in JOINS[rel]}), (destinations, {pair[1] for pair in JOINS[rel]})):
-        assert told == ("any" if len(kinds) == len(KINDS) else ", ".join(sorted(kind.value for kind in kinds)))
-    assert (f"|{rel}|" in EDGES) == (len(JOINS[rel]) <= diagrams.DRAWN)
+    for told, kinds in ((sources, {pair[0] for pair in KINDS_BY_RELATION[rel]}), (destinations, {pair[1] for pair in KINDS_BY_RELATION[rel]})):
+        assert told == ("any" if len(kinds) == len(ENTITY_TYPE_BY_NAME) else ", ".join(sorted(kind.value for kind in kinds)))
+    assert (f"|{rel}|" in EDGES) == (len(KINDS_BY_RELATION[rel]) <= diagrams.MAX_DRAWN_PAIRS)

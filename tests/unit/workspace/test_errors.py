@@ -1,13 +1,13 @@
 import pytest
 
-from workspace.errors import Conflict, FieldError, Forbidden, Invalid, NotFound, Refusal, invalid
+from workspace.errors import StateConflict, ArgumentError, Forbidden, InvalidArgs, NotFound, WorkspaceError, build_invalid_args
 
 
 @pytest.mark.parametrize(
     ("refusal", "reason"),
-    [(NotFound, "not_found"), (Forbidden, "forbidden"), (Conflict, "conflict"), (Invalid, "invalid_args")],
+    [(NotFound, "not_found"), (Forbidden, "forbidden"), (StateConflict, "conflict"), (InvalidArgs, "invalid_args")],
 )
-def test_refusal_has_its_reason_unless_told_another(refusal: type[Refusal], reason: str) -> None:
+def test_refusal_has_its_reason_unless_told_another(refusal: type[WorkspaceError], reason: str) -> None:
     assert refusal("No.").reason == reason
     assert refusal("No.", reason="other").reason == "other"
     assert refusal("No.").message == "No."
@@ -17,8 +17,8 @@ def test_refusal_has_its_reason_unless_told_another(refusal: type[Refusal], reas
 
 
 def test_invalid_tells_the_first_error_and_counts_the_rest() -> None:
-    errors = [FieldError(path=f"/{n}", code="blank", message=f"{n} is blank.") for n in ("a", "b", "c")]
+    errors = [ArgumentError(path=f"/{n}", code="blank", message=f"{n} is blank.") for n in ("a", "b", "c")]
 
-    assert invalid(errors[:1]).message == "a is blank."
-    assert invalid(errors).message == "a is blank. (2 more in field_errors.)"
-    assert invalid(errors).field_errors == errors
+    assert build_invalid_args(errors[:1]).message == "a is blank."
+    assert build_invalid_args(errors).message == "a is blank. (2 more in field_errors.)"
+    assert build_invalid_args(errors).field_errors == errors

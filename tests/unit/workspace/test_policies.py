@@ -1,38 +1,38 @@
 import pytest
 
 from workspace import policies
-from workspace.models import Role
+from workspace.models import MemberRole
 
 
 @pytest.mark.parametrize(
     ("role", "view", "change", "reason"),
     [
-        (Role.OWNER, True, True, "owner_may_change"),
-        (Role.EDITOR, True, True, "editor_may_change"),
-        (Role.VIEWER, True, False, "viewer_may_not_change"),  # sees all, changes nothing
+        (MemberRole.OWNER, True, True, "owner_may_change"),
+        (MemberRole.EDITOR, True, True, "editor_may_change"),
+        (MemberRole.VIEWER, True, False, "viewer_may_not_change"),  # sees all, changes nothing
         (None, False, False, "not_a_member"),  # nothing is there for a stranger
         ("boss", False, False, "not_a_member"),  # an unknown role is no role
     ],
 )
 def test_policy_decides_by_role(role: str | None, view: bool, change: bool, reason: str) -> None:
-    assert policies.may_view(role=role).allowed is view
-    assert policies.may_change(role=role) == policies.Decision(change, reason)
+    assert policies.check_view(role=role).allowed is view
+    assert policies.check_change(role=role) == policies.RoleDecision(change, reason)
 
 
 @pytest.mark.parametrize(
     ("role", "reason"),
     [
-        (Role.EDITOR, "only_owner_may_delete"),  # changes all of it, but may not take it from the others
-        (Role.VIEWER, "only_owner_may_delete"),
+        (MemberRole.EDITOR, "only_owner_may_delete"),  # changes all of it, but may not take it from the others
+        (MemberRole.VIEWER, "only_owner_may_delete"),
         (None, "not_a_member"),
         ("boss", "not_a_member"),
     ],
 )
 def test_only_an_owner_deletes_a_project(role: str | None, reason: str) -> None:
-    assert policies.may_delete_project(role=Role.OWNER) == policies.Decision(True, "owner_may_delete")
-    assert policies.may_delete_project(role=role) == policies.Decision(False, reason)
+    assert policies.check_delete_project(role=MemberRole.OWNER) == policies.RoleDecision(True, "owner_may_delete")
+    assert policies.check_delete_project(role=role) == policies.RoleDecision(False, reason)
 
 
 def test_view_gives_its_reason() -> None:
-    assert policies.may_view(role=Role.VIEWER).reason == "member"
-    assert policies.may_view(role=None).reason == "not_a_member"
+    assert policies.check_view(role=MemberRole.VIEWER).reason == "member"
+    assert policies.check_view(role=None).reason == "not_a_member"

@@ -5,23 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace import relations
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import EdgeKind
-from workspace.relations import HOLDS, JOINS, OLD_NAMES, PARENTS, Rel, Relation, normalise
+from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, RELATION_ALIASES, ALLOWED_PARENTS, Rel, Relation, resolve_relation
 
 kinds = st.sampled_from(EdgeKind)
-known = st.sampled_from([*Rel, *OLD_NAMES])
+known = st.sampled_from([*Rel, *RELATION_ALIASES])
 names = known | st.text(max_size=60) | known.map(lambda name: name.replace("_", " ").title())
 
 
 def test_every_entity_can_be_joined_and_nothing_else() -> None:
-    assert set(EdgeKind.values) == set(KINDS)
+    assert set(EdgeKind.values) == set(ENTITY_TYPE_BY_NAME)
 
 
 def test_tables_have_a_line_for_every_member() -> None:
-    assert set(JOINS) == set(Rel)
-    assert set(PARENTS) == set(EdgeKind)
-    assert set(HOLDS) == {kind for kind, parents in PARENTS.items() if parents}
+    assert set(KINDS_BY_RELATION) == set(Rel)
+    assert set(ALLOWED_PARENTS) == set(EdgeKind)
+    assert set(PARENT_RELATIONS) == {kind for kind, parents in ALLOWED_PARENTS.items() if parents}
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_tables_have_a_line_for_every_member() -> None:
     ],
 )
 def test_allowed_parents_the_most_specific_first(child: str, parents: list[str]) -> None:
-    assert list(PARENTS[EdgeKind(child)]) == parents
+    assert list(ALLOWED_PARENTS[EdgeKind(child)]) == parents
     for parent in EdgeKind:
-        held = relations.containment(EdgeKind(child), parent)
+        held = relations.get_parent_relation(EdgeKind(child), parent)
         assert (held is not None) is (parent in parents)
         assert held is None or (relations.is_containment(held) and held.src_kind is parent and held.swapped)
 
 
 def test_nothing_can_hold_itself_over_detours() -> None:
     def above(kind: EdgeKind) -> set[EdgeKind]:
-        return set(PARENTS[kind]).union(*(above(parent) for parent in PARENTS[kind]))
+        return set(ALLOWED_PARENTS[kind]).union(*(above(parent) for parent in ALLOWED_PARENTS[kind]))
 
     assert not any(kind in above(kind) for kind in EdgeKind)
 
@@ -79,9 +79,9 @@ def test_nothing_can_hold_itself_over_detours() -> None:
 def test_known_names_are_stored_the_way_round_that_their_kinds_ask_for(sent: str, stored: str) -> None:
     src, rel, dst = sent.split()
 
-    found = normalise(EdgeKind(src), rel, EdgeKind(dst))
+    found = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
 
-    assert (found.told, found.is_guess) == (stored, False)
+    assert (found.sentence, found.is_guess) == (stored, False)
 
 
 @pytest.mark.parametrize(
@@ -108,24 +108,24 @@ def test_known_names_are_stored_the_way_round_that_their_kinds_ask_for(sent: str
 def test_other_names_are_decided_by_the_kinds(sent: str, stored: str) -> None:
     src, rel, dst = sent.split()
 
-    found = normalise(EdgeKind(src), rel, EdgeKind(dst))
+    found = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
 
-    assert (found.told, found.is_guess) == (stored, True)
+    assert (found.sentence, found.is_guess) == (stored, True)
 
 
 @given(src=kinds, rel=names, dst=kinds)
 def test_normalising_twice_is_normalising_once(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
-    once = normalise(src, rel, dst)
+    once = resolve_relation(src, rel, dst)
 
-    assert normalise(once.src_kind, once.rel, once.dst_kind) == Relation(once.src_kind, once.rel, once.dst_kind)
+    assert resolve_relation(once.src_kind, once.rel, once.dst_kind) == Relation(once.src_kind, once.rel, once.dst_kind)
 
 
 @given(src=kinds, rel=names, dst=kinds)
 def test_what_is_stored_joins_the_kinds_that_were_sent(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
-    found = normalise(src, rel, dst)
+    found = resolve_relation(src, rel, dst)
 
     ends = (found.src_kind, found.dst_kind)
-    assert ends in JOINS[found.rel]
+    assert ends in KINDS_BY_RELATION[found.rel]
     assert ends == ((dst, src) if found.swapped else (src, dst))
 
 
@@ -133,27 +133,27 @@ def test_what_is_stored_joins_the_kinds_that_were_sent(src: EdgeKind, rel: str, 
 def test_an_edge_is_the_same_from_either_end_unless_both_ways_make_sense(
     src: EdgeKind, rel: str, dst: EdgeKind
 ) -> None:
-    there, back = normalise(src, rel, dst), normalise(dst, rel, src)
+    there, back = resolve_relation(src, rel, dst), resolve_relation(dst, rel, src)
 
     assert there.rel is back.rel
-    if (there.dst_kind, there.src_kind) not in JOINS[there.rel]:
-        assert there.told == back.told
+    if (there.dst_kind, there.src_kind) not in KINDS_BY_RELATION[there.rel]:
+        assert there.sentence == back.sentence
 
 
-@given(name=st.sampled_from([*OLD_NAMES]), src=kinds, dst=kinds)
+@given(name=st.sampled_from([*RELATION_ALIASES]), src=kinds, dst=kinds)
 def test_old_names_mean_their_relation_told_from_its_other_end(name: str, src: EdgeKind, dst: EdgeKind) -> None:
-    rel, from_other_end = OLD_NAMES[name]
+    rel, from_other_end = RELATION_ALIASES[name]
 
-    told = normalise(dst, rel, src) if from_other_end else normalise(src, rel, dst)
-    found = normalise(src, name, dst)
+    told = resolve_relation(dst, rel, src) if from_other_end else resolve_relation(src, rel, dst)
+    found = resolve_relation(src, name, dst)
 
     assert found.rel is told.rel
-    assert {(src, dst), (dst, src)} <= JOINS[found.rel] or found.told == told.told
+    assert {(src, dst), (dst, src)} <= KINDS_BY_RELATION[found.rel] or found.sentence == told.sentence
 
 
 @given(src=kinds, dst=kinds)
 def test_semantic_relations_hold_nothing(src: EdgeKind, dst: EdgeKind) -> None:
-    found = relations.semantic(src, dst)
+    found = relations.get_semantic_relation(src, dst)
 
     assert not relations.is_containment(found)
-    assert (found.src_kind, found.dst_kind) in JOINS[found.rel]
+    assert (found.src_kind, found.dst_kind) in KINDS_BY_RELATION[found.rel]

@@ -7,10 +7,10 @@ import pytest
 from registry import catalogs, loader, sizes
 from tests.conftest import Api
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
-from workspace.kinds import KINDS, Kind
+from workspace.kinds import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Document
 
-SHIPPED = catalogs.build("unit", loader.read())
+SHIPPED = catalogs.build_catalog("unit", loader.read_shipped_catalog())
 
 # How the copy tells each order that a list has when nobody asks for another.
 ORDERS_TOLD = {
@@ -21,7 +21,7 @@ ORDERS_TOLD = {
 
 
 def test_help_stays_within_its_budget() -> None:
-    short, full = zip(*(sizes.token_counts(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
+    short, full = zip(*(sizes.count_catalog_tokens(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
 
     assert (median(short) <= 180, median(full) <= 450) == (True, True)
     # One call carries a whole project: its help names the fields of every kind of row.
@@ -30,26 +30,26 @@ def test_help_stays_within_its_budget() -> None:
     # Creates and updates name each field of a row; a model asks for their help once, and for that of lists often.
     *shorter, of_project = sorted(full)
     assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
-    reads = [sizes.token_counts(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
+    reads = [sizes.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
     assert max(full for _, full in reads) <= 510
 
 
 @pytest.mark.parametrize("action", ["list", "search"])
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_the_copy_of_a_list_tells_its_order_and_no_other(kind: Kind, action: str) -> None:
-    op = SHIPPED.ops[kind.path(action)]
+@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+def test_the_copy_of_a_list_tells_its_order_and_no_other(kind: EntityType, action: str) -> None:
+    op = SHIPPED.ops[kind.get_op_path(action)]
     copy = f"{op.summary} {op.description}".casefold()
 
     told = {name for name, words in ORDERS_TOLD.items() if any(each in copy for each in words)}
 
-    assert told == {kind.order(None).name}
+    assert told == {kind.get_order(None).name}
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_null_clears_whatever_may_be_empty(kind: Kind) -> None:
-    arguments = SHIPPED.ops[kind.path("update")].schema["properties"]
+@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+def test_null_clears_whatever_may_be_empty(kind: EntityType) -> None:
+    arguments = SHIPPED.ops[kind.get_op_path("update")].schema["properties"]
     columns = {field.attname: field for field in kind.model._meta.concrete_fields}
-    clearable = {name for name in arguments.keys() & columns.keys() if name in kind.may_be_blank or columns[name].null}
+    clearable = {name for name in arguments.keys() & columns.keys() if name in kind.nullable_texts or columns[name].null}
 
     assert {name for name in clearable if "null" not in arguments[name]["type"]} == set()
 

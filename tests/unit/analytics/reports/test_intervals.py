@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.reports.intervals import newcombe, wilson
+from analytics.reports.intervals import compute_newcombe_interval, compute_wilson_interval
 
 pytestmark = pytest.mark.both_databases
 
@@ -27,12 +27,12 @@ NUMBERS = st.integers(1, 100_000).flatmap(lambda of: st.tuples(st.integers(0, of
 def test_difference_is_that_of_the_paper(
     hits: int, of: int, other: int, of_other: int, low: float, high: float
 ) -> None:
-    assert newcombe(hits, of, other, of_other) == pytest.approx((low, high), abs=6e-5)
+    assert compute_newcombe_interval(hits, of, other, of_other) == pytest.approx((low, high), abs=6e-5)
 
 
 def test_rate_is_that_of_the_paper() -> None:
-    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=6e-5)  # Newcombe 1998, 857-872, table I
-    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=6e-5)
+    assert compute_wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=6e-5)  # Newcombe 1998, 857-872, table I
+    assert compute_wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=6e-5)
 
 
 @given(first=NUMBERS, second=NUMBERS)
@@ -41,9 +41,9 @@ def test_intervals_hold_what_was_seen_and_are_within_what_can_be(
 ) -> None:
     rate, difference = first[0] / first[1], second[0] / second[1] - first[0] / first[1]
 
-    low, high = wilson(*first)
+    low, high = compute_wilson_interval(*first)
     assert 0 <= low <= rate <= high <= 1
-    low, high = newcombe(*first, *second)
+    low, high = compute_newcombe_interval(*first, *second)
     assert -1 - 1e-9 <= low <= difference + 1e-9
     assert difference - 1e-9 <= high <= 1 + 1e-9
-    assert newcombe(*second, *first) == pytest.approx((-high, -low))
+    assert compute_newcombe_interval(*second, *first) == pytest.approx((-high, -low))

@@ -9,7 +9,7 @@ from django.db.models import OuterRef
 
 from analytics import reports
 from analytics.models import OpDaily
-from analytics.reports import Figures, Reads
+from analytics.reports import OpFigures, DailyReads
 from registry.models import Switch
 
 pytestmark = pytest.mark.both_databases
@@ -27,7 +27,7 @@ def test_figures_are_of_today_and_the_six_days_before(db: None) -> None:
     for days_ago in range(10):
         counted(days_ago=days_ago, calls=1)
 
-    assert reports.of_op(UPDATE, at=NOON).calls == 7
+    assert reports.get_op_figures(UPDATE, at=NOON).calls == 7
 
 
 def test_figures_add_up_releases_and_what_is_not_settled(db: None) -> None:
@@ -36,17 +36,17 @@ def test_figures_add_up_releases_and_what_is_not_settled(db: None) -> None:
     counted(calls=1, settled=False, latency_ms=2.0)
     counted(GET, calls=9)
 
-    figures = reports.of_op(UPDATE, at=NOON)
+    figures = reports.get_op_figures(UPDATE, at=NOON)
 
-    assert figures == Figures(calls=8, invalid=1, internal=2, latency_ms=32.0, short_reads=5)
+    assert figures == OpFigures(calls=8, invalid=1, internal=2, latency_ms=32.0, short_reads=5)
     assert figures.failed == 3
     assert figures.failure_rate == 3 / 8
 
 
 def test_op_that_was_never_called_has_no_rate(db: None) -> None:
-    figures = reports.of_op(UPDATE, at=NOON)
+    figures = reports.get_op_figures(UPDATE, at=NOON)
 
-    assert figures == Figures()
+    assert figures == OpFigures()
     assert figures.failure_rate is None
 
 
@@ -57,7 +57,7 @@ def test_failing_ops_come_with_their_commonest_error(db: None) -> None:
     counted(calls=100, invalid=14, field_errors=[["/state_key", "enum", 5], ["/due_at", "format", 4]])
     counted(days_ago=1, calls=20, invalid=6, field_errors=[["/due_at", "format", 6]])
 
-    (told,) = reports.failing(at=NOON)
+    (told,) = reports.list_failing_ops(at=NOON)
 
     assert (told.op, told.figures.calls, told.figures.failed) == (UPDATE, 120, 20)
     assert told.error == ("/due_at", "format")
@@ -67,15 +67,15 @@ def test_failing_ops_are_told_those_with_most_failures_first(db: None) -> None:
     for number, failed in enumerate((5, 50, 20)):
         counted(f"crm.deal.op{number}", calls=100, not_found=failed)
 
-    assert [told.op[-3:] for told in reports.failing(at=NOON)] == ["op1", "op2", "op0"]
-    assert [told.op[-3:] for told in reports.failing(at=NOON, limit=1)] == ["op1"]
-    assert reports.failing(at=NOON)[0].error is None
+    assert [told.op[-3:] for told in reports.list_failing_ops(at=NOON)] == ["op1", "op2", "op0"]
+    assert [told.op[-3:] for told in reports.list_failing_ops(at=NOON, limit=1)] == ["op1"]
+    assert reports.list_failing_ops(at=NOON)[0].error is None
 
 
 @pytest.mark.parametrize(
     ("op", "fields"),
     [
-        (UPDATE, {"calls": reports.LEAST_CALLS - 1, "invalid": 3}),  # too few calls to tell
+        (UPDATE, {"calls": reports.MIN_FAILING_CALLS - 1, "invalid": 3}),  # too few calls to tell
         (UPDATE, {"calls": 1_000, "invalid": 49}),  # few fail
         ("", {"calls": 100, "not_found": 100}),  # names that nothing has are no op
     ],
@@ -83,7 +83,7 @@ def test_failing_ops_are_told_those_with_most_failures_first(db: None) -> None:
 def test_failing_leaves_out(db: None, op: str, fields: dict[str, int]) -> None:
     counted(op, **fields)
 
-    assert reports.failing(at=NOON) == []
+    assert reports.list_failing_ops(at=NOON) == []
 
 
 def test_failing_costs_two_queries_however_many_ops_there_are(db: None, django_assert_num_queries: Any) -> None:
@@ -91,7 +91,7 @@ def test_failing_costs_two_queries_however_many_ops_there_are(db: None, django_a
         counted(f"crm.deal.op{number}", calls=100, invalid=50)
 
     with django_assert_num_queries(2):
-        assert len(reports.failing(at=NOON)) == 5
+        assert len(reports.list_failing_ops(at=NOON)) == 5
 
 
 # --- reads and what they cost -----------------------------------------------------------------------------------------
@@ -101,25 +101,25 @@ def test_reads_a_day_are_of_the_time_since_the_first_that_was_counted(db: None) 
     counted(GET, days_ago=1, calls=1)
     counted(short_reads=30, full_reads=15, arg_reads=3, list_reads=6)
 
-    assert reports.reads_a_day(UPDATE, at=NOON) == Reads(short=20, full=10, arg=2, listed=4)  # in a day and a half
-    assert reports.each_reads_a_day(at=NOON) == {GET: Reads(0, 0, 0, 0), UPDATE: reports.reads_a_day(UPDATE, at=NOON)}
+    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(short=20, full=10, arg=2, listed=4)  # in a day and a half
+    assert reports.average_daily_reads_by_op(at=NOON) == {GET: DailyReads(0, 0, 0, 0), UPDATE: reports.average_daily_reads(UPDATE, at=NOON)}
 
 
 def test_reads_of_the_first_hours_are_not_blown_up_to_a_day(db: None) -> None:
     counted(short_reads=30)
 
-    assert reports.reads_a_day(UPDATE, at=NOON).short == 30
+    assert reports.average_daily_reads(UPDATE, at=NOON).short == 30
 
 
 def test_reads_a_day_are_none_where_nothing_was_counted(db: None) -> None:
-    assert reports.reads_a_day(UPDATE, at=NOON) == Reads(0, 0, 0, 0)
+    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(0, 0, 0, 0)
 
 
 def test_tokens_cost_what_the_setting_says(settings: Any) -> None:
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.50")
 
-    assert reports.dollars(400_000) == Decimal("1.00")
-    assert reports.dollars(-40) == Decimal("-0.0001")
+    assert reports.price_in_dollars(400_000) == Decimal("1.00")
+    assert reports.price_in_dollars(-40) == Decimal("-0.0001")
 
 
 # --- in queries -------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_figures_of_rows_that_name_an_op(db: None) -> None:
     name = OuterRef("name")
 
     rows = Switch.objects.annotate(
-        calls=reports.calls_of(name, at=NOON), rate=reports.failure_rate_of(name, at=NOON)
+        calls=reports.build_calls_subquery(name, at=NOON), rate=reports.build_failure_rate_subquery(name, at=NOON)
     ).values_list("name", "calls", "rate")
 
     assert set(rows) == {(UPDATE, 40, 0.1), (GET, 0, None)}

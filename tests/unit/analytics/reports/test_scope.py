@@ -5,17 +5,17 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from analytics.reports import scope
-from analytics.reports.scope import NONE, Scope
+from analytics.reports.scope import NO_COHORT, ReportFilter
 from tests.unit.analytics.reports.conftest import NOON, Write
 
 pytestmark = pytest.mark.both_databases
 
 
 def test_days_are_today_and_those_before() -> None:
-    of = Scope(NOON, 7)
+    of = ReportFilter(NOON, 7)
 
-    assert (of.first, of.last) == (date(2026, 3, 4), date(2026, 3, 10))
-    assert Scope(datetime(2026, 3, 10, 23, tzinfo=UTC), 1).first == date(2026, 3, 10)
+    assert (of.first_day, of.last_day) == (date(2026, 3, 4), date(2026, 3, 10))
+    assert ReportFilter(datetime(2026, 3, 10, 23, tzinfo=UTC), 1).first_day == date(2026, 3, 10)
 
 
 def test_rows_of_the_first_and_the_last_moment_are_in_it(daily: Write, turn: Write) -> None:
@@ -25,8 +25,8 @@ def test_rows_of_the_first_and_the_last_moment_are_in_it(daily: Write, turn: Wri
     for days_ago in (6, 7, 0):
         daily(days_ago=days_ago)
 
-    assert Scope(NOON, 7).turns().count() == 2
-    assert Scope(NOON, 7).daily().count() == 2
+    assert ReportFilter(NOON, 7).select_turns().count() == 2
+    assert ReportFilter(NOON, 7).select_daily_figures().count() == 2
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_rows_of_the_first_and_the_last_moment_are_in_it(daily: Write, turn: Wri
         ("dev", ["dev", "dev copy-b", "a copy-b dev"]),
         ("copy-b", ["dev copy-b", "copy-b", "a copy-b dev"]),
         ("copy", []),
-        (NONE, [""]),
+        (NO_COHORT, [""]),
     ],
 )
 def test_cohort_is_one_of_those_that_decided(turn: Write, asked: str, found: list[str]) -> None:
     for cohort in ("", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"):
         turn(cohort=cohort)
 
-    assert list(Scope(NOON, cohort=asked).turns().order_by("id").values_list("cohort", flat=True)) == found
+    assert list(ReportFilter(NOON, cohort=asked).select_turns().order_by("id").values_list("cohort", flat=True)) == found
 
 
 @pytest.mark.parametrize("name", ["surface", "release", "model"])
@@ -52,9 +52,9 @@ def test_others_are_exact(turn: Write, daily: Write, selection: Write, name: str
         turn(**{name: value})
         daily(**{name: value})
         selection(**{name: value})
-    of = Scope(NOON).under(name, "a")
+    of = ReportFilter(NOON).narrow(name, "a")
 
-    assert [rows.count() for rows in (of.turns(), of.daily(), of.selections())] == [1, 1, 1]
+    assert [rows.count() for rows in (of.select_turns(), of.select_daily_figures(), of.select_tool_selections())] == [1, 1, 1]
 
 
 def test_what_was_seen_is_there_to_choose(daily: Write) -> None:
@@ -62,7 +62,7 @@ def test_what_was_seen_is_there_to_choose(daily: Write) -> None:
     daily(days_ago=80, surface="legacy", release="r0")
     daily(days_ago=91, surface="gone")
 
-    assert scope.seen(NOON) == {
+    assert scope.list_filter_values(NOON) == {
         "surface": ["gateway", "legacy"],
         "cohort": ["copy-b", "dev"],
         "release": ["r0", "r1"],

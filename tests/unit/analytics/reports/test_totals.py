@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from analytics.reports import totals
-from analytics.reports.scope import NONE, Scope
+from analytics.reports.scope import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from tests.unit.analytics.reports.conftest import NOON, Write
 
@@ -57,13 +57,13 @@ def test_every_day_is_told_in_order(daily: Write, turn: Write) -> None:
     turn(time=datetime(2026, 3, 8, 23, 59, tzinfo=UTC), calls=2, failed=2)
     turn(time=datetime(2026, 3, 9, 0, 0, tzinfo=UTC), calls=2, failed=1, repeats=1, unknown_names=2)
 
-    found = totals.a_day(Scope(NOON, 7))
+    found = totals.sum_by_day(ReportFilter(NOON, 7))
 
     assert list(found) == [date(2026, 3, day) for day in range(4, 11)]
     assert found[date(2026, 3, 8)] == Totals(calls=9, failed=2, mended=1, unknown_names=1, turns=1, calling=1)
     assert found[date(2026, 3, 9)] == Totals(turns=1, calling=1, succeeding=1, lost=1, looping=1)
     assert found[date(2026, 3, 10)] == Totals()
-    assert totals.total(Scope(NOON, 7)) == found[date(2026, 3, 8)] + found[date(2026, 3, 9)]
+    assert totals.sum_period(ReportFilter(NOON, 7)) == found[date(2026, 3, 8)] + found[date(2026, 3, 9)]
 
 
 def test_cohorts_that_decided_together_count_for_each(daily: Write, turn: Write) -> None:
@@ -72,10 +72,10 @@ def test_cohorts_that_decided_together_count_for_each(daily: Write, turn: Write)
     daily(calls=4)
     turn(cohort="copy-b")
 
-    found = totals.each(Scope(NOON), "cohort")
+    found = totals.sum_by_value(ReportFilter(NOON), "cohort")
 
     assert found == {
-        NONE: Totals(calls=4),
+        NO_COHORT: Totals(calls=4),
         "copy-b": Totals(calls=3, turns=1),
         "dev": Totals(calls=5),
     }
@@ -85,7 +85,7 @@ def test_models_that_were_not_told_are_one(daily: Write) -> None:
     daily(model="claude", calls=3)
     daily(calls=2)
 
-    assert {name: each.calls for name, each in totals.each(Scope(NOON), "model").items()} == {"": 2, "claude": 3}
+    assert {name: each.calls for name, each in totals.sum_by_value(ReportFilter(NOON), "model").items()} == {"": 2, "claude": 3}
 
 
 def test_ops_that_were_called_are_told_by_name(daily: Write) -> None:
@@ -94,6 +94,6 @@ def test_ops_that_were_called_are_told_by_name(daily: Write) -> None:
     daily("onto.task", list_reads=9)
     daily("", calls=1, searches=4)
 
-    found = totals.each_op(Scope(NOON))
+    found = totals.sum_by_op(ReportFilter(NOON))
 
     assert {op: (each.calls, each.failed) for op, each in found.items()} == {"": (1, 0), "onto.task.update": (5, 2)}

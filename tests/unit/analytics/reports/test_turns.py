@@ -7,10 +7,10 @@ import pytest
 from analytics.models import ToolSelection
 from analytics.reports import funnel, lost
 from analytics.reports import selection as selections
-from analytics.reports.funnel import Step
-from analytics.reports.lost import Name
-from analytics.reports.scope import Scope
-from analytics.reports.selection import Name as Missed
+from analytics.reports.funnel import FunnelStep
+from analytics.reports.lost import UnknownName
+from analytics.reports.scope import ReportFilter
+from analytics.reports.selection import MissedTool as Missed
 from tests.unit.analytics.conftest import Happen
 from tests.unit.analytics.reports.conftest import NOON, Write
 
@@ -25,18 +25,18 @@ def test_funnel_tells_who_took_a_step_and_who_took_all_before(turn: Write) -> No
     turn(times=7, searches=1, helps=1, calls=1)
     turn(times=8, searches=1, helps=1, calls=1, failed=1)
 
-    assert funnel.steps(Scope(NOON)) == [
-        Step("turns", 33, 33),
-        Step("searched", 24, 24),
-        Step("read help", 20, 20),
-        Step("called an op", 21, 15),
-        Step("had a call that succeeded", 13, 7),
+    assert funnel.count_steps(ReportFilter(NOON)) == [
+        FunnelStep("turns", 33, 33),
+        FunnelStep("searched", 24, 24),
+        FunnelStep("read help", 20, 20),
+        FunnelStep("called an op", 21, 15),
+        FunnelStep("had a call that succeeded", 13, 7),
     ]
 
 
 def test_selections_are_summed_over_turns(db: None) -> None:
-    assert selections.of(Scope(NOON)).turns == 0
-    assert selections.of(Scope(NOON)).used_rate is None
+    assert selections.sum_selections(ReportFilter(NOON)).turns == 0
+    assert selections.sum_selections(ReportFilter(NOON)).used_rate is None
 
 
 def test_selections_tell_what_was_loaded_used_and_missed(selection: Write) -> None:
@@ -46,14 +46,14 @@ def test_selections_tell_what_was_loaded_used_and_missed(selection: Write) -> No
     found = _of()
 
     assert (found.turns, found.loaded, found.used, found.missed, found.escalated) == (3, 7, 2, 2, 1)
-    assert (found.missing, found.escalating, found.tokens) == (1, 1, 200.0)
+    assert (found.turns_with_miss, found.turns_with_escalation, found.tokens) == (1, 1, 200.0)
     assert found.outcomes == {"succeeded": 2, "failed": 1, "abandoned": 0, "unknown": 0}
     assert (found.used_rate, found.miss_rate, found.escalation_rate) == (2 / 7, 1 / 3, 1 / 3)
     assert set(found.outcomes) == set(ToolSelection.Outcome)
 
 
-def _of() -> selections.Selections:
-    return selections.of(Scope(NOON))
+def _of() -> selections.SelectionTotals:
+    return selections.sum_selections(ReportFilter(NOON))
 
 
 def test_tools_that_were_missed_in_most_turns_come_first(selection: Write) -> None:
@@ -65,7 +65,7 @@ def test_tools_that_were_missed_in_most_turns_come_first(selection: Write) -> No
 
 
 def _most_missed() -> list[Missed]:
-    return selections.most_missed(Scope(NOON))
+    return selections.list_most_missed(ReportFilter(NOON))
 
 
 def test_names_that_nothing_has_are_counted_as_they_were_sent(happen: Happen) -> None:
@@ -77,13 +77,13 @@ def test_names_that_nothing_has_are_counted_as_they_were_sent(happen: Happen) ->
     happen(NOON - timedelta(days=30), op="onto.old", reason="unknown_op", **unknown)
     happen(NOON)
 
-    assert lost.names(Scope(NOON)) == [Name("onto.snooze", 4), Name("onto.tusk", 1)]
-    assert lost.names(Scope(NOON), limit=1) == [Name("onto.snooze", 4)]
-    assert lost.names(Scope(NOON, model="claude")) == [Name("onto.tusk", 1)]
+    assert lost.count_unknown_names(ReportFilter(NOON)) == [UnknownName("onto.snooze", 4), UnknownName("onto.tusk", 1)]
+    assert lost.count_unknown_names(ReportFilter(NOON), limit=1) == [UnknownName("onto.snooze", 4)]
+    assert lost.count_unknown_names(ReportFilter(NOON, model="claude")) == [UnknownName("onto.tusk", 1)]
 
 
 def test_worst_loops_come_first(turn: Write) -> None:
     for repeats in (0, 2, 5, 1):
         turn(repeats=repeats)
 
-    assert [each.repeats for each in lost.worst_loops(Scope(NOON), limit=2)] == [5, 2]
+    assert [each.repeats for each in lost.list_worst_loops(ReportFilter(NOON), limit=2)] == [5, 2]

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.rollout import shares
-from analytics.rollout.evaluation import Attribute, Cohort, Operator, Reason, Rollout, Rule, told
-from analytics.rollout.facts import Facts
+from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Reason, Rollout, TargetingRule, join_cohort_names
+from analytics.rollout.facts import EvaluationContext
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey, Surface
 
-ANA = Facts(
+ANA = EvaluationContext(
     subject="ana",
     client="chat",
     environment="dev",
@@ -22,11 +22,11 @@ ANA = Facts(
 )
 
 
-def cohort(name: str = "dev-team", variant: str = Surface.GATEWAY, **fields: Any) -> Cohort:
-    return Cohort(name, variant, salt=name, **fields)
+def cohort(name: str = "dev-team", variant: str = Surface.GATEWAY, **fields: Any) -> CohortDefinition:
+    return CohortDefinition(name, variant, salt=name, **fields)
 
 
-def evaluate(*cohorts: Cohort, facts: Facts = ANA, is_on: bool = True) -> tuple[str, str, str]:
+def evaluate(*cohorts: CohortDefinition, facts: EvaluationContext = ANA, is_on: bool = True) -> tuple[str, str, str]:
     outcome = Rollout({FlagKey.SURFACE: cohorts}).evaluate(FlagKey.SURFACE, facts, is_on=is_on)
     return outcome.variant, outcome.cohort, outcome.reason
 
@@ -47,7 +47,7 @@ def test_the_first_cohort_that_a_subject_belongs_to_decides() -> None:
     first, second = cohort("first", "legacy"), cohort("second")
 
     assert evaluate(first, second) == ("legacy", "first", "TARGETING_MATCH")
-    assert evaluate(replace(first, parts=0), second) == ("gateway", "second", "TARGETING_MATCH")
+    assert evaluate(replace(first, buckets=0), second) == ("gateway", "second", "TARGETING_MATCH")
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,18 @@ def test_the_first_cohort_that_a_subject_belongs_to_decides() -> None:
 def test_a_rule_holds_for_what_it_says(
     attribute: str, operator: str, values: tuple[str, ...], trait: str, holds: bool
 ) -> None:
-    assert Rule(Attribute(attribute), Operator(operator), values, trait).holds(ANA) is holds
+    assert TargetingRule(Attribute(attribute), Operator(operator), values, trait).matches(ANA) is holds
 
 
 def test_all_rules_have_to_hold() -> None:
-    rules = (Rule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)), Rule(Attribute.CLIENT, Operator.IN, ("other",)))
+    rules = (TargetingRule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)), TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)))
 
     assert evaluate(cohort(rules=rules[:1]))[0] == "gateway"
     assert evaluate(cohort(rules=rules))[0] == "legacy"
 
 
 def test_who_is_listed_is_in_whatever_the_rules_say() -> None:
-    closed = cohort(parts=0, rules=(Rule(Attribute.CLIENT, Operator.IN, ("other",)),), listed=frozenset(["ana"]))
+    closed = cohort(parts=0, rules=(TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)),), listed=frozenset(["ana"]))
 
     assert evaluate(closed) == ("gateway", "dev-team", "TARGETING_MATCH")
     assert evaluate(closed, facts=replace(ANA, subject="ben"))[0] == "legacy"
@@ -96,7 +96,7 @@ def test_nobody_unknown_is_within_a_percentage() -> None:
     nobody = replace(ANA, subject="")
 
     assert evaluate(cohort(parts=9_999), facts=nobody)[0] == "legacy"
-    assert evaluate(cohort(parts=shares.PARTS), facts=nobody)[0] == "gateway"
+    assert evaluate(cohort(parts=shares.BUCKETS), facts=nobody)[0] == "gateway"
 
 
 def test_the_second_percentage_is_of_the_rest() -> None:
@@ -130,4 +130,4 @@ def test_growing_one_flag_moves_nobody_out_and_no_other_flag(subject: str, one: 
 def test_events_are_told_the_cohorts_that_decided() -> None:
     rollout = Rollout({FlagKey.SURFACE: [cohort()], FlagKey.RELEASE: [cohort("copy-b", LIVE)]})
 
-    assert told(rollout.evaluate(flag, ANA) for flag in FlagKey) == "dev-team copy-b"
+    assert join_cohort_names(rollout.evaluate(flag, ANA) for flag in FlagKey) == "dev-team copy-b"

@@ -1,6 +1,6 @@
 import pytest
 
-from analytics.rollout.facts import family
+from analytics.rollout.facts import get_model_family
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from analytics.rollout.facts import family
     ],
 )
 def test_family_of_a_model(model: str, expected: str) -> None:
-    assert family(model) == expected
+    assert get_model_family(model) == expected

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from analytics.rollout import noted
-from analytics.rollout.noted import Noted
+from analytics.rollout.noted import WriteBehindBuffer
 
 pytestmark = pytest.mark.both_databases
 
@@ -30,49 +30,49 @@ def rows() -> Rows:
 
 
 def test_a_key_is_written_once_and_in_order(rows: Rows) -> None:
-    kept: Noted[str, int] = Noted(rows.write)
+    kept: WriteBehindBuffer[str, int] = WriteBehindBuffer(rows.write)
     for key, value in (("b", 1), ("a", 2), ("b", 3)):
         kept.put(key, value, NOON)
 
-    kept.follow()
-    kept.follow()
+    kept.flush()
+    kept.flush()
 
     assert [list(each.items()) for each in rows.written] == [[("a", 2), ("b", 1)]]
 
 
 def test_a_key_is_written_again_after_its_time(rows: Rows) -> None:
-    kept: Noted[str, int] = Noted(rows.write, again_after=timedelta(hours=1))
+    kept: WriteBehindBuffer[str, int] = WriteBehindBuffer(rows.write, again_after=timedelta(hours=1))
     for minutes in (0, 59, 60):
         kept.put("a", minutes, NOON + timedelta(minutes=minutes))
-        kept.follow()
+        kept.flush()
 
     assert rows.written == [{"a": 0}, {"a": 60}]
 
 
 def test_what_the_database_refuses_waits_on_unless_it_was_forgotten(rows: Rows) -> None:
-    kept: Noted[str, int] = Noted(rows.write)
+    kept: WriteBehindBuffer[str, int] = WriteBehindBuffer(rows.write)
     kept.put("a", 1, NOON)
     rows.refuses = True
     with pytest.raises(OperationalError):
-        kept.follow()
+        kept.flush()
     rows.refuses = False
 
-    kept.follow()
+    kept.flush()
     assert rows.written == [{"a": 1}]
 
     kept.put("b", 2, NOON)
-    kept.forget()
-    kept.follow()
+    kept.clear()
+    kept.flush()
     assert rows.written == [{"a": 1}]
 
 
 def test_neither_what_is_known_nor_what_waits_grows_without_end(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noted, "REMEMBERED", 3)
-    kept: Noted[str, int] = Noted(rows.write)
+    monkeypatch.setattr(noted, "MAX_SEEN_KEYS", 3)
+    kept: WriteBehindBuffer[str, int] = WriteBehindBuffer(rows.write)
     for number in range(10):
         kept.put(f"{number}", number, NOON)
 
-    kept.follow()
+    kept.flush()
 
     assert rows.written == [{"7": 7, "8": 8, "9": 9}]
     assert kept.is_due("0", NOON)

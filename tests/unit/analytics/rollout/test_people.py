@@ -4,7 +4,7 @@ import pytest
 
 from analytics.models import Subject
 from analytics.rollout import people
-from analytics.rollout.facts import Facts
+from analytics.rollout.facts import EvaluationContext
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -13,8 +13,8 @@ NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
 def see(*subjects: str, at: datetime = NOON, **facts: object) -> None:
     for subject in subjects:
-        people.note(Facts(subject=subject, **facts), at)  # type: ignore[arg-type]  # each test names its own
-    people.follow()
+        people.record_context(EvaluationContext(subject=subject, **facts), at)  # type: ignore[arg-type]  # each test names its own
+    people.flush()
 
 
 def test_a_subject_is_kept_as_last_seen() -> None:
@@ -22,10 +22,10 @@ def test_a_subject_is_kept_as_last_seen() -> None:
         "ana", client="chat", environment="dev", context="project", model="claude-haiku", traits={"plan": "pro", "n": 5}
     )
 
-    assert people.known("ana") == Facts(
+    assert people.find_context("ana") == EvaluationContext(
         "ana", client="chat", environment="dev", context="project", model="claude-haiku", traits={"plan": "pro", "n": 5}
     )
-    assert people.known("ben") is None
+    assert people.find_context("ben") is None
 
 
 def test_it_is_written_once_an_hour_and_nobody_unknown_is(django_assert_num_queries: object) -> None:
@@ -33,10 +33,10 @@ def test_it_is_written_once_an_hour_and_nobody_unknown_is(django_assert_num_quer
     with django_assert_num_queries(0):  # type: ignore[operator]  # pytest-django's, untyped
         see("ana", environment="production", at=NOON + timedelta(minutes=59))
         see("", environment="production")
-    assert people.known("ana") == Facts("ana", environment="dev")
+    assert people.find_context("ana") == EvaluationContext("ana", environment="dev")
 
     see("ana", environment="production", at=NOON + timedelta(minutes=60))
-    assert people.known("ana") == Facts("ana", environment="production")
+    assert people.find_context("ana") == EvaluationContext("ana", environment="production")
     assert Subject.objects.count() == 1
 
 
@@ -45,13 +45,13 @@ def test_those_of_the_last_seven_days_are_recent_the_latest_first() -> None:
     see("ana", at=NOON - timedelta(days=6))
     see("ben")
 
-    assert [facts.subject for facts in people.recent(NOON)] == ["ben", "ana"]
+    assert [facts.subject for facts in people.list_recent(NOON)] == ["ben", "ana"]
 
 
 def test_another_process_writes_what_it_saw_over_it() -> None:
     see("ana", environment="dev")
-    people.forget()
+    people.clear()
 
     see("ana", environment="production")
 
-    assert people.known("ana") == Facts("ana", environment="production")
+    assert people.find_context("ana") == EvaluationContext("ana", environment="production")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from analytics.rollout import shares
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
-PARTS = st.integers(0, shares.PARTS)
+PARTS = st.integers(0, shares.BUCKETS)
 
 VECTORS = [
     ("dev-team", "ana", 1374),
@@ -22,14 +22,14 @@ VECTORS = [
 
 @pytest.mark.parametrize(("salt", "subject", "part"), VECTORS)
 def test_part_is_as_the_guide_states(salt: str, subject: str, part: int) -> None:
-    assert shares.part_of(salt, subject) == part
+    assert shares.bucket_of(salt, subject) == part
 
 
 def test_part_is_the_same_in_another_process() -> None:
     code = "from analytics.rollout import shares; print([shares.part_of('dev-team', str(n)) for n in range(100)])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert said.strip() == str([shares.part_of("dev-team", str(number)) for number in range(100)])
+    assert said.strip() == str([shares.bucket_of("dev-team", str(number)) for number in range(100)])
 
 
 @given(TEXTS, TEXTS, PARTS, PARTS)
@@ -42,7 +42,7 @@ def test_who_is_in_stays_in_when_the_share_grows(salt: str, subject: str, one: i
 @given(TEXTS, TEXTS)
 def test_nobody_is_within_nothing_and_everybody_within_all(salt: str, subject: str) -> None:
     assert not shares.is_within(salt, subject, 0)
-    assert shares.is_within(salt, subject, shares.PARTS)
+    assert shares.is_within(salt, subject, shares.BUCKETS)
 
 
 @pytest.mark.parametrize("parts", [100, 500, 2_500, 5_000])
@@ -51,8 +51,8 @@ def test_a_share_is_as_large_as_it_says(parts: int) -> None:
     found = sum(shares.is_within("size", f"user-{number}", parts) for number in range(total))
 
     expected, deviation = (
-        total * parts / shares.PARTS,
-        (total * parts / shares.PARTS * (1 - parts / shares.PARTS)) ** 0.5,
+        total * parts / shares.BUCKETS,
+        (total * parts / shares.BUCKETS * (1 - parts / shares.BUCKETS)) ** 0.5,
     )
     assert abs(found - expected) < 5 * deviation
 

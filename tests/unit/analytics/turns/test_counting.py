@@ -88,7 +88,7 @@ def test_link_that_is_not_settled_is_mended_by_what_is_written_late(happen: Happ
 
 
 def test_turn_that_goes_on_for_long_is_told_of_its_last_hours(happen: Happen) -> None:
-    happen(NOON - counting.LASTS - 2 * HOUR, **OURS, times=3)
+    happen(NOON - counting.MAX_TURN_LENGTH - 2 * HOUR, **OURS, times=3)
     happen(NOON - HOUR, **OURS)
 
     count()
@@ -97,7 +97,7 @@ def test_turn_that_goes_on_for_long_is_told_of_its_last_hours(happen: Happen) ->
 
 
 def test_id_that_all_turns_of_a_client_share_is_no_turn(happen: Happen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST", 3)
+    monkeypatch.setattr(counting, "MAX_TURN_EVENTS", 3)
     happen(NOON - MINUTE, **OURS, times=4)
     happen(NOON - MINUTE, **OURS | {"turn": "t2"}, times=3)
 
@@ -118,12 +118,12 @@ def test_turn_of_which_nothing_is_new_is_not_written(happen: Happen, django_asse
 
 
 def test_many_turns_are_counted_in_one_run(happen: Happen) -> None:
-    for number in range(counting.ASKED + 5):
+    for number in range(counting.QUERY_BATCH_SIZE + 5):
         happen(NOON - MINUTE, **OURS | {"turn": f"t{number}"})
 
     rollup.run(NOON)
 
-    assert Turn.objects.count() == counting.ASKED + 5
+    assert Turn.objects.count() == counting.QUERY_BATCH_SIZE + 5
 
 
 HAPPENINGS = st.lists(
@@ -174,9 +174,9 @@ def _figures_agree() -> None:
 
     for turn in Turn.objects.all():
         whole = [event for event in events.values() if event.turn == turn.turn]
-        last = [event for event in whole if event.time >= whole[-1].time - counting.LASTS]
+        last = [event for event in whole if event.time >= whole[-1].time - counting.MAX_TURN_LENGTH]
         assert turn.calls == len(last)
         if last == whole:  # what a call mended hours ago, in a turn that still goes on, is told of its events alone
             assert turn.mended == sum(event.mends is not None for event in whole)
             links = {event.pk: event.mends for event in whole if event.mends}
-            assert links == {by: failed.id for by, failed in facts.mended(whole, settled_until=whole[0].time).items()}
+            assert links == {by: failed.id for by, failed in facts.find_repairs(whole, settled_until=whole[0].time).items()}

@@ -8,32 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.turns import facts
-from analytics.turns.facts import Event
+from analytics.turns.facts import TurnEvent
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
 
 
-def happened(number: int, /, op: str = UPDATE, **fields: Any) -> Event:
+def happened(number: int, /, op: str = UPDATE, **fields: Any) -> TurnEvent:
     """The event with this number, one a minute: a call that succeeded, unless fields say otherwise."""
-    said: dict[str, Any] = dict.fromkeys(Event._fields, "") | {"dry_run": False, "replayed": False, "ok": True}
+    said: dict[str, Any] = dict.fromkeys(TurnEvent._fields, "") | {"dry_run": False, "replayed": False, "ok": True}
     said |= {"id": number, "time": NOON + timedelta(minutes=number), "type": "exec", "source": "api", "op": op}
     said |= {"result_count": None, "mends": None, "turn": "t1", "tool_name": op.replace(".", "_")}
-    return Event(**said | fields)
+    return TurnEvent(**said | fields)
 
 
-def of(*events: Event) -> dict[str, Any]:
+def of(*events: TurnEvent) -> dict[str, Any]:
     """A turn's figures that are not nought."""
     names = ("searches", "misses", "helps", "calls", "failed", "mended", "unknown_names", "repeats")
-    turn = facts.of(events, mended(*events))
+    turn = facts.compute_turn(events, mended(*events))
     return {name: value for name in names if (value := getattr(turn, name))}
 
 
-def mended(*events: Event, settled_until: datetime = NOON) -> dict[int, Event]:
-    return facts.mended(events, settled_until=settled_until)
+def mended(*events: TurnEvent, settled_until: datetime = NOON) -> dict[int, TurnEvent]:
+    return facts.find_repairs(events, settled_until=settled_until)
 
 
-def links(*events: Event, **more: Any) -> dict[int, int]:
+def links(*events: TurnEvent, **more: Any) -> dict[int, int]:
     return {event: failed.id for event, failed in mended(*events, **more).items()}
 
 
@@ -61,7 +61,7 @@ BAD = {"ok": False, "reason": "invalid_args"}
         ([happened(1, "onto.tusk.update", ok=False, reason="unknown_op", tool_name=""), happened(2)], {}),  # a guess
     ],
 )
-def test_call_mends_the_latest_failed_one_of_its_op(events: list[Event], expected: dict[int, int]) -> None:
+def test_call_mends_the_latest_failed_one_of_its_op(events: list[TurnEvent], expected: dict[int, int]) -> None:
     assert links(*events) == expected
 
 
@@ -163,7 +163,7 @@ def test_turn_is_told_under_what_its_last_call_was_served() -> None:
     first = happened(1, release="r1", surface="legacy", cohort="", model="gpt", subject="ana", session="s1")
     last = happened(2, release="r2", surface="gateway", cohort="dev", model="claude", subject="ana", session="s1")
 
-    turn = facts.of([first, last], {})
+    turn = facts.compute_turn([first, last], {})
 
     assert (turn.time, turn.release, turn.surface, turn.cohort, turn.model) == (
         *(first.time, "r2", "gateway", "dev"),

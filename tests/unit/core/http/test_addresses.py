@@ -113,27 +113,27 @@ def test_is_public_refuses_whatever_holds_an_ipv4_address(ip: IPv4Address) -> No
 @given(any_address)
 def test_may_call_an_allowed_network_on_any_port(ip: IPv4Address | IPv6Address) -> None:
     with override_settings(GATEWAY_OUTGOING_ALLOW=[ip_network(ip)], GATEWAY_OUTGOING_PORTS=[443]):
-        assert addresses.may_call(str(ip), 9999)
+        assert addresses.is_allowed(str(ip), 9999)
 
-        assert not addresses.may_call(str(ip + 1 if int(ip) == 0 else ip - 1), 9999)
+        assert not addresses.is_allowed(str(ip + 1 if int(ip) == 0 else ip - 1), 9999)
 
 
 def test_may_call_public_hosts_on_usual_ports_only(settings: Settings) -> None:
-    assert [port for port in (22, 25, 80, 443, 6379, 8443) if addresses.may_call("1.1.1.1", port)] == [80, 443]
+    assert [port for port in (22, 25, 80, 443, 6379, 8443) if addresses.is_allowed("1.1.1.1", port)] == [80, 443]
 
     settings.GATEWAY_OUTGOING_PORTS = [8443]
-    assert [port for port in (80, 443, 8443) if addresses.may_call("1.1.1.1", port)] == [8443]
+    assert [port for port in (80, 443, 8443) if addresses.is_allowed("1.1.1.1", port)] == [8443]
 
 
 def test_may_call_does_not_take_a_mapped_address_for_the_allowed_one(loopback_allowed: None) -> None:
-    assert addresses.may_call("127.0.0.1", 80)
-    assert not addresses.may_call("::ffff:127.0.0.1", 80)
+    assert addresses.is_allowed("127.0.0.1", 80)
+    assert not addresses.is_allowed("::ffff:127.0.0.1", 80)
 
 
 def test_checked_returns_all_addresses_in_the_resolvers_order(resolver: Resolver) -> None:
     resolver.names["a.test"] = [["2606:4700:4700::1111", "1.1.1.1"]]
 
-    found = addresses.checked("a.test", 443, seconds=1)
+    found = addresses.resolve_allowed_addresses("a.test", 443, seconds=1)
 
     assert [(address.family, address.target[:2]) for address in found] == [
         (socket.AF_INET6, ("2606:4700:4700::1111", 443)),
@@ -146,13 +146,13 @@ def test_checked_refuses_a_name_for_any_one_of_its_addresses(resolver: Resolver,
     resolver.names["a.test"] = [answer]
 
     with pytest.raises(AddressRefused):
-        addresses.checked("a.test", 443, seconds=1)
+        addresses.resolve_allowed_addresses("a.test", 443, seconds=1)
 
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".test", "a..test", ".", "a" * 300, "a%00.test", "[", "a b"])
 def test_checked_refuses_what_is_no_name(host: str) -> None:
     with pytest.raises(AddressRefused):
-        addresses.checked(host, 443, seconds=2)
+        addresses.resolve_allowed_addresses(host, 443, seconds=2)
 
 
 def test_checked_waits_for_a_slow_resolver_no_longer_than_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_checked_waits_for_a_slow_resolver_no_longer_than_told(monkeypatch: pyte
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: woken.wait(5) and [])
 
     with pytest.raises(TimedOut):
-        addresses.checked("slow.test", 443, seconds=0.05)
+        addresses.resolve_allowed_addresses("slow.test", 443, seconds=0.05)
     assert not woken.is_set()
     woken.set()
 

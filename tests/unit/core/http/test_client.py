@@ -14,7 +14,7 @@ import pytest
 
 from core import http
 from core.http import OutgoingError, Response, client, errors
-from core.http.network import Backend
+from core.http.network import GuardedBackend
 from tests.unit.core.http.conftest import Resolver
 from tests.unit.core.http.servers import Server, answer
 
@@ -118,13 +118,13 @@ def test_nothing_of_a_call_is_logged(
 
 
 def test_the_transport_is_made_once_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = client.transport()
-    assert client.transport() is mine
+    mine = client.get_transport()
+    assert client.get_transport() is mine
 
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    theirs = client.transport()
+    theirs = client.get_transport()
     assert theirs is not mine
-    assert theirs is client.transport()
+    assert theirs is client.get_transport()
 
 
 def test_importing_the_client_makes_no_transport() -> None:
@@ -135,19 +135,19 @@ def test_importing_the_client_makes_no_transport() -> None:
 
 def test_the_library_keeps_its_pool_where_we_replace_it(canary: Server) -> None:
     assert type(httpx2.HTTPTransport()._pool) is httpcore2.ConnectionPool
-    pool = client.transport()._pool
-    assert isinstance(pool._network_backend, Backend)
+    pool = client.get_transport()._pool
+    assert isinstance(pool._network_backend, GuardedBackend)
 
     with pytest.raises(LookupError):  # outside of a call our sockets serve nobody
-        client.transport().handle_request(httpx2.Request("GET", canary.url()))
+        client.get_transport().handle_request(httpx2.Request("GET", canary.url()))
 
     assert canary.connections == 0
 
 
 def test_the_tls_context_checks_certificates_and_is_the_pools_one() -> None:
-    context = client.transport()._pool._ssl_context
+    context = client.get_transport()._pool._ssl_context
 
-    assert context is client.transport()._pool._ssl_context
+    assert context is client.get_transport()._pool._ssl_context
     assert context.check_hostname
     assert context.verify_mode.name == "CERT_REQUIRED"
 

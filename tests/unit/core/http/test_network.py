@@ -310,7 +310,7 @@ def test_a_trusted_certificate_holds_for_its_own_name_only(
 ) -> None:
     server, asked = tls
     monkeypatch.setattr(client, "_transports", {})  # a context that trusts this certificate is for this test only
-    client.transport()._pool._ssl_context.load_verify_locations(certificate)
+    client.get_transport()._pool._ssl_context.load_verify_locations(certificate)
 
     assert call(server.url(host="a.test", scheme="https")).body == b"ok"
     assert call(server.url(host="a.test", scheme="https")).body == b"ok"
@@ -319,7 +319,7 @@ def test_a_trusted_certificate_holds_for_its_own_name_only(
 
     assert asked == ["a.test", "b.test"]  # one handshake served two calls
     assert server.connections == 2
-    client.transport().close()
+    client.get_transport().close()
 
 
 def test_a_server_that_speaks_no_tls_is_not_trusted(serve: Serve, call: Call, loopback_allowed: None) -> None:
@@ -333,7 +333,7 @@ def test_a_server_that_never_shakes_hands_is_cut_at_the_deadline(
     call: Call, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "CONNECT_SECONDS", 60.0)
-    client.transport()
+    client.get_transport()
     began = time.monotonic()
 
     with socket.create_server(("127.0.0.1", 0)) as deaf, pytest.raises(TimedOut):

@@ -9,17 +9,17 @@ import pytest
 
 from core.deadlines import Deadline, DeadlineExceeded
 from core.pages import reading
-from core.pages.reading import Page, Text, Unreadable
+from core.pages.reading import ExtractionRequest, ExtractedText, PageUnreadable
 from tests.outside import ARTICLE
 from tests.unit.core.http.servers import Server
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the bank of the river. "
 
 
-def read(html: str | bytes, *, milliseconds: int = 30_000, **fields: object) -> Text:
+def read(html: str | bytes, *, milliseconds: int = 30_000, **fields: object) -> ExtractedText:
     body = html.encode() if isinstance(html, str) else html
-    page = Page(url="https://example.com/a/", **fields)
-    return reading.read(page, body, deadline=Deadline.after(milliseconds=milliseconds))
+    page = ExtractionRequest(url="https://example.com/a/", **fields)
+    return reading.read_text(page, body, deadline=Deadline.after(milliseconds=milliseconds))
 
 
 def test_the_main_part_is_read_with_what_the_page_states() -> None:
@@ -94,17 +94,17 @@ def test_hostile_html_is_read_in_time(html: str) -> None:
 
     text = read(html)
 
-    assert time.monotonic() - started < reading.SECONDS
+    assert time.monotonic() - started < reading.MAX_SECONDS
     assert text.length < 10 * len(html)
 
 
 def test_what_is_slow_to_judge_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     page = "<html><title>Many</title><body><article>" + "<p>a b c</p>" * 25_000
-    monkeypatch.setattr(reading, "SECONDS", 100)
+    monkeypatch.setattr(reading, "MAX_SECONDS", 100)
     began = time.monotonic()
     judged = read(page, milliseconds=100_000)
     # Its main part takes nearly all of this machine's time and may take half of it; to read it whole takes little.
-    monkeypatch.setattr(reading, "SECONDS", time.monotonic() - began)
+    monkeypatch.setattr(reading, "MAX_SECONDS", time.monotonic() - began)
     text = read(page)
 
     assert (judged.title, judged.is_main_part) == ("Many", True)
@@ -112,11 +112,11 @@ def test_what_is_slow_to_judge_is_read_whole(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_slow_to_parse_is_given_up_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "SECONDS", 2)
+    monkeypatch.setattr(reading, "MAX_SECONDS", 2)
     page = "<html><body><p " + " ".join(f"a{number}=b" for number in range(200_000)) + ">x</p>"
     started = time.monotonic()
 
-    with pytest.raises(Unreadable):
+    with pytest.raises(PageUnreadable):
         read(page)
 
     assert time.monotonic() - started < 15  # to parse it would take minutes

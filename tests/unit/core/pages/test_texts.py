@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.pages.texts import decoded, line, visible
+from core.pages.texts import decode, to_single_line, strip_invisible
 
 CHARSETS = ["", "utf-8", "latin-1", "shift_jis", "idna", "unicode_escape", "zlib_codec", "rot13", "x\x00y", "none.such"]
 
@@ -30,12 +30,12 @@ CHARSETS = ["", "utf-8", "latin-1", "shift_jis", "idna", "unicode_escape", "zlib
     ],
 )
 def test_decoded_reads_as_browsers_do(body: bytes, charset: str, text: str) -> None:
-    assert decoded(body, charset) == text
+    assert decode(body, charset) == text
 
 
 @given(body=st.binary(max_size=200), charset=st.one_of(st.sampled_from(CHARSETS), st.text(max_size=20)))
 def test_decoded_takes_anything(body: bytes, charset: str) -> None:
-    assert isinstance(decoded(body, charset), str)
+    assert isinstance(decode(body, charset), str)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_decoded_takes_anything(body: bytes, charset: str) -> None:
     ],
 )
 def test_visible_keeps_what_is_seen(text: str, seen: str) -> None:
-    assert visible(text) == seen
+    assert strip_invisible(text) == seen
 
 
 @given(st.text())
 def test_visible_leaves_nothing_hidden_and_changes_nothing_twice(text: str) -> None:
-    seen = visible(text)
+    seen = strip_invisible(text)
 
     hidden = {each for each in seen if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Co")}
     assert hidden <= set("\n\t\u200c\u200d")
-    assert visible(seen) == seen
-    assert "\n" not in line(text)
+    assert strip_invisible(seen) == seen
+    assert "\n" not in to_single_line(text)

@@ -7,23 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.batches import plans
-from gateway.batches.plans import Standing
-from gateway.errors import Invalid
+from gateway.batches.plans import EntryState
+from gateway.errors import InvalidRequestError
 
 FAILED = "dependency_failed"
 LIST = {"type": "exec", "op": "onto.task.list"}
 
 
 def wrong(body: Any) -> list[tuple[str, str]]:
-    with pytest.raises(Invalid) as refused:
-        plans.read(body)
+    with pytest.raises(InvalidRequestError) as refused:
+        plans.parse_batch(body)
     assert refused.value.reason == "malformed_call"
     return [(error.path, error.code) for error in refused.value.field_errors]
 
 
 def test_entries_are_read_with_what_they_need() -> None:
     entry = {**LIST, "args": {"a": {"$result": "0#/result"}, "b": [{"$result": "1#"}]}, "depends_on": [1]}
-    plan = plans.read({"ops": [{"type": "help", "path": "onto"}, LIST, entry], "mode": "parallel"})
+    plan = plans.parse_batch({"ops": [{"type": "help", "path": "onto"}, LIST, entry], "mode": "parallel"})
 
     assert [each.needs for each in plan.entries] == [[], [], [0, 1]]
     assert [each.name for each in plan.entries] == ["onto", "onto.task.list", "onto.task.list"]
@@ -78,11 +78,11 @@ def test_entries_are_checked_beside_the_batch_itself() -> None:
     assert sorted(found) == [("/mode", "enum"), ("/ops/0/args", "type"), ("/ops/1/type", "enum"), ("/ops/2", "type")]
 
 
-def at(index: int, state: str = "pending", outcome: str = "", needs: tuple[int, ...] = ()) -> Standing:
-    return Standing(index, state, outcome, needs)
+def at(index: int, state: str = "pending", outcome: str = "", needs: tuple[int, ...] = ()) -> EntryState:
+    return EntryState(index, state, outcome, needs)
 
 
-def ended(index: int, outcome: str = "succeeded", needs: tuple[int, ...] = ()) -> Standing:
+def ended(index: int, outcome: str = "succeeded", needs: tuple[int, ...] = ()) -> EntryState:
     return at(index, "done", outcome, needs)
 
 
@@ -107,11 +107,11 @@ def ended(index: int, outcome: str = "succeeded", needs: tuple[int, ...] = ()) -
     ],
 )  # fmt: skip
 def test_what_may_run_next(
-    mode: str, stop: bool, standings: list[Standing], runnable: list[int], closed: dict[int, str]
+    mode: str, stop: bool, standings: list[EntryState], runnable: list[int], closed: dict[int, str]
 ) -> None:
-    found = plans.what_next(standings, mode=mode, stop_on_error=stop)
+    found = plans.decide_next(standings, mode=mode, stop_on_error=stop)
 
-    assert (found.runnable, found.closed) == (runnable, closed)
+    assert (found.runnable, found.to_close) == (runnable, closed)
 
 
 @given(st.data(), st.sampled_from(["sequential", "parallel"]), st.booleans())
@@ -120,8 +120,8 @@ def test_every_batch_comes_to_its_end(data: st.DataObject, mode: str, stop: bool
     needs = [tuple(data.draw(st.sets(st.integers(0, index - 1)))) if index else () for index in range(size)]
     standings = [at(index, needs=needs[index]) for index in range(size)]
     for _ in range(3 * size):
-        found = plans.what_next(standings, mode=mode, stop_on_error=stop)
-        for index in found.closed:
+        found = plans.decide_next(standings, mode=mode, stop_on_error=stop)
+        for index in found.to_close:
             standings[index] = ended(index, "skipped", needs[index])
         for index in found.runnable[:1]:
             assert all(standings[need].outcome == "succeeded" for need in needs[index])

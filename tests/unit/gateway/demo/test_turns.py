@@ -4,17 +4,17 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.demo.turns import FAMILIES, GATEWAY_TOOLS, LEGACY_TOOLS, NO_NAMES, OPS, Served, TurnWriter
+from gateway.demo.turns import MODEL_FAMILIES, GATEWAY_TOOLS, LEGACY_TOOLS, UNKNOWN_NAMES, OPS, DemoVariant, TurnGenerator
 from registry import catalogs
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-GATEWAY = Served("copy-b", "gateway", "b" * 64, fails=0.1, mends=0.8, is_lost=0.05, loops=0.01)
-LEGACY = Served("", "legacy", "b" * 64, fails=0.1, mends=0.8, is_lost=0.05, loops=0.01)
+GATEWAY = DemoVariant("copy-b", "gateway", "b" * 64, failure_rate=0.1, repair_rate=0.8, unknown_name_rate=0.05, loop_rate=0.01)
+LEGACY = DemoVariant("", "legacy", "b" * 64, failure_rate=0.1, repair_rate=0.8, unknown_name_rate=0.05, loop_rate=0.01)
 
 
-def turns(seed: int = 1, served: Served = GATEWAY, number: int = 300) -> list[Any]:
-    writer = TurnWriter(seed)
-    return [writer.turn("ana", served, NOON) for _ in range(number)]
+def turns(seed: int = 1, served: DemoVariant = GATEWAY, number: int = 300) -> list[Any]:
+    writer = TurnGenerator(seed)
+    return [writer.generate_turn("ana", served, NOON) for _ in range(number)]
 
 
 def test_same_seed_gives_the_same_turns() -> None:
@@ -34,7 +34,7 @@ def test_some_of_everything_happens() -> None:
     events = [event for events, _ in turns() for event in events]
 
     assert {event["type"] for event in events} == {"search", "help", "exec"}
-    assert {event["model"] for event in events} == {family.name for family in FAMILIES}
+    assert {event["model"] for event in events} == {family.name for family in MODEL_FAMILIES}
     reasons = Counter(event.get("reason", "") for event in events)
     assert {"", "invalid_args", "not_found", "unknown_op"} <= set(reasons)
     failed = sum("code" in event for event in events if event["type"] == "exec")
@@ -56,4 +56,4 @@ def test_ops_are_those_of_the_catalog(live_catalog: catalogs.Catalog) -> None:
 
 
 def test_names_that_nothing_has_are_no_names_of_the_catalog(live_catalog: catalogs.Catalog) -> None:
-    assert [name for name in NO_NAMES if live_catalog.find(name)] == []
+    assert [name for name in UNKNOWN_NAMES if live_catalog.find_op(name)] == []

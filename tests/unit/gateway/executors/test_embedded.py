@@ -7,25 +7,25 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from core.deadlines import Deadline
-from gateway.errors import Code, Failed, GatewayError
+from gateway.errors import ErrorCode, InternalError, GatewayError
 from gateway.executors import EXECUTORS, executor_for
-from gateway.executors.base import Work
-from gateway.executors.embedded import REFUSALS, Embedded
+from gateway.executors.base import UpstreamCall
+from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
 from registry import catalogs, connections, loader
 from registry.models import Connection
 from tests.unit.gateway.ops import op
 from workspace import errors
-from workspace.contract import Handler, Outcome, Request
+from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def work(**fields: Any) -> Work:
+def work(**fields: Any) -> UpstreamCall:
     found = op(**({"connection": "workspace"} | fields))
-    return Work(
+    return UpstreamCall(
         op=found,
-        catalog=catalogs.build("v" * 64, {"groups": [], "ops": []}),
+        catalog=catalogs.build_catalog("v" * 64, {"groups": [], "ops": []}),
         args={"a": 1},
         subject="me",
         at=AT,
@@ -34,43 +34,43 @@ def work(**fields: Any) -> Work:
 
 
 def test_every_refusal_of_the_workspace_has_its_error() -> None:
-    kinds = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.Refusal)}
+    kinds = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.WorkspaceError)}
 
-    assert set(REFUSALS) == kinds - {errors.Refusal}
-    assert {error.code for error in REFUSALS.values()} == set(Code) - {Code.INTERNAL}
+    assert set(ERROR_CLASSES) == kinds - {errors.WorkspaceError}
+    assert {error.code for error in ERROR_CLASSES.values()} == set(ErrorCode) - {ErrorCode.INTERNAL}
 
 
-@pytest.mark.parametrize("refusal", sorted(REFUSALS, key=lambda each: each.__name__))
+@pytest.mark.parametrize("refusal", sorted(ERROR_CLASSES, key=lambda each: each.__name__))
 @pytest.mark.parametrize("step", ["prepare", "apply"])
-def test_refusal_is_passed_on_whole(monkeypatch: pytest.MonkeyPatch, refusal: type[errors.Refusal], step: str) -> None:
-    def refuses(request: Request) -> Outcome:
-        wrong = [errors.FieldError("/a", "bad", "Send b.", ["b"], None)]
+def test_refusal_is_passed_on_whole(monkeypatch: pytest.MonkeyPatch, refusal: type[errors.WorkspaceError], step: str) -> None:
+    def refuses(request: OpRequest) -> OpOutcome:
+        wrong = [errors.ArgumentError("/a", "bad", "Send b.", ["b"], None)]
         raise refusal("No.", reason="because", field_errors=wrong, details={"requires_user_action": True})
 
-    monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(apply=refuses, prepare=refuses))
+    monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply=refuses, prepare=refuses))
 
     with pytest.raises(GatewayError) as error:
-        Embedded().prepare(work()) if step == "prepare" else Embedded().apply(work(), None)
+        EmbeddedExecutor().prepare(work()) if step == "prepare" else EmbeddedExecutor().apply(work(), None)
 
-    assert type(error.value) is REFUSALS[refusal]
+    assert type(error.value) is ERROR_CLASSES[refusal]
     assert (str(error.value), error.value.reason, error.value.help_path) == ("No.", "because", "onto.task.update")
     assert [(each.path, each.code, each.message) for each in error.value.field_errors] == [("/a", "bad", "Send b.")]
     assert error.value.as_dict()["details"]["requires_user_action"] is True
 
 
 def test_handler_is_given_the_call_and_what_it_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Request] = []
+    given: list[OpRequest] = []
 
-    def apply(request: Request) -> Outcome:
+    def apply(request: OpRequest) -> OpOutcome:
         given.append(request)
-        return Outcome({"x": 1}, ("careful",), "id", "name")
+        return OpOutcome({"x": 1}, ("careful",), "id", "name")
 
-    monkeypatch.setitem(HANDLERS, "update_onto_task", Handler(apply=apply, prepare=lambda _: "prepared"))
+    monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply=apply, prepare=lambda _: "prepared"))
     todo = work()
 
-    outcome = Embedded().apply(todo, Embedded().prepare(todo))
+    outcome = EmbeddedExecutor().apply(todo, EmbeddedExecutor().prepare(todo))
 
-    assert given == [Request("me", {"a": 1}, AT, "prepared")]
+    assert given == [OpRequest("me", {"a": 1}, AT, "prepared")]
     assert (outcome.result, outcome.warnings, outcome.entity_id, outcome.entity_name) == (
         {"x": 1},
         ("careful",),
@@ -80,13 +80,13 @@ def test_handler_is_given_the_call_and_what_it_prepared(monkeypatch: pytest.Monk
 
 
 def test_handler_without_prepare_prepares_nothing() -> None:
-    assert Embedded().prepare(work()) is None
+    assert EmbeddedExecutor().prepare(work()) is None
 
 
 @pytest.mark.parametrize("fields", [{"tool_name": "nothing"}, {"connection": "nothing"}])
 def test_op_without_a_handler_is_not_connected(fields: dict[str, str]) -> None:
-    with pytest.raises(Failed) as error:
-        Embedded().prepare(work(**fields))
+    with pytest.raises(InternalError) as error:
+        EmbeddedExecutor().prepare(work(**fields))
 
     assert (error.value.status, error.value.reason) == (503, "not_connected")
 
@@ -99,15 +99,15 @@ def test_executors_know_every_kind_of_connection() -> None:
 def test_op_without_a_connection_is_not_connected(connection: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_kinds", {"workspace": "embedded"})
 
-    with pytest.raises(Failed) as error:
+    with pytest.raises(InternalError) as error:
         executor_for(op(connection=connection))
 
     assert (error.value.status, error.value.reason) == (503, "not_connected")
-    assert isinstance(executor_for(op(connection="workspace")), Embedded)
+    assert isinstance(executor_for(op(connection="workspace")), EmbeddedExecutor)
 
 
 def test_every_shipped_op_has_its_handler_and_every_handler_its_op(live_catalog: Any) -> None:
-    assert loader.read()
+    assert loader.read_shipped_catalog()
     for connection, path in settings.GATEWAY_EMBEDDED.items():
         ops = [each for each in live_catalog.ops.values() if each.connection == connection]
         assert {each.tool_name for each in ops} == set(import_string(path))

@@ -9,9 +9,9 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.utilities.providers import PROVIDERS, Question
+from gateway.utilities.providers import PROVIDERS, SearchQuery
 
-QUESTION = Question("fast & cheap", 3, only=("a.com", "b.org"), never=("c.net",))
+QUESTION = SearchQuery("fast & cheap", 3, include_domains=("a.com", "b.org"), exclude_domains=("c.net",))
 KEYS = st.sampled_from(["results", "answers", "answer", "url", "title", "content"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -29,7 +29,7 @@ def test_the_settings_name_a_provider() -> None:
 
 
 def test_searxng_is_asked_by_its_address() -> None:
-    asked = PROVIDERS["searxng"].ask("https://s.test/search?language=de", QUESTION)
+    asked = PROVIDERS["searxng"].build_request("https://s.test/search?language=de", QUESTION)
 
     assert (asked.method, asked.body) == ("GET", None)
     assert parse_qs(urlsplit(asked.url).query) == {
@@ -40,7 +40,7 @@ def test_searxng_is_asked_by_its_address() -> None:
 
 
 def test_tavily_is_asked_by_a_body() -> None:
-    asked = PROVIDERS["tavily"].ask("https://t.test/search", QUESTION)
+    asked = PROVIDERS["tavily"].build_request("https://t.test/search", QUESTION)
 
     assert (asked.method, asked.url) == ("POST", "https://t.test/search")
     assert orjson.loads(asked.body or b"") == {
@@ -57,7 +57,7 @@ def test_tavily_is_asked_by_a_body() -> None:
 def test_results_are_read_and_bounded(kind: str, published: str) -> None:
     said = {"results": [page(**{published: "2026-02-03"}, content="x" * 5000, title="a\u202eb\nc", score=0.5)]}
 
-    found = PROVIDERS[kind].read(said)
+    found = PROVIDERS[kind].parse_response(said)
 
     assert found.results == [
         {"title": "ab c", "url": "https://a.com/", "snippet": "x" * 999 + "…", "published": "2026-02-03"}
@@ -73,7 +73,7 @@ def test_results_are_read_and_bounded(kind: str, published: str) -> None:
     ],
 )
 def test_what_leads_to_no_page_is_no_result(entry: Any) -> None:
-    assert PROVIDERS["tavily"].read({"results": [entry, page(), page(title="Again")]}).results == [
+    assert PROVIDERS["tavily"].parse_response({"results": [entry, page(), page(title="Again")]}).results == [
         {"title": "T", "url": "https://a.com/", "snippet": "C"}
     ]
 
@@ -87,14 +87,14 @@ def test_what_leads_to_no_page_is_no_result(entry: Any) -> None:
     ],
 )
 def test_an_answer_in_their_words_is_read(kind: str, said: Any) -> None:
-    assert PROVIDERS[kind].read(said).answer == "Yes."
+    assert PROVIDERS[kind].parse_response(said).answer == "Yes."
 
 
 @pytest.mark.parametrize("kind", PROVIDERS)
 @given(said=JSON)
 def test_any_json_is_results_or_refused(kind: str, said: Any) -> None:
     try:
-        found = PROVIDERS[kind].read(said)
+        found = PROVIDERS[kind].parse_response(said)
     except ValueError:
         return
     assert all(set(each) <= {"title", "url", "snippet", "published"} for each in found.results)

@@ -12,4 +12,4 @@ from tests.unit.registry.rows import make_op
 def published(db: None) -> Release:
     make_op()
     PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
-    return releases.publish(note="Test", by="tests", at=AT)
+    return releases.publish_draft(note="Test", by="tests", at=AT)

@@ -39,7 +39,7 @@ def bring_in(client: Client, looked: HttpResponse, **said: str) -> HttpResponse:
 
 
 def test_draft_is_taken_out_and_brought_in_elsewhere(admin_client: Client, published: Release) -> None:
-    before = snapshot.draft()
+    before = snapshot.snapshot_draft()
 
     sent = admin_client.get(reverse("admin:registry_op_download"))
 
@@ -50,11 +50,11 @@ def test_draft_is_taken_out_and_brought_in_elsewhere(admin_client: Client, publi
     Op.objects.all().delete()
     Group.objects.all().delete()
     bring_in(admin_client, look(admin_client, ("draft.zip", sent.content)))
-    assert snapshot.draft() == before
+    assert snapshot.snapshot_draft() == before
 
 
 def test_files_are_looked_at_before_they_are_brought_in(admin_client: Client, published: Release) -> None:
-    op = export.text({"ops": [snapshot.draft()["ops"][0] | {"summary": "Brought in"}]})
+    op = export.dump_yaml({"ops": [snapshot.snapshot_draft()["ops"][0] | {"summary": "Brought in"}]})
 
     looked = look(admin_client, ("groups.yaml", GROUPS), ("ops.yaml", op))
 
@@ -68,7 +68,7 @@ def test_files_are_looked_at_before_they_are_brought_in(admin_client: Client, pu
     assert told.redirect_chain[0][0] == reverse("admin:registry_release_review")
     assert Op.objects.get().summary == "Brought in"
     assert set(AuditEntry.objects.values_list("by", "note")) == {("admin", "Import of files")}
-    assert releases.live() == published
+    assert releases.get_live_release() == published
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_what_was_not_looked_at_is_not_brought_in(admin_client: Client, content:
 
 
 def test_of_many_changes_some_are_shown(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showing, "PAGE", 2)
-    groups = export.text({"groups": [{"path": f"g{number}", "summary": "A group"} for number in range(5)]})
+    monkeypatch.setattr(showing, "PAGE_SIZE", 2)
+    groups = export.dump_yaml({"groups": [{"path": f"g{number}", "summary": "A group"} for number in range(5)]})
 
     page = text(look(admin_client, ("groups.yaml", groups)))
 
@@ -147,4 +147,4 @@ def test_files_are_for_who_may_write_the_whole_draft(
 def test_an_archive_is_the_same_bytes_for_the_same_copy(admin_client: Client) -> None:
     make_op()
 
-    assert export.to_zip(snapshot.draft()) == export.to_zip(snapshot.draft())
+    assert export.to_zip(snapshot.snapshot_draft()) == export.to_zip(snapshot.snapshot_draft())

@@ -19,9 +19,9 @@ from django.utils.html import strip_tags
 from analytics.models import OpDaily
 from core import beside
 from registry import releases
-from registry.admin.preview_parts import cost_of
+from registry.admin.preview_parts import format_cost
 from registry.models import Group, Op, PromptSection
-from registry.preview import Answer
+from registry.preview import AnswerPreview
 from tests.unit.registry.admin.pages import form_of, url
 from tests.unit.registry.rows import make_op
 
@@ -49,7 +49,7 @@ def ask(client: Client, op: Op | None, sent: dict[str, str]) -> HttpResponse:
 
 def test_an_op_is_read_as_it_is_typed(admin_client: Client) -> None:
     op = make_op()
-    releases.publish(note="Test", by="tests", at=AT)
+    releases.publish_draft(note="Test", by="tests", at=AT)
 
     as_is = ask(admin_client, op, typed(admin_client, op))
     changed = ask(admin_client, op, typed(admin_client, op) | {"summary": "Note <b>one</b> thing"})
@@ -148,7 +148,7 @@ def test_an_op_that_is_not_saved_yet_is_shown_as_well(admin_client: Client) -> N
 def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settings: Any) -> None:
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
     op = make_op()
-    releases.publish(note="Test", by="tests", at=AT)
+    releases.publish_draft(note="Test", by="tests", at=AT)
     OpDaily.objects.create(
         day=timezone.now().date(), op=op.op, calls=40, invalid=10, short_reads=1_000, is_settled=True
     )
@@ -175,7 +175,7 @@ def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settin
 def test_a_cost_is_told_in_words(live: int | None, reads: float | None, told: str, settings: Any) -> None:
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
 
-    assert cost_of(Answer(b"", 1_200, live), reads) == told
+    assert format_cost(AnswerPreview(b"", 1_200, live), reads) == told
 
 
 def test_a_preview_writes_nothing(admin_client: Client) -> None:
@@ -249,7 +249,7 @@ def test_two_previews_of_a_large_draft_read_it_once(admin_client: Client) -> Non
 
 def test_a_group_is_read_as_it_is_typed(admin_client: Client) -> None:
     make_op()
-    releases.publish(note="Test", by="tests", at=AT)
+    releases.publish_draft(note="Test", by="tests", at=AT)
     today = {"day": timezone.now().date(), "is_settled": True}
     OpDaily.objects.create(op="onto", list_reads=1_000, **today)
     group = Group.objects.get(path="onto.task")

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from registry import releases
-from registry.admin.steps import STEPS
+from registry.admin.steps import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
 from tests.unit.registry.admin.pages import url
 from tests.unit.registry.rows import make_op
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def newer(published: Release) -> Release:
     Op.objects.update(summary="Other")
-    return releases.publish(note="Better words", by="ann", at=timezone.now())
+    return releases.publish_draft(note="Better words", by="ann", at=timezone.now())
 
 
 def address(step: str, release: Release, **query: str) -> str:
@@ -47,7 +47,7 @@ def test_an_older_release_is_made_live_with_one_click_and_one_confirmation(
     assert "It replaces the live release for everyone within two seconds" in page
     assert "1 op." in page
     assert "Other</del>" in page
-    assert releases.live() == newer
+    assert releases.get_live_release() == newer
 
     told = text(take(admin_client, "make_live", published, note="The words were better"))
 
@@ -76,7 +76,7 @@ def test_a_release_is_withdrawn_with_a_reason(admin_client: Client, published: R
         refused = text(admin_client.post(address(step, published), {"note": "x", "reason": "x"}))
         assert "This is not possible." in refused
         assert "It told lies" in refused
-    assert releases.live() == newer
+    assert releases.get_live_release() == newer
 
 
 def test_what_is_live_is_not_withdrawn(admin_client: Client, published: Release) -> None:
@@ -95,8 +95,8 @@ def test_a_release_is_restored_into_the_draft_whole(admin_client: Client, publis
     told = text(take(admin_client, "restore", published))
 
     assert f"Restored release {published} into the draft: 1 changes." in told
-    assert releases.draft_version() == published.version
-    assert releases.live() == newer
+    assert releases.compute_draft_version() == published.version
+    assert releases.get_live_release() == newer
     assert "No changes." in text(admin_client.get(address("restore", published)))
     assert "The draft has this content already." in text(take(admin_client, "restore", published))
 
@@ -130,7 +130,7 @@ def test_a_draft_that_was_edited_meanwhile_is_looked_at_again(
     assert Op.objects.get().summary == "Meanwhile"
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", RELEASE_ACTIONS, ids=lambda step: step.name)
 def test_a_step_needs_its_permission(
     client: Client, published: Release, newer: Release, django_user_model: Any, step: Any
 ) -> None:
@@ -143,5 +143,5 @@ def test_a_step_needs_its_permission(
     assert client.post(address(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
 
     assert f"../{step.address}/" not in shown
-    assert releases.live() == newer
-    assert releases.draft_version() == newer.version
+    assert releases.get_live_release() == newer
+    assert releases.compute_draft_version() == newer.version

@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from registry.checks.context import Context
-from registry.checks.places import Reading
+from registry.checks.context import CheckContext
+from registry.checks.places import CheckedOp
 from tests.unit.registry.entries import content, op, schema
 
 
-def reading(path: str = "a.b", /, **fields: Any) -> Reading:
+def reading(path: str = "a.b", /, **fields: Any) -> CheckedOp:
     """Return the reading of an op."""
-    return Reading(op(path, **fields))
+    return CheckedOp(op(path, **fields))
 
 
-def arguments(**named: Any) -> Reading:
+def arguments(**named: Any) -> CheckedOp:
     """Return the reading of an op with these arguments."""
     return reading(parameters_schema=schema(**named))
 
 
-def context(*ops: dict[str, Any], imported: tuple[str, ...] = ()) -> Context:
+def context(*ops: dict[str, Any], imported: tuple[str, ...] = ()) -> CheckContext:
     """Return the context that these ops make."""
-    return Context.of(content(*ops), imported=imported)
+    return CheckContext.from_content(content(*ops), imported=imported)

@@ -30,8 +30,8 @@ def test_any_op_that_can_be_published_can_be_checked(
 
     assert {finding.rule for finding in found} <= set(checks.RULES)
     assert all(finding.message and finding.fix and finding.op == "a.b" for finding in found)
-    if schemas.problems(given_schema):
-        assert any(finding.blocks for finding in found)
+    if schemas.find_problems(given_schema):
+        assert any(finding.is_blocking for finding in found)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_no_text_keeps_a_check_busy(text: str) -> None:
     snapshot = {"groups": [], "ops": list(prepared.ops.values())}
 
     # 0.3 where nothing else runs; what is quadratic takes minutes.
-    within(3, lambda: checks.warnings(snapshot, {}, imported=("a.b",)))
+    within(3, lambda: checks.find_warnings(snapshot, {}, imported=("a.b",)))

@@ -16,7 +16,7 @@ BOTH_READS = "Both the op and its replacement must be reads. Name a read op, or 
 
 
 def said(snapshot: dict[str, Any]) -> list[str]:
-    return [str(problem) for problem in checks.problems(snapshot)]
+    return [str(problem) for problem in checks.find_errors(snapshot)]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
         op("a.c", parameters_schema={"type": "object", "$id": "x"}),
     )
 
-    assert [(problem.op, problem.field) for problem in checks.problems(snapshot)] == [
+    assert [(problem.op, problem.field) for problem in checks.find_errors(snapshot)] == [
         ("a.b", "examples/0"),
         ("a.b", "display_only"),
         ("a.c", "parameters_schema"),
@@ -201,11 +201,11 @@ def test_a_surfaces_prompt_names_only_what_is_on_it(surface: str, text: str, nam
     # A tool may be named by its path, which a model sends on the gateway surface.
     ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
 
-    found = list(blocking.off_surface(section, ops))
+    found = list(blocking.find_off_surface_names(section, ops))
 
     assert [finding.message.split(" handed ")[1].split(" on ")[0] for finding in found] == named
-    assert all(finding.blocks and finding.field == "text" for finding in found)
+    assert all(finding.is_blocking and finding.field == "text" for finding in found)
 
 
 def test_the_gateways_tools_are_those_that_are_handed_out() -> None:
-    assert {tool["name"] for tool in tools.DEFINITIONS} == blocking.GATEWAY_TOOLS
+    assert {tool["name"] for tool in tools.GATEWAY_TOOLS} == blocking.GATEWAY_TOOLS

@@ -24,10 +24,10 @@ def test_each_form_has_its_budget(counts: tuple[int, int], messages: list[str]) 
 def test_an_op_is_counted_as_it_would_be_served() -> None:
     entry = op("a.b", description="word " * 500, parameters_schema=schema(("b",), a={}, b={}), policy={"do": ["Do."]})
 
-    counted = sizes.of_entry(entry)
+    counted = sizes.count_entry_tokens(entry)
     (found,) = checks.check_entry(entry, context(entry))
 
-    assert counted["a.b"] == sizes.token_counts(catalog(entry, op("a.c")))["a.b"]
+    assert counted["a.b"] == sizes.count_catalog_tokens(catalog(entry, op("a.c")))["a.b"]
     assert (found.rule, found.message) == (
         "full_over_budget",
         f"It has {counted['a.b'][1]} tokens; the budget is 450.",
@@ -35,4 +35,4 @@ def test_an_op_is_counted_as_it_would_be_served() -> None:
 
 
 def test_a_retired_op_costs_nothing() -> None:
-    assert sizes.of_entry(op("a.b", status="retired")) == {}
+    assert sizes.count_entry_tokens(op("a.b", status="retired")) == {}

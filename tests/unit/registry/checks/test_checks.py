@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import synthetic
 from registry import checks, loader, sizes
-from registry.catalogs import build
+from registry.catalogs import build_catalog
 from registry.checks import FAMILIES, RULES, Finding, Severity, accepted, reference
 from registry.models import Op, PolicyRule
 from tests.effort import within
@@ -31,7 +31,7 @@ def test_each_rule_has_one_name_and_says_what_and_how() -> None:
     assert {rule.name for rule in listed if rule.severity == Severity.BLOCKS} == {
         rule.name for rule in checks.blocking.RULES
     }
-    page = reference.page("Made.")
+    page = reference.render_page("Made.")
     assert all(f"| `{name}` |" in page for name in RULES)
 
 
@@ -42,7 +42,7 @@ def test_an_op_is_checked_as_it_is_typed_without_being_saved() -> None:
     found = checks.check_entry(typed, others)
 
     assert rules(found) == ["example_invalid", "name_taken", "summary_too_long", "number_without_unit"]
-    assert [finding.blocks for finding in found] == [True, True, False, False]
+    assert [finding.is_blocking for finding in found] == [True, True, False, False]
     assert found[1].message == "taken already names a.c."
     assert found[0].as_dict() == {
         "op": "a.b",
@@ -69,7 +69,7 @@ def test_a_new_op_needs_a_group_and_may_refer_to_others() -> None:
 def test_what_cannot_be_read_is_all_that_is_told_of_an_op(wrong: dict[str, Any]) -> None:
     found = checks.check_entry(op("a.b", summary="word " * 13, **wrong), context(op("a.b")))
 
-    assert [finding.blocks for finding in found] == [True]
+    assert [finding.is_blocking for finding in found] == [True]
 
 
 def test_a_snapshot_tells_what_blocks_before_what_warns() -> None:
@@ -83,7 +83,7 @@ def test_a_snapshot_tells_what_blocks_before_what_warns() -> None:
 def test_warnings_can_be_asked_of_some_ops_alone() -> None:
     snapshot = content(op("a.b", parameters_schema=BAD), op("a.c", parameters_schema=BAD))
 
-    assert [found.op for found in checks.warnings(snapshot, {}, only=["a.c"])] == ["a.c"]
+    assert [found.op for found in checks.find_warnings(snapshot, {}, only=["a.c"])] == ["a.c"]
 
 
 @pytest.mark.django_db
@@ -100,41 +100,41 @@ def test_the_draft_is_checked_as_it_stands() -> None:
 
 
 def test_what_is_shipped_warns_of_nothing_that_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped = loader.read()
+    shipped = loader.read_shipped_catalog()
     assert [str(found) for found in checks.check_content(shipped)] == []
-    monkeypatch.setattr(accepted, "REASONS", {})
+    monkeypatch.setattr(accepted, "WAIVERS", {})
 
     needed = {(found.op, found.rule) for found in checks.check_content(shipped)}
 
     monkeypatch.undo()
-    assert needed == set(accepted.REASONS)
-    assert all(reason.endswith(".") for reason in accepted.REASONS.values())
+    assert needed == set(accepted.WAIVERS)
+    assert all(reason.endswith(".") for reason in accepted.WAIVERS.values())
 
 
 def test_new_findings_are_those_that_were_not_there_however_places_shift() -> None:
     def finding(field: str, message: str) -> Finding:
-        return RULES["argument_unknown"].found("a.b", field, message)
+        return RULES["argument_unknown"].make_finding("a.b", field, message)
 
     before = [finding("policy/do/0", "It has 460 tokens."), finding("policy/do/1", "No x.")]
     after = [finding("policy/do/3", "It has 1,460 tokens."), *[finding(f"policy/do/{n}", "No x.") for n in (4, 5)]]
 
-    assert checks.new(after, before) == after[2:]
-    assert checks.new(before, after) == []
-    assert checks.new([finding("notes", "No x.")], before) != []
+    assert checks.select_new_findings(after, before) == after[2:]
+    assert checks.select_new_findings(before, after) == []
+    assert checks.select_new_findings([finding("notes", "No x.")], before) != []
 
 
 def test_six_thousand_ops_are_checked_in_time() -> None:
-    ops = synthetic.ops(6_000)
-    snapshot = {"groups": [{"path": path, "summary": said} for path, said in synthetic.groups(ops).items()], "ops": ops}
+    ops = synthetic.build_ops(6_000)
+    snapshot = {"groups": [{"path": path, "summary": said} for path, said in synthetic.build_groups(ops).items()], "ops": ops}
     found: list[Finding] = []
 
-    within(15, lambda: found.extend(checks.warnings(snapshot, {})))
+    within(15, lambda: found.extend(checks.find_warnings(snapshot, {})))
 
     assert Counter(rules(found)) == {}
 
 
 def test_one_op_among_six_thousand_is_checked_as_fast_as_one_types() -> None:
-    ops = synthetic.ops(6_000)
+    ops = synthetic.build_ops(6_000)
     prepared = context(*ops)
     checks.check_entry(ops[0], prepared)
 
@@ -148,6 +148,6 @@ def test_one_op_among_six_thousand_is_checked_as_fast_as_one_types() -> None:
 def test_counts_of_a_release_serve_the_checks() -> None:
     snapshot = content(op("a.b", description="word " * 500))
 
-    found = checks.warnings(snapshot, sizes.token_counts(build("", snapshot)))
+    found = checks.find_warnings(snapshot, sizes.count_catalog_tokens(build_catalog("", snapshot)))
 
     assert rules(found) == ["full_over_budget"]

@@ -15,11 +15,11 @@ def test_the_outline_of_a_draft_says_of_its_ops_what_the_draft_says() -> None:
     make_op(), make_op("onto.task.old", status="retired", successor="onto.task.add", display_only=["why"])
     names = {*snapshot.OUTLINE_FIELDS, "aliases"}
 
-    outlined, whole = snapshot.outline(), snapshot.draft()
+    outlined, whole = snapshot.outline_draft(), snapshot.snapshot_draft()
 
     assert sorted(outlined["groups"], key=lambda group: group["path"]) == whole["groups"]
-    assert [{name: snapshot.value(op, name) for name in names} for op in outlined["ops"]] == [
-        {name: snapshot.value(op, name) for name in names} for op in whole["ops"]
+    assert [{name: snapshot.get_value(op, name) for name in names} for op in outlined["ops"]] == [
+        {name: snapshot.get_value(op, name) for name in names} for op in whole["ops"]
     ]
 
 
@@ -28,10 +28,10 @@ def test_checks_find_beside_the_outline_what_they_find_beside_the_draft() -> Non
     make_op(
         "onto.task.get", description="Send title from onto.task.add; see onto.task.lost.", without_id="onto.task.list"
     )
-    whole = checks.Context.of(snapshot.draft())
+    whole = checks.CheckContext.from_content(snapshot.snapshot_draft())
 
     for path, entry in whole.ops.items():
-        assert checks.check_entry(entry, checks.Context.of_draft()) == checks.check_entry(entry, whole), path
+        assert checks.check_entry(entry, checks.CheckContext.from_draft()) == checks.check_entry(entry, whole), path
 
 
 @pytest.mark.parametrize(
@@ -47,23 +47,23 @@ def test_checks_find_beside_the_outline_what_they_find_beside_the_draft() -> Non
 )
 def test_the_current_context_is_kept_until_the_draft_changes(change: Any) -> None:
     op = make_op()
-    before = checks.current()
+    before = checks.get_current_context()
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        assert checks.current() is before
+        assert checks.get_current_context() is before
     assert len(queries) == 4
 
     change(op)
 
-    assert checks.current() is not before
-    assert set(checks.current().ops) == set(Op.objects.values_list("op", flat=True))
+    assert checks.get_current_context() is not before
+    assert set(checks.get_current_context().ops) == set(Op.objects.values_list("op", flat=True))
 
 
 def test_without_an_op_its_names_are_free() -> None:
     make_op(), make_op("onto.task.other")
 
-    left = checks.current().without("onto.task.add")
+    left = checks.get_current_context().without_op("onto.task.add")
 
     assert set(left.ops) == {"onto.task.other"}
     assert set(left.names) == {"onto.task.other", "onto_task_other", "onto.task.other.alias"}

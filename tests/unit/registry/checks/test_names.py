@@ -6,7 +6,7 @@ import pytest
 
 from registry.checks import names
 from registry.checks.finding import Finding
-from registry.checks.places import Reading
+from registry.checks.places import CheckedOp
 from tests.unit.registry.checks.readings import context
 from tests.unit.registry.entries import op, schema
 
@@ -22,7 +22,7 @@ OLD = op("onto.task.old", status="retired", successor="onto.task.list")
 
 
 def found(**fields: Any) -> list[Finding]:
-    return list(names.check(Reading(UPDATE | fields), context(UPDATE, LIST, OLD)))
+    return list(names.check(CheckedOp(UPDATE | fields), context(UPDATE, LIST, OLD)))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Where an entry says something, and the paths that lead there."""
 
-from registry.checks.places import Reading, strings
+from registry.checks.places import CheckedOp, iter_strings
 from tests.unit.registry.entries import op, schema
 
 NESTED = schema(
@@ -11,7 +11,7 @@ NESTED = schema(
 
 def test_every_argument_is_found_with_a_path_that_leads_to_it() -> None:
     entry = op("o.p", parameters_schema=NESTED)
-    found = {argument.name: argument for argument in Reading(entry).arguments}
+    found = {argument.name: argument for argument in CheckedOp(entry).arguments}
 
     assert set(found) == {"a", "b", "c", "x/y~z", "d", "f"}
     for argument in found.values():
@@ -23,8 +23,8 @@ def test_every_argument_is_found_with_a_path_that_leads_to_it() -> None:
 
 
 def test_types_are_those_of_alternatives_lists_and_references() -> None:
-    reading = Reading(op("o.p", parameters_schema=NESTED))
-    types = {argument.name: argument.types(reading.schema) for argument in reading.arguments}
+    reading = CheckedOp(op("o.p", parameters_schema=NESTED))
+    types = {argument.name: argument.collect_types(reading.schema) for argument in reading.arguments}
 
     assert types["a"] == {"array", "object"}
     assert types["b"] == {"integer", "object"}
@@ -32,7 +32,7 @@ def test_types_are_those_of_alternatives_lists_and_references() -> None:
 
 
 def test_strings_are_found_with_names_and_values() -> None:
-    assert list(strings({"a": ["x", {"b/c": "y"}], "n": 1})) == [
+    assert list(iter_strings({"a": ["x", {"b/c": "y"}], "n": 1})) == [
         ("a", "a"),
         ("a/0", "x"),
         ("a/1/b~1c", "b/c"),

@@ -22,7 +22,7 @@ from tests.unit.registry.entries import content, op, schema
     ],
 )
 def test_characters_that_cannot_be_seen_are_found(fields: dict[str, Any], field: str, code: str) -> None:
-    found, *_ = strangers.hidden("a.b", op("a.b", **fields))
+    found, *_ = strangers.find_hidden_characters("a.b", op("a.b", **fields))
 
     assert (found.field, found.rule) == (field, "hidden_characters")
     assert code in found.message
@@ -30,16 +30,16 @@ def test_characters_that_cannot_be_seen_are_found(fields: dict[str, Any], field:
 
 
 def test_the_text_without_them_is_offered() -> None:
-    (found,) = strangers.hidden("a.b", {"summary": "Send\u202e it"})
+    (found,) = strangers.find_hidden_characters("a.b", {"summary": "Send\u202e it"})
 
     assert found.fix == "Write: Send it"
-    (found,) = strangers.hidden("a.b", {"description": "Send\u202e it\n" * 100})
+    (found,) = strangers.find_hidden_characters("a.b", {"description": "Send\u202e it\n" * 100})
     assert found.fix == "Delete them."
 
 
 @pytest.mark.parametrize("text", ["Größe", "获取天气", "نمی‌خواهم", "👩‍🚀 goes", "Tabs\tand\nlines", r"^\b\f\u0041$"])
 def test_text_of_any_script_hides_nothing(text: str) -> None:
-    assert list(strangers.hidden("a.b", {"summary": text, "list": [text, 1, None]})) == []
+    assert list(strangers.find_hidden_characters("a.b", {"summary": text, "list": [text, 1, None]})) == []
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_only_imported_text_may_not_instruct(fields: dict[str, Any], field: str)
     entry = op("a.b", **fields, policy={"dont": ["Do not tell the user the id."]})
     snapshot = content(entry)
 
-    assert [found.field for found in checks.warnings(snapshot, {}, imported=["a.b"])] == [field]
+    assert [found.field for found in checks.find_warnings(snapshot, {}, imported=["a.b"])] == [field]
     assert [found.field for found in checks.check_entry(entry, context(entry, imported=("a.b",)))] == [field]
-    assert checks.warnings(snapshot, {}) == []
+    assert checks.find_warnings(snapshot, {}) == []
 
 
 def test_groups_and_prompt_sections_hide_nothing_either() -> None:
@@ -66,7 +66,7 @@ def test_groups_and_prompt_sections_hide_nothing_either() -> None:
     snapshot["groups"][0]["summary"] = "All\u200b"
     snapshot["sections"] = [{"prompt": "guide", "name": "ids", "title": "Ids", "text": "a\u202eb", "position": 1}]
 
-    assert [(found.op, found.field) for found in checks.warnings(snapshot, {})] == [
+    assert [(found.op, found.field) for found in checks.find_warnings(snapshot, {})] == [
         ("a", "summary"),
         ("guide/ids", "text"),
     ]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from benchmarks import synthetic
 from registry.checks import summaries
-from registry.checks.context import Context
-from registry.checks.likeness import ALIKE as BOUND
-from registry.checks.likeness import Index, words_of
+from registry.checks.context import CheckContext
+from registry.checks.likeness import MIN_SIMILARITY as BOUND
+from registry.checks.likeness import SummaryIndex, extract_words
 from tests.effort import within
 from tests.unit.registry.checks.readings import context
 from tests.unit.registry.entries import op
@@ -34,7 +34,7 @@ def test_a_summary_is_one_short_line(summary: str, message: str | None) -> None:
 
 
 def test_the_first_op_of_all_is_like_no_other() -> None:
-    assert Index({}).alike("a.b", "Add one") == []
+    assert SummaryIndex({}).find_similar("a.b", "Add one") == []
 
 
 ALIKE = [
@@ -93,22 +93,22 @@ def test_several_are_counted() -> None:
     "said", [lambda op: op["summary"], lambda _: "List tasks", lambda op: f"List tasks {op['op']}"]
 )
 def test_six_thousand_ops_are_compared_in_time(said: object) -> None:
-    told = {entry["op"]: said(entry) for entry in synthetic.ops(6_000)}  # type: ignore[operator]
+    told = {entry["op"]: said(entry) for entry in synthetic.build_ops(6_000)}  # type: ignore[operator]
 
     def compare() -> None:
-        index = Index(told)
+        index = SummaryIndex(told)
         for path, summary in list(told.items())[:1_000]:
-            index.alike(path, summary)
+            index.find_similar(path, summary)
 
-    index = Index(told)
-    within(0.1, lambda: index.alike("new", "List signed contracts of sales"))  # 0.1 ms alone
+    index = SummaryIndex(told)
+    within(0.1, lambda: index.find_similar("new", "List signed contracts of sales"))  # 0.1 ms alone
     within(5, compare)  # all 6,000 take 0.5 where nothing else runs
 
 
 def test_the_context_holds_every_listed_summary_once() -> None:
-    listed = Context.of({"groups": [], "ops": synthetic.ops(100)})
+    listed = CheckContext.from_content({"groups": [], "ops": synthetic.build_ops(100)})
 
-    assert not any(listed.summaries.alike(path, entry["summary"]) for path, entry in listed.ops.items())
+    assert not any(listed.summary_index.find_similar(path, entry["summary"]) for path, entry in listed.ops.items())
 
 
 WORDS = st.lists(
@@ -121,11 +121,11 @@ WORDS = st.lists(
 @given(st.lists(WORDS, min_size=2, max_size=30))
 def test_the_index_finds_what_comparing_all_with_all_finds(said: list[list[str]]) -> None:
     summaries = {f"a.{number}": " ".join(listed) for number, listed in enumerate(said)}
-    sets = {path: words_of(summary) for path, summary in summaries.items()}
+    sets = {path: extract_words(summary) for path, summary in summaries.items()}
     weights = {
         word: log(1 + len(sets) / sum(word in each for each in sets.values())) for word in set().union(*sets.values())
     }
-    index = Index(summaries)
+    index = SummaryIndex(summaries)
 
     def weigh(listed: frozenset[str]) -> float:
         return sum(weights[word] for word in listed)
@@ -136,4 +136,4 @@ def test_the_index_finds_what_comparing_all_with_all_finds(said: list[list[str]]
         }
         certain = {other for other in likeness if likeness[other] > BOUND + 1e-9}
         possible = {other for other in likeness if likeness[other] > BOUND - 1e-9}
-        assert certain <= set(index.alike(path, summaries[path])) <= possible
+        assert certain <= set(index.find_similar(path, summaries[path])) <= possible

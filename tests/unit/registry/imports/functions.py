@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from registry.imports import documents, importing
-from registry.imports.documents import Document, Format
+from registry.imports.documents import FunctionList, ProviderFormat
 
 
 def function(name: str, description: str = "", /, **parameters: Any) -> dict[str, Any]:
@@ -13,11 +13,11 @@ def function(name: str, description: str = "", /, **parameters: Any) -> dict[str
     return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
 
 
-def document(*functions: Any) -> Document:
+def document(*functions: Any) -> FunctionList:
     """Return the document that a file of these functions is read as."""
-    return documents.read(json.dumps(list(functions)).encode(), Format.OPENAI)
+    return documents.parse_functions(json.dumps(list(functions)).encode(), ProviderFormat.OPENAI)
 
 
-def run(*functions: Any, group: str = "crm") -> importing.Imported:
+def run(*functions: Any, group: str = "crm") -> importing.ImportResult:
     """Import these functions below a group."""
-    return importing.run(document(*functions), group=group)
+    return importing.import_functions(document(*functions), group=group)

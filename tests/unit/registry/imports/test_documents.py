@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.imports import documents
-from registry.imports.documents import BadDocument, Document, Format
+from registry.imports.documents import InvalidFunctionList, FunctionList, ProviderFormat
 from tests.unit.registry.imports.functions import function
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -16,27 +16,27 @@ PLAIN = {"name": "get_weather", "description": "Tells it", "parameters": SCHEMA}
 ANTHROPIC = {"name": "get_weather", "description": "Tells it", "input_schema": SCHEMA}
 
 
-def read(value: Any, form: Format = Format.OPENAI) -> Document:
-    return documents.read(value if isinstance(value, bytes) else json.dumps(value).encode(), form)
+def read(value: Any, form: ProviderFormat = ProviderFormat.OPENAI) -> FunctionList:
+    return documents.parse_functions(value if isinstance(value, bytes) else json.dumps(value).encode(), form)
 
 
 @pytest.mark.parametrize(
     ("value", "form"),
     [
-        ([{"type": "function", "function": PLAIN}], Format.OPENAI),
-        ([{"type": "function", **PLAIN}], Format.OPENAI),
-        ([PLAIN], Format.OPENAI),
-        ({"tools": [PLAIN]}, Format.OPENAI),
-        ({"functions": [PLAIN]}, Format.OPENAI),
-        (PLAIN, Format.OPENAI),
-        ([ANTHROPIC], Format.ANTHROPIC),
-        ({"tools": [ANTHROPIC | {"type": "custom"}]}, Format.ANTHROPIC),
+        ([{"type": "function", "function": PLAIN}], ProviderFormat.OPENAI),
+        ([{"type": "function", **PLAIN}], ProviderFormat.OPENAI),
+        ([PLAIN], ProviderFormat.OPENAI),
+        ({"tools": [PLAIN]}, ProviderFormat.OPENAI),
+        ({"functions": [PLAIN]}, ProviderFormat.OPENAI),
+        (PLAIN, ProviderFormat.OPENAI),
+        ([ANTHROPIC], ProviderFormat.ANTHROPIC),
+        ({"tools": [ANTHROPIC | {"type": "custom"}]}, ProviderFormat.ANTHROPIC),
     ],
 )
-def test_every_form_of_a_list_is_read(value: Any, form: Format) -> None:
+def test_every_form_of_a_list_is_read(value: Any, form: ProviderFormat) -> None:
     found = read(value, form)
 
-    assert found.functions == [documents.Function("get_weather", "Tells it", SCHEMA)]
+    assert found.functions == [documents.FunctionDefinition("get_weather", "Tells it", SCHEMA)]
     assert found.refusals == []
 
 
@@ -70,13 +70,13 @@ def test_the_text_is_the_list_as_a_model_is_handed_it() -> None:
     ],
 )
 def test_a_file_without_functions_says_what_to_send(raw: bytes, problem: str) -> None:
-    with pytest.raises(BadDocument, match=problem):
+    with pytest.raises(InvalidFunctionList, match=problem):
         read(raw)
 
 
 def test_the_other_form_is_named_to_anthropic_too() -> None:
-    with pytest.raises(BadDocument, match="--format openai"):
-        read([PLAIN], Format.ANTHROPIC)
+    with pytest.raises(InvalidFunctionList, match="--format openai"):
+        read([PLAIN], ProviderFormat.ANTHROPIC)
 
 
 @pytest.mark.parametrize(

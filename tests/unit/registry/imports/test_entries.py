@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from registry.imports import entries, paths
-from registry.imports.documents import Function
+from registry.imports.documents import FunctionDefinition
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def entry(name: str, description: str = "", tool_name: str | None = None, **schema: Any) -> dict[str, Any]:
-    function = Function(name, description, {})
-    reading = paths.readings([function], "crm")[name]
-    return entries.entry(function, reading, SCHEMA | schema, path="crm.a.b", tool_name=tool_name or name)
+    function = FunctionDefinition(name, description, {})
+    reading = paths.parse_tool_names([function], "crm")[name]
+    return entries.build_op_entry(function, reading, SCHEMA | schema, path="crm.a.b", tool_name=tool_name or name)
 
 
 def test_an_entry_says_what_the_name_and_the_description_say() -> None:
@@ -66,13 +66,13 @@ def test_notes_say_which_arguments_are_chosen_from(schema: dict[str, Any], notes
     ],
 )
 def test_a_tool_name_is_one_that_a_tool_can_have(name: str, taken: set[str], expected: str) -> None:
-    assert entries.tool_name(name, "sales.crm", lambda wanted: wanted not in taken) == expected
+    assert entries.choose_tool_name(name, "sales.crm", lambda wanted: wanted not in taken) == expected
 
 
 def test_a_groups_line_names_what_is_in_it() -> None:
     names = [f"deal{n}" for n in range(8)]
 
-    assert entries.group_summary({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
-    assert entries.group_summary({"get": "Get a deal"}) == "get: Get a deal"
-    assert entries.group_summary({"deal": ""}) == "deal"
-    assert entries.group_summary(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
+    assert entries.summarise_group({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
+    assert entries.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
+    assert entries.summarise_group({"deal": ""}) == "deal"
+    assert entries.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from registry import catalogs, loader, releases, snapshot, writing
 from registry.imports import importing
-from registry.imports.importing import BadGroup
+from registry.imports.importing import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
 from tests.unit.registry.entries import content, op
 from tests.unit.registry.imports.functions import function, run
@@ -22,36 +22,36 @@ LIST = function("list_contacts", "List contacts.")
 
 
 def stored(path: str) -> dict[str, Any]:
-    return snapshot.entry(Op.objects.get(op=path))
+    return snapshot.op_to_entry(Op.objects.get(op=path))
 
 
 def publish() -> catalogs.Catalog:
     Group.objects.get_or_create(path="root", defaults={"summary": "All"})
-    release = releases.publish(note="Test", by="tests", at=timezone.now(), accepted="Strangers' copy")
-    return catalogs.get(release.version)
+    release = releases.publish_draft(note="Test", by="tests", at=timezone.now(), accepted="Strangers' copy")
+    return catalogs.get_catalog(release.version)
 
 
 def test_functions_become_ops_and_groups_that_can_be_published() -> None:
     done = run(GET, LIST)
 
-    assert done.names == {"crm.contact.get": "get_contact", "crm.contact.list": "list_contacts"}
+    assert done.upstream_names == {"crm.contact.get": "get_contact", "crm.contact.list": "list_contacts"}
     assert dict(Group.objects.values_list("path", "summary")) == {"crm": "contact", "crm.contact": "list, get"}
     assert stored("crm.contact.get")["parameters_schema"] == GET["function"]["parameters"]
     assert set(Op.objects.values_list("source", "connection")) == {("crm", None)}
     catalog = publish()
-    assert catalog.find("get_contact") is catalog.ops["crm.contact.get"]
+    assert catalog.find_op("get_contact") is catalog.ops["crm.contact.get"]
 
 
 def test_importing_again_changes_nothing() -> None:
     run(GET, LIST)
     times = list(Op.objects.values_list("op", "updated_at"))
-    version = releases.draft_version()
+    version = releases.compute_draft_version()
 
     done = run(LIST, GET)
 
     assert (done.merged.added, done.merged.updated, done.retired) == ([], [], [])
     assert list(Op.objects.values_list("op", "updated_at")) == times
-    assert releases.draft_version() == version
+    assert releases.compute_draft_version() == version
 
 
 def test_an_admins_edit_stays_and_the_rest_flows_in() -> None:
@@ -63,7 +63,7 @@ def test_an_admins_edit_stays_and_the_rest_flows_in() -> None:
     done = run(newer, LIST)
 
     after = stored("crm.contact.get")
-    assert done.merged.kept == ["crm.contact.get summary"]
+    assert done.merged.kept_edits == ["crm.contact.get summary"]
     assert (after["summary"], after["connection"], after["examples"]) == ("Mine", "crm", [{"args": {"id": "1"}}])
     assert set(after["parameters_schema"]["properties"]) == {"id", "deep"}
 
@@ -75,8 +75,8 @@ def test_an_admins_path_and_tool_name_stay() -> None:
 
     done = run(GET, function("list_contacts", "List all contacts."))
 
-    assert [path for path in done.merged.updated if path in done.names] == ["crm.contact.list"]
-    assert done.names["people.get"] == "get_contact"
+    assert [path for path in done.merged.updated if path in done.upstream_names] == ["crm.contact.list"]
+    assert done.upstream_names["people.get"] == "get_contact"
     assert stored("people.get")["tool_name"] == "get_person"
     assert Op.objects.count() == 2
 
@@ -89,7 +89,7 @@ def test_what_vanished_is_retired_and_comes_back() -> None:
     back = run(GET, LIST)
 
     assert (gone.retired, again.retired, again.merged.updated) == (["crm.contact.get"], [], [])
-    assert [path for path in back.merged.updated if path in back.names] == ["crm.contact.get"]
+    assert [path for path in back.merged.updated if path in back.upstream_names] == ["crm.contact.get"]
     assert Op.objects.get(op="crm.contact.get").status == "active"
 
 
@@ -119,7 +119,7 @@ def test_two_imports_leave_each_other_alone() -> None:
     done = run(GET, group="sales")
     run(function("send_mail"), group="sales")
 
-    assert done.names == {"sales.contact.get": "get_contact"}
+    assert done.upstream_names == {"sales.contact.get": "get_contact"}
     assert stored("crm.contact.get") == before
     second = stored("sales.contact.get")
     assert (second["tool_name"], second["upstream_name"]) == ("sales_get_contact", "get_contact")
@@ -151,29 +151,29 @@ def test_shipped_and_own_rows_are_never_touched() -> None:
     before = stored("onto.task.get")
 
     done = run(function("onto"), function("get_task"), function("list_tasks"), function("onto.task"), group="onto")
-    report = loader.load(content(op("onto.task.ping")))
+    report = loader.load_into_draft(content(op("onto.task.ping")))
 
     assert stored("onto.task.get") == before
     assert Group.objects.get(path="onto").summary == "Group onto"
-    tool_names = {row["tool_name"] for row in map(stored, done.names)}
+    tool_names = {row["tool_name"] for row in map(stored, done.upstream_names)}
     assert tool_names.isdisjoint({"onto", "get_task", "list_tasks", "onto.task"})
-    assert report.gone == []
+    assert report.no_longer_shipped == []
     publish()
 
 
 def test_a_shipped_op_whose_name_an_import_has_is_left_out_and_told() -> None:
     run(GET)
 
-    report = loader.load(content(op("onto.contact.get", tool_name="get_contact"), op("crm.contact.get")))
+    report = loader.load_into_draft(content(op("onto.contact.get", tool_name="get_contact"), op("crm.contact.get")))
 
-    assert report.taken == ["onto.contact.get", "crm.contact.get"]
+    assert report.skipped == ["onto.contact.get", "crm.contact.get"]
     assert "a row of another source has the name: crm.contact.get" in str(report)
     assert list(Op.objects.values_list("op", "source")) == [("crm.contact.get", "crm")]
 
 
 @pytest.mark.parametrize("group", ["", "root", "CRM", "crm.", ".crm", "crm contact", "1crm", "c" * 61, "crm\n", "a..b"])
 def test_a_group_that_is_no_path_is_refused(group: str) -> None:
-    with pytest.raises(BadGroup, match="such as crm"):
+    with pytest.raises(InvalidImportGroup, match="such as crm"):
         run(GET, group=group)
 
 
@@ -181,15 +181,15 @@ def test_a_group_that_is_no_path_is_refused(group: str) -> None:
 def test_a_group_that_names_an_op_is_refused(group: str) -> None:
     OpAlias.objects.create(op=make_op("onto.task.add", tool_name="add_task"), name="plus")
 
-    with pytest.raises(BadGroup, match="is already the name of an op"):
+    with pytest.raises(InvalidImportGroup, match="is already the name of an op"):
         run(GET, group=group)
 
     assert Op.objects.count() == 1
 
 
 def test_a_group_may_lie_in_others() -> None:
-    assert list(run(GET, group="acme.sales").names) == ["acme.sales.contact.get"]
-    assert list(run(LIST, group="acme").names) == ["acme.contacts.list"]
+    assert list(run(GET, group="acme.sales").upstream_names) == ["acme.sales.contact.get"]
+    assert list(run(LIST, group="acme").upstream_names) == ["acme.contacts.list"]
     assert Group.objects.get(path="acme").source == "acme.sales"
     publish()
 
@@ -210,7 +210,7 @@ HOSTILE: list[tuple[Any, str]] = [
 def test_what_would_break_serving_is_left_out_and_the_rest_goes_in(evil: Any, reason: str) -> None:
     done = run(GET, evil, LIST)
 
-    assert list(done.names.values()) == ["get_contact", "list_contacts"]
+    assert list(done.upstream_names.values()) == ["get_contact", "list_contacts"]
     (refusal,) = done.refusals
     assert refusal.name == "evil"
     assert reason in refusal.reason
@@ -235,7 +235,7 @@ def test_nothing_stays_of_an_import_that_fails(monkeypatch: pytest.MonkeyPatch) 
     def fail(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(importing.merge, "ops", fail)
+    monkeypatch.setattr(importing.merge, "merge_ops", fail)
 
     with pytest.raises(RuntimeError):
         run(GET)
@@ -246,11 +246,11 @@ def test_nothing_stays_of_an_import_that_fails(monkeypatch: pytest.MonkeyPatch) 
 def test_an_import_asks_for_hundreds_of_rows_at_once(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     listed = [function(f"get_thing{n}x", f"Get thing {n}.") for n in range(1_200)]
     newer = [function(f"get_thing{n}x", f"Get the thing {n}.") for n in range(1_200)]
-    batches = -(-1_200 // min(connection.ops.bulk_batch_size(Op._meta.concrete_fields, listed), writing.BATCH))
+    batches = -(-1_200 // min(connection.ops.bulk_batch_size(Op._meta.concrete_fields, listed), writing.BATCH_SIZE))
 
     with django_assert_max_num_queries(16 + 5 * batches):
         run(*listed)
     with django_assert_max_num_queries(16 + 9 * batches):
         done = run(*newer)
 
-    assert len(set(done.merged.updated) & set(done.names)) == 1_200
+    assert len(set(done.merged.updated) & set(done.upstream_names)) == 1_200

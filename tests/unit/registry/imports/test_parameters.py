@@ -7,14 +7,14 @@ import pytest
 
 from registry import schemas
 from registry.imports import parameters
-from registry.imports.parameters import Unservable
+from registry.imports.parameters import UnusableParameters
 
 
 def settled(given: Any) -> dict[str, Any]:
     before = copy.deepcopy(given)
-    schema, _ = parameters.settle(given)
+    schema, _ = parameters.repair_parameters(given)
     assert given == before
-    assert schemas.problems(schema) == []
+    assert schemas.find_problems(schema) == []
     return schema
 
 
@@ -44,7 +44,7 @@ def test_no_parameters_are_no_arguments(nothing: Any) -> None:
 )
 def test_what_validates_is_kept_as_it_is(kept: dict[str, Any]) -> None:
     assert settled(kept) == kept
-    assert parameters.settle(kept)[1] == []
+    assert parameters.repair_parameters(kept)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def nested(depth: int) -> dict[str, Any]:
     ],
 )
 def test_what_would_break_serving_is_refused(given: Any, reason: str) -> None:
-    with pytest.raises(Unservable, match=reason):
-        parameters.settle(given)
+    with pytest.raises(UnusableParameters, match=reason):
+        parameters.repair_parameters(given)
 
 
 def test_every_kind_of_mend_is_told_once() -> None:
     given = {"type": "object", "properties": {f"a{n}": {"type": "float"} for n in range(9)}}
 
-    assert parameters.settle(given)[1] == ["Type names were replaced with those of JSON Schema."]
-    _, told = parameters.settle(within({"pattern": "(?=x)"}))
+    assert parameters.repair_parameters(given)[1] == ["Type names were replaced with those of JSON Schema."]
+    _, told = parameters.repair_parameters(within({"pattern": "(?=x)"}))
     assert told == ["An invalid keyword was removed: properties/a/pattern."]

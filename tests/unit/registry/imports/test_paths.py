@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.imports import paths
-from registry.imports.documents import Function
+from registry.imports.documents import FunctionDefinition
 from registry.models import path_validator
 
 Named = str | tuple[str, str]
@@ -15,9 +15,9 @@ Named = str | tuple[str, str]
 
 def assign(*named: Named, group: str = "crm", taken: set[str] | None = None, kept: dict[str, str] | None = None):
     pairs = [(each, "") if isinstance(each, str) else each for each in named]
-    functions = [Function(name, description, {}) for name, description in pairs]
-    tree = paths.Tree(taken or set(), {"root"})
-    return paths.assign(paths.readings(functions, group), group, tree, kept=kept or {})
+    functions = [FunctionDefinition(name, description, {}) for name, description in pairs]
+    tree = paths.PathTree(taken or set(), {"root"})
+    return paths.assign_paths(paths.parse_tool_names(functions, group), group, tree, known_paths=kept or {})
 
 
 @pytest.mark.parametrize(

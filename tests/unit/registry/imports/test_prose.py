@@ -47,14 +47,14 @@ from tests.effort import within
     ],
 )
 def test_a_summary_is_the_gist_of_the_first_sentence(description: str, summary: str) -> None:
-    assert prose.summary(description, "get_weather") == summary
+    assert prose.write_summary(description, "get_weather") == summary
 
 
 @given(st.text(max_size=400) | st.from_regex(r"([a-z#*\[(.,:\n]{1,20} ?){1,40}", fullmatch=True), st.text(min_size=1))
 def test_any_summary_is_one_short_line_that_says_something(description: str, name: str) -> None:
     if not name.isprintable() or not name.strip():
         return
-    summary = prose.summary(description, name)
+    summary = prose.write_summary(description, name)
 
     assert summary
     assert "\n" not in summary
@@ -67,8 +67,8 @@ def test_hostile_text_is_read_in_time(evil: str) -> None:
     text = (evil * 20_000)[:20_000]
 
     def read() -> None:
-        prose.summary(text, "name")
-        prose.remarks([text])
+        prose.write_summary(text, "name")
+        prose.find_remarks([text])
 
     within(0.5, read)  # a quadratic pattern takes many seconds
 
@@ -91,7 +91,7 @@ def test_hostile_text_is_read_in_time(evil: str) -> None:
     ],
 )
 def test_what_an_admin_should_look_at_is_remarked(text: str, remark: str) -> None:
-    (found,) = prose.remarks({"name": "a", "parameters": {"properties": {"x": {"description": text}}}})
+    (found,) = prose.find_remarks({"name": "a", "parameters": {"properties": {"x": {"description": text}}}})
 
     assert remark in found
 
@@ -109,14 +109,14 @@ def test_what_an_admin_should_look_at_is_remarked(text: str, remark: str) -> Non
     ],
 )
 def test_plain_text_of_any_script_is_not_remarked(text: str) -> None:
-    assert prose.remarks(["", text]) == []
+    assert prose.find_remarks(["", text]) == []
 
 
 def test_a_long_description_is_cut_where_an_op_cannot_have_more() -> None:
-    assert prose.description("x" * 4_000 + "\n") == "x" * 4_000
-    assert prose.description("x" * 4_001) == "x" * 3_999 + "…"
+    assert prose.clean_description("x" * 4_000 + "\n") == "x" * 4_000
+    assert prose.clean_description("x" * 4_001) == "x" * 3_999 + "…"
 
 
 def test_shown_text_cannot_move_a_terminal() -> None:
-    assert prose.shown("a\x1b[31m\u202e\n天") == "a\\u001b[31m\\u202e\\u000a天"
-    assert len(prose.shown("x" * 5_000)) < 500
+    assert prose.escape_for_terminal("a\x1b[31m\u202e\n天") == "a\\u001b[31m\\u202e\\u000a天"
+    assert len(prose.escape_for_terminal("x" * 5_000)) < 500

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 def told(*functions: object, everything: bool = False) -> str:
     listed = document(*functions)
-    return reports.told(importing.run(listed, group="crm"), listed, everything=everything)
+    return reports.format_report(importing.import_functions(listed, group="crm"), listed, show_all=everything)
 
 
 def test_the_report_counts_and_names() -> None:

@@ -25,7 +25,7 @@ from registry.imports import words
     ],
 )
 def test_split(name: str, expected: str) -> None:
-    assert " ".join(words.split(name)) == expected
+    assert " ".join(words.split_name(name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_split(name: str, expected: str) -> None:
     ],
 )
 def test_singular(word: str, expected: str) -> None:
-    assert words.singular(word) == expected
+    assert words.to_singular(word) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_singular(word: str, expected: str) -> None:
     ],
 )
 def test_verb(name: str, description: str, verb: str | None) -> None:
-    said = words.split(name)
-    place = words.verb_at(said, description)
+    said = words.split_name(name)
+    place = words.find_verb(said, description)
 
     assert (None if place is None else said[place]) == verb
 
@@ -73,10 +73,10 @@ def test_verb(name: str, description: str, verb: str | None) -> None:
     ],
 )
 def test_what_is_not_known_to_look_only_writes(name: str, verb: str, is_write: bool) -> None:
-    assert words.changes(words.split(name), verb) is is_write
+    assert words.has_write_verb(words.split_name(name), verb) is is_write
 
 
 def test_reads_and_writes_are_apart() -> None:
-    assert not words.READS & words.WRITES
-    assert set(words.ACTIONS) & words.READS
-    assert not {action for verb, action in words.ACTIONS.items() if verb in words.READS} & words.WRITES
+    assert not words.READ_VERBS & words.WRITE_VERBS
+    assert set(words.CANONICAL_ACTIONS) & words.READ_VERBS
+    assert not {action for verb, action in words.CANONICAL_ACTIONS.items() if verb in words.READ_VERBS} & words.WRITE_VERBS

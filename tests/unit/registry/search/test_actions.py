@@ -20,7 +20,7 @@ from tests.unit.registry.entries import catalog, op
     ],
 )
 def test_a_request_wants_what_its_first_verb_says(request_: str, action: str) -> None:
-    assert actions.of_request(words.split(request_)) == action
+    assert actions.detect_request_action(words.split_words(request_)) == action
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def test_a_request_wants_what_its_first_verb_says(request_: str, action: str) ->
     ],
 )
 def test_an_op_does_what_its_record_says_or_else_its_name(fields: dict[str, str], action: str) -> None:
-    assert actions.of_op(catalog(op("a.b", **fields)).ops["a.b"]) == action
+    assert actions.detect_op_action(catalog(op("a.b", **fields)).ops["a.b"]) == action
 
 
 def test_no_verb_stands_for_two_actions() -> None:
-    listed = [words.stem(verb) for verbs in actions._VERBS.values() for verb in verbs.split()]
+    listed = [words.stem(verb) for verbs in actions._VERBS_BY_ACTION.values() for verb in verbs.split()]
 
     assert len({stem for stem in listed if stem}) == len([stem for stem in listed if stem])

@@ -21,9 +21,9 @@ ENTRY = op(
 
 
 def words_by_field(ops: list[dict], former: list[list[str]]) -> list[dict[str, list[str]]]:
-    read = fields.read(list(catalog(*ops).ops.values()), former)
+    read = fields.read_op_words(list(catalog(*ops).ops.values()), former)
     found: list[dict[str, list[str]]] = [{} for _ in ops]
-    for word, at, field in zip(read.word, read.op, read.field, strict=True):
+    for word, at, field in zip(read.word_ids, read.op_ids, read.field_ids, strict=True):
         found[at].setdefault(fields.FIELDS[field], []).append(read.vocabulary[word])
     return found
 
@@ -49,6 +49,6 @@ def test_words_are_of_their_own_op() -> None:
 
 
 def test_no_ops_have_no_words() -> None:
-    read = fields.read([], [])
+    read = fields.read_op_words([], [])
 
-    assert len(read.word) == len(read.op) == len(read.field) == 0
+    assert len(read.word_ids) == len(read.op_ids) == len(read.field_ids) == 0

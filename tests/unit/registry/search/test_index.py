@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from registry.search.index import Index
+from registry.search.index import SearchIndex
 from tests.unit.registry.entries import catalog, op
 
 
 def ranked(request: str, *ops: dict[str, Any]) -> list[str]:
-    return Index(catalog(*ops).ops.values()).ranked(request)
+    return SearchIndex(catalog(*ops).ops.values()).rank(request)
 
 
 SIBLINGS = [

@@ -6,13 +6,13 @@ import pytest
 
 from registry.search import fields, postings
 from registry.search.fields import WEIGHTS
-from registry.search.postings import LENGTH, SATURATION
+from registry.search.postings import LENGTH_WEIGHT, SATURATION
 from tests.unit.registry.entries import catalog, op
 
 
 def built(*ops: dict) -> postings.Postings:
     found = list(catalog(*ops).ops.values())
-    return postings.build(fields.read(found, [[]] * len(found)), len(found))
+    return postings.build_postings(fields.read_op_words(found, [[]] * len(found)), len(found))
 
 
 def test_covered_is_bm25f() -> None:
@@ -21,13 +21,13 @@ def test_covered_is_bm25f() -> None:
     )
     usual = (3 + 1 + 3) / 3
 
-    frequency = 2 * WEIGHTS["summary"] / (1 - LENGTH + LENGTH * 3 / usual)
+    frequency = 2 * WEIGHTS["summary"] / (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * 3 / usual)
 
     rare = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     unknown = math.log(1 + 3.5 / 0.5)
     share = rare * frequency / (frequency + SATURATION) / (rare + unknown)
-    assert found.covered(["alpha", "nowhere", "alpha"])[0] == pytest.approx(share, rel=1e-5)
-    assert found.covered(["alpha"])[1] == 0
+    assert found.score_coverage(["alpha", "nowhere", "alpha"])[0] == pytest.approx(share, rel=1e-5)
+    assert found.score_coverage(["alpha"])[1] == 0
 
 
 def test_a_word_counts_by_where_it_stands() -> None:
@@ -39,7 +39,7 @@ def test_a_word_counts_by_where_it_stands() -> None:
         op("x.e", summary="one", notes="alpha"),
     )
 
-    scores = list(found.covered(["alpha"]))
+    scores = list(found.score_coverage(["alpha"]))
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == len(scores)
 
@@ -47,20 +47,20 @@ def test_a_word_counts_by_where_it_stands() -> None:
 def test_path_and_tool_name_say_a_word_once() -> None:
     found = built(op("x.alpha", tool_name="alpha_one"), op("y.alpha", tool_name="two_three"))
 
-    twice, once = found.covered(["alpha"])
+    twice, once = found.score_coverage(["alpha"])
     assert twice == once
 
 
 def test_a_rare_word_covers_more_than_a_common_one() -> None:
     found = built(*(op(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
 
-    assert found.covered(["rare", "common"])[1] < 0.2
+    assert found.score_coverage(["rare", "common"])[1] < 0.2
 
 
 @pytest.mark.parametrize("stems", [[], ["nowhere"]])
 def test_nothing_is_covered_of_nothing_known(stems: list[str]) -> None:
-    assert built(op("a.one"), op("b.two")).covered(stems).tolist() == [0, 0]
+    assert built(op("a.one"), op("b.two")).score_coverage(stems).tolist() == [0, 0]
 
 
 def test_no_ops_have_postings_too() -> None:
-    assert built().covered(["alpha"]).tolist() == []
+    assert built().score_coverage(["alpha"]).tolist() == []

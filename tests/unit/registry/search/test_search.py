@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry import search
-from registry.catalogs import EVERYTHING, Catalog, Visibility
+from registry.catalogs import FULL_VISIBILITY, Catalog, Visibility
 from registry.search import fields
 from tests.effort import within
 from tests.unit.registry.entries import catalog, op, schema
@@ -44,21 +44,21 @@ def found() -> Catalog:
     ],
 )
 def test_find_puts_what_was_meant_first(found: Catalog, query: str, best: str) -> None:
-    assert search.find(found, found.view(EVERYTHING), query, limit=5)[0] == best
+    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5)[0] == best
 
 
 @pytest.mark.parametrize("query", ["", "the of to", "zzz", "?!", "old.task"])
 def test_find_finds_nothing_where_nothing_fits_or_is_active(found: Catalog, query: str) -> None:
-    assert "old.task" not in search.find(found, found.view(EVERYTHING), query, limit=5)
+    assert "old.task" not in search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5)
     if query != "old.task":
-        assert search.find(found, found.view(EVERYTHING), query, limit=5) == []
+        assert search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5) == []
 
 
 def test_find_gives_visible_ops_alone_and_at_most_the_limit(found: Catalog) -> None:
-    reader = found.view(Visibility(kinds=frozenset(["read"])))
+    reader = found.view_for(Visibility(kinds=frozenset(["read"])))
 
-    assert set(search.find(found, reader, "create task", limit=5)) <= reader.ops
-    assert len(search.find(found, found.view(EVERYTHING), "onto task list create", limit=2)) == 2
+    assert set(search.find_ops(found, reader, "create task", limit=5)) <= reader.ops
+    assert len(search.find_ops(found, found.view_for(FULL_VISIBILITY), "onto task list create", limit=2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_find_gives_visible_ops_alone_and_at_most_the_limit(found: Catalog) -> N
     ],
 )
 def test_nearest_groups_lead_on(found: Catalog, query: str, groups: list[str]) -> None:
-    assert search.nearest_groups(found, found.view(EVERYTHING), query) == groups
+    assert search.find_nearest_groups(found, found.view_for(FULL_VISIBILITY), query) == groups
 
 
 @pytest.mark.parametrize("query", ["oldTask", "old_task", "old.task", "former_name"])
@@ -81,7 +81,7 @@ def test_a_retired_op_leads_to_its_successor(query: str) -> None:
         *OPS[:3],
     )
 
-    assert search.find(found, found.view(EVERYTHING), query, limit=5)[0] == "onto.task.create"
+    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5)[0] == "onto.task.create"
 
 
 def test_retired_ops_that_succeed_each_other_lead_nowhere() -> None:
@@ -89,35 +89,35 @@ def test_retired_ops_that_succeed_each_other_lead_nowhere() -> None:
         op("a.one", status="retired", successor="a.two"), op("a.two", status="retired", successor="a.one"), *OPS[:2]
     )
 
-    assert not {"a.one", "a.two"} & set(search.find(found, found.view(EVERYTHING), "a.one", limit=5))
+    assert not {"a.one", "a.two"} & set(search.find_ops(found, found.view_for(FULL_VISIBILITY), "a.one", limit=5))
 
 
 def test_a_name_that_fits_two_ops_in_another_spelling_is_neither_s_alone() -> None:
     found = catalog(op("a.bc"), op("ab.c", tool_name="another"), op("x.y"))
 
-    assert search.find(found, found.view(EVERYTHING), "ab.c", limit=5)[0] == "ab.c"
-    assert "x.y" not in search.find(found, found.view(EVERYTHING), "ABC", limit=5)
+    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "ab.c", limit=5)[0] == "ab.c"
+    assert "x.y" not in search.find_ops(found, found.view_for(FULL_VISIBILITY), "ABC", limit=5)
 
 
 def test_what_a_caller_may_not_run_is_left_out_even_by_its_name(found: Catalog) -> None:
-    reader = found.view(Visibility(kinds=frozenset(["read"])))
+    reader = found.view_for(Visibility(kinds=frozenset(["read"])))
 
-    assert "onto.task.create" not in search.find(found, reader, "onto.task.create", limit=5)
+    assert "onto.task.create" not in search.find_ops(found, reader, "onto.task.create", limit=5)
 
 
 def test_warm_leaves_nothing_to_make(monkeypatch: pytest.MonkeyPatch) -> None:
     found = catalog(*OPS)
     search.warm(found)
-    monkeypatch.setattr(fields, "read", None)  # would be called
+    monkeypatch.setattr(fields, "read_op_words", None)  # would be called
 
-    assert search.find(found, found.view(EVERYTHING), "create task", limit=1) == ["onto.task.create"]
+    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "create task", limit=1) == ["onto.task.create"]
 
 
 @given(st.text(max_size=5000))
 def test_any_text_finds_visible_ops_or_groups(found: Catalog, text: str) -> None:
-    view = found.view(EVERYTHING)
+    view = found.view_for(FULL_VISIBILITY)
 
-    ops, groups = search.find(found, view, text, limit=3), search.nearest_groups(found, view, text)
+    ops, groups = search.find_ops(found, view, text, limit=3), search.find_nearest_groups(found, view, text)
 
     assert set(ops) <= view.ops
     assert groups
@@ -128,7 +128,7 @@ def test_any_text_finds_visible_ops_or_groups(found: Catalog, text: str) -> None
 def test_an_op_of_any_text_can_be_indexed_and_is_found_by_its_name(summary: str, keyword: str) -> None:
     found = catalog(op("onto.task.list", summary=summary, description=keyword, keywords=[keyword]), *OPS[2:])
 
-    assert search.find(found, found.view(EVERYTHING), "onto task list", limit=1) == ["onto.task.list"]
+    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "onto task list", limit=1) == ["onto.task.list"]
 
 
 def test_no_request_takes_long() -> None:
@@ -138,7 +138,7 @@ def test_no_request_takes_long() -> None:
 
     def ask() -> None:
         for text in hostile:
-            search.find(found, found.view(EVERYTHING), text, limit=8)
+            search.find_ops(found, found.view_for(FULL_VISIBILITY), text, limit=8)
 
     within(2, ask)
 
@@ -146,4 +146,4 @@ def test_no_request_takes_long() -> None:
 def test_a_catalog_without_ops_finds_nothing() -> None:
     found = catalog()
 
-    assert search.find(found, found.view(EVERYTHING), "anything", limit=5) == []
+    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "anything", limit=5) == []

@@ -30,7 +30,7 @@ from registry.search import words
     ],
 )
 def test_split_folds(text: str, found: list[str]) -> None:
-    assert words.split(text) == found
+    assert words.split_words(text) == found
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_stem_of_a_word_that_says_nothing_is_empty() -> None:
     ],
 )
 def test_wanted_leaves_manners_and_values_out(request_: str, wanted: str) -> None:
-    assert words.wanted(request_) == wanted
+    assert words.extract_request(request_) == wanted
 
 
 @pytest.mark.parametrize(
@@ -72,16 +72,16 @@ def test_wanted_leaves_manners_and_values_out(request_: str, wanted: str) -> Non
     ],
 )
 def test_clauses_are_wanted_one_by_one(request_: str, clauses: list[str]) -> None:
-    assert words.clauses(request_) == clauses
+    assert words.split_clauses(request_) == clauses
 
 
 def test_bare_is_the_same_for_all_spellings_of_a_name() -> None:
-    assert {words.bare(name) for name in ("onto.task.list", "ontoTaskList", "ONTO_TASK-LIST")} == {"ontotasklist"}
+    assert {words.normalise_name(name) for name in ("onto.task.list", "ontoTaskList", "ONTO_TASK-LIST")} == {"ontotasklist"}
 
 
 @given(st.text())
 def test_any_text_has_words_without_signs_and_spaces(text: str) -> None:
-    for word in words.split(text):
+    for word in words.split_words(text):
         assert word == words.BREAK or not any(character.isspace() for character in word)
         words.stem(word)
-    words.clauses(words.wanted(text))
+    words.split_clauses(words.extract_request(text))

@@ -23,15 +23,15 @@ from tests.factories import (
 from tests.loops import for_each
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import call
-from workspace.errors import Forbidden, NotFound, Refusal
+from workspace.errors import Forbidden, NotFound, WorkspaceError
 from workspace.handlers import HANDLERS
-from workspace.kinds import KINDS, PROJECT
-from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, Role, Task
+from workspace.kinds import ENTITY_TYPE_BY_NAME, PROJECT
+from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, MemberRole, Task
 
 pytestmark = pytest.mark.both_databases
 
 # What an op is called with, and what each role gets. `{task}` and its like stand for the ids of ROWS.
-ROWS = tuple(KINDS.values())
+ROWS = tuple(ENTITY_TYPE_BY_NAME.values())
 PROJECT_ID = {"project_id": "{project}"}
 TASK_ID = {"task_id": "{task}"}
 DOCUMENT_ID = {"document_id": "{document}"}
@@ -48,7 +48,7 @@ READ = {"owner": None, "editor": None, "viewer": None, "left": NotFound, "strang
 CHANGE = READ | {"viewer": Forbidden}
 OWN = CHANGE | {"editor": Forbidden}
 
-TABLE: dict[str, tuple[dict[str, Any], dict[str, type[Refusal] | None]]] = {
+TABLE: dict[str, tuple[dict[str, Any], dict[str, type[WorkspaceError] | None]]] = {
     "get_onto_project_details": (PROJECT_ID, READ),
     "get_onto_task_details": (TASK_ID, READ),
     "list_onto_tasks": (PROJECT_ID, READ),  # of a project that is named
@@ -151,9 +151,9 @@ def task(db: None) -> Task:
     EventFactory(project=task.project, title="canary", description="canary", location="canary", attendees=["canary"])
     ProjectCalendarFactory(project=task.project, name="canary", description="canary")
     ProjectFactory(id=DESTINATION)
-    for role in (Role.EDITOR, Role.VIEWER):
+    for role in (MemberRole.EDITOR, MemberRole.VIEWER):
         MembershipFactory(project=task.project, subject=role.value, role=role)
-    MembershipFactory(project=task.project, subject="left", role=Role.OWNER, deleted_at=MADE_AT)
+    MembershipFactory(project=task.project, subject="left", role=MemberRole.OWNER, deleted_at=MADE_AT)
     ProjectFactory(created_by="stranger")
     return task
 
@@ -168,7 +168,7 @@ def sent(args: Any, ids: dict[str, str]) -> Any:
 
 def ids_in(project: Project) -> dict[str, str]:
     """Return the ids of the project and of the one row of each kind in it, by what stands for them in the table."""
-    in_project = {f"{{{kind.name}}}": str(kind.rows().get(project=project).pk) for kind in ROWS if kind is not PROJECT}
+    in_project = {f"{{{kind.name}}}": str(kind.get_rows().get(project=project).pk) for kind in ROWS if kind is not PROJECT}
     return in_project | {
         "{project}": str(project.pk),
         "{event}": str(project.events.get().pk),
@@ -183,12 +183,12 @@ CASES = [
 
 
 def rows() -> list[Any]:
-    models = [Membership, Edge, CalendarEvent, ProjectCalendar, *(kind.model for kind in KINDS.values())]
+    models = [Membership, Edge, CalendarEvent, ProjectCalendar, *(kind.model for kind in ENTITY_TYPE_BY_NAME.values())]
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
 @for_each("tool, args, subject, refusal", CASES, undone=True)
-def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[Refusal] | None) -> None:
+def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[WorkspaceError] | None) -> None:
     args = sent(args, ids_in(task.project))
     before = rows()
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.factories import MADE_AT, EventFactory, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid, NotFound
-from workspace.models import Role
+from workspace.errors import InvalidArgs, NotFound
+from workspace.models import MemberRole
 from workspace.services import agenda, task_events
 
 pytestmark = pytest.mark.both_databases
@@ -160,13 +160,13 @@ def test_list_shows_own_events_those_of_projects_and_the_dates_of_tasks(db: None
     own("theirs", subject="somebody")
     own("deleted", deleted_at=MADE_AT)
     project = ProjectFactory(created_by="somebody")
-    MembershipFactory(project=project, subject="owner", role=Role.VIEWER)
+    MembershipFactory(project=project, subject="owner", role=MemberRole.VIEWER)
     EventFactory(title="ours", project=project, start_at=AT + 2 * DAY)
     EventFactory(title="foreign", project__created_by="somebody", start_at=AT + DAY)
     task = TaskFactory(project=project, title="Write", due_at=AT + 3 * DAY)
-    task_events.sync([task], by="somebody", at=AT)
+    task_events.sync_events([task], by="somebody", at=AT)
     gone = TaskFactory(project=project, due_at=AT + 3 * DAY, deleted_at=MADE_AT)
-    task_events.sync([gone], by="somebody", at=AT)
+    task_events.sync_events([gone], by="somebody", at=AT)
 
     assert titles() == titles(calendar_scope="user") == ["mine", "ours", "Due: Write"]
     assert titles(calendar_id="primary") == titles(calendar_scope="calendar_id", calendar_id="primary") == ["mine"]
@@ -194,7 +194,7 @@ def test_query_finds_every_word_in_title_text_or_place(db: None) -> None:
 
     assert titles(query="ines lunch") == ["Lunch"]
     assert titles(query="überblick") == ["Überblick"]
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidArgs):
         listed(query="  ")
 
 
@@ -214,7 +214,7 @@ def test_query_finds_every_word_in_title_text_or_place(db: None) -> None:
     ],
 )
 def test_list_of_no_time_is_refused(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         listed(**args)
 
     assert codes(refused) == expected
@@ -248,17 +248,17 @@ def test_cursor_of_another_list_is_refused(db: None, other: dict[str, str]) -> N
 
     cursor = listed(limit=1)["next_cursor"]
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         listed(limit=1, cursor=cursor, **other)
     assert codes(refused) == [("/cursor", "malformed_cursor")]
 
 
 def test_too_many_events_are_refused_and_not_cut(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agenda, "MOST", 6)
+    monkeypatch.setattr(agenda, "MAX_OCCURRENCES", 6)
     own(recurrence="daily")
     assert listed(time_max="2026-03-07")["total"] == 6
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         listed()
 
     assert codes(refused) == [("/time_max", "too_many")]

@@ -6,8 +6,8 @@ import pytest
 
 from tests.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectCalendarFactory, ProjectFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Conflict, Forbidden, Invalid, NotFound
-from workspace.models import ProjectCalendar, Role
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.models import ProjectCalendar, MemberRole
 
 
 def test_project_without_a_calendar_has_null(db: None) -> None:
@@ -78,7 +78,7 @@ def test_action_that_does_not_fit_is_a_conflict(db: None, action: str, there: bo
     if there:
         ProjectCalendarFactory(project=project)
 
-    with pytest.raises(Conflict) as refused:
+    with pytest.raises(StateConflict) as refused:
         call("set_project_calendar", project_id=str(project.pk), action=action, name="Mine")
 
     assert refused.value.reason == reason
@@ -86,13 +86,13 @@ def test_action_that_does_not_fit_is_a_conflict(db: None, action: str, there: bo
 
 
 def test_blank_name_is_refused(db: None) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidArgs):
         call("set_project_calendar", project_id=str(ProjectFactory().pk), name="  ")
 
 
 def test_viewers_read_it_and_strangers_do_not(db: None) -> None:
     project = ProjectFactory()
-    MembershipFactory(project=project, subject="viewer", role=Role.VIEWER)
+    MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
     id = str(project.pk)
 
     assert call("get_project_calendar", subject="viewer", project_id=id).result["calendar"] is None

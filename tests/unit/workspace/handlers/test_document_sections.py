@@ -7,7 +7,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import DocumentFactory
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Document
 
 CONTENT = """Before.
@@ -47,7 +47,7 @@ def section(document: Document, **args: Any) -> dict[str, Any]:
 
 
 def refused(document: Document, **args: Any) -> Any:
-    with pytest.raises(Invalid) as found:
+    with pytest.raises(InvalidArgs) as found:
         section(document, **args)
     [error] = found.value.field_errors
     return error

@@ -9,7 +9,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory
 from tests.unit.workspace.calls import AT, call
 from tests.unit.workspace.forest import Titles, dense, plant
-from workspace.errors import Conflict, Forbidden, Invalid, NotFound
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
 from workspace.models import Document, Project
 
 TREE: Titles = {"A": {"B": {"C": {}}, "D": {}, "E": {}}, "F": {}}
@@ -46,7 +46,7 @@ def titles(nodes: list[dict[str, Any]]) -> Titles:
     return {node["title"]: titles(node.get("children", [])) for node in nodes}
 
 
-def refused(found: pytest.ExceptionInfo[Invalid]) -> tuple[str, str]:
+def refused(found: pytest.ExceptionInfo[InvalidArgs]) -> tuple[str, str]:
     [error] = found.value.field_errors
     return error.path, error.code
 
@@ -234,7 +234,7 @@ def test_move_to_a_title_of_several_lists_them(project: Project, documents: dict
     other = DocumentFactory(project=project, title="F")
     DocumentFactory(title="F")  # of another project
 
-    with pytest.raises(Invalid) as found:
+    with pytest.raises(InvalidArgs) as found:
         move(documents["C"], new_parent_title="F")
 
     assert refused(found) == ("/new_parent_title", "ambiguous_title")
@@ -246,7 +246,7 @@ def test_move_to_a_title_of_several_lists_them(project: Project, documents: dict
 def test_move_into_itself_or_below_is_refused(
     project: Project, documents: dict[str, Document], under: str, argument: str
 ) -> None:
-    with pytest.raises(Invalid) as found:
+    with pytest.raises(InvalidArgs) as found:
         move(documents["A"], **{argument: str(documents[under].pk) if argument == "new_parent_id" else under})
 
     assert refused(found) == (f"/{argument}", "circle")
@@ -277,7 +277,7 @@ def test_move_from_a_tree_that_has_changed_is_a_conflict(project: Project, docum
     version = read(project)["structure"]["version"]
     moved = move(documents["F"], new_parent_id=str(documents["A"].pk), expected_version=version)
 
-    with pytest.raises(Conflict, match="it is now version 1,") as found:
+    with pytest.raises(StateConflict, match="it is now version 1,") as found:
         move(documents["F"], expected_version=version)
 
     assert found.value.reason == "stale_version"
@@ -304,7 +304,7 @@ def test_move_holds_the_project_against_the_documents_own(project: Project, docu
     move(documents["F"], project_id=str(project.pk).upper())
 
     for other in (ProjectFactory().pk, ProjectFactory(created_by="someone else").pk, uuid.uuid4()):
-        with pytest.raises(Invalid) as found:
+        with pytest.raises(InvalidArgs) as found:
             move(documents["F"], project_id=str(other))
         assert refused(found) == ("/project_id", "other_project")
 
@@ -363,7 +363,7 @@ def test_create_under_what_is_not_there_makes_nothing(project: Project, document
     for id in (DocumentFactory().pk, uuid.uuid4()):
         with pytest.raises(NotFound, match="of this project that you can see has this parent_id;"):
             create(project, parent_id=str(id))
-    with pytest.raises(Invalid) as found:
+    with pytest.raises(InvalidArgs) as found:
         create(project, parent_title="Nothing")
 
     assert refused(found) == ("/parent_title", "no_such_title")

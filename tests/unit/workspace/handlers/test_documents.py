@@ -5,7 +5,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid, NotFound
+from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -175,7 +175,7 @@ def test_update_that_changes_nothing_succeeds_with_a_warning(document: Document,
 
 
 def test_update_never_makes_a_title_blank(document: Document) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(document, title=" ")
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/title", "blank")]

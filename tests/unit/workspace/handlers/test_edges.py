@@ -9,8 +9,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Forbidden, Invalid, NotFound
-from workspace.models import Edge, EdgeKind, Project, Role
+from workspace.errors import Forbidden, InvalidArgs, NotFound
+from workspace.models import Edge, EdgeKind, Project, MemberRole
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 
@@ -136,7 +136,7 @@ def test_an_edge_that_was_removed_can_be_made_again(project: Project) -> None:
 def test_link_refuses_a_row_with_itself(project: Project) -> None:
     task = graph.row("task", project)
 
-    with pytest.raises(Invalid, match="the same row") as refused:
+    with pytest.raises(InvalidArgs, match="the same row") as refused:
         link(task, "depends_on", task)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/dst_id", "self_edge")]
@@ -146,7 +146,7 @@ def test_link_refuses_rows_of_two_projects(project: Project) -> None:
     task, other = graph.row("task", project), graph.row("task", ProjectFactory())
 
     for dst in (other, other.project):
-        with pytest.raises(Invalid, match="another project") as refused:
+        with pytest.raises(InvalidArgs, match="another project") as refused:
             link(task, "depends_on", dst)
         assert [(error.path, error.code) for error in refused.value.field_errors] == [("/dst_id", "other_project")]
     assert not Edge.objects.exists()
@@ -187,10 +187,10 @@ def test_link_refuses_ends_that_are_not_named(project: Project) -> None:
     titled = {"src_kind": "task", "src_title": "A", "dst_kind": "task", "dst_title": "B"}
 
     for args, paths in ((task | {"dst_kind": "task"}, ["/dst_id"]), (titled, ["/src_id"])):
-        with pytest.raises(Invalid) as refused:
+        with pytest.raises(InvalidArgs) as refused:
             call("link_onto_entities", **args, rel="references")
         assert [error.path for error in refused.value.field_errors] == paths
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("link_onto_entities", src_kind="task", dst_kind="task", rel="references")
     assert [(error.path, error.code) for error in refused.value.field_errors] == [
         ("/src_id", "required"),
@@ -203,7 +203,7 @@ def test_link_by_a_title_of_several_lists_them(project: Project) -> None:
     rows = [graph.row("goal", project, name="Same") for _ in range(2)]
 
     ends = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": "goal", "dst_title": "Same"}
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("link_onto_entities", **ends, rel="supports_goal")
 
     [error] = refused.value.field_errors
@@ -239,7 +239,7 @@ def test_link_goes_by_the_id_where_both_are_sent(project: Project) -> None:
 
 @pytest.mark.parametrize("kind", ["task", "project"])
 def test_link_and_unlink_need_the_right_to_change(project: Project, kind: str) -> None:
-    MembershipFactory(project=project, subject="viewer", role=Role.VIEWER)
+    MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
     row, document = graph.row(kind, project), graph.row("document", project)
     edge = graph.edge(row, "references", document)
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.factories import MADE_AT, EventFactory, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Conflict, Forbidden, Invalid, NotFound
-from workspace.models import CalendarEvent, Role, Task
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.models import CalendarEvent, MemberRole, Task
 from workspace.services import task_events
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -30,7 +30,7 @@ def own(**fields: Any) -> CalendarEvent:
 
 def of_task(kind: str, **dates: datetime | None) -> tuple[Task, CalendarEvent]:
     task = TaskFactory(title="Write", **dates)
-    task_events.sync([task], by="owner", at=MADE_AT)
+    task_events.sync_events([task], by="owner", at=MADE_AT)
     return task, task.events.get(task_event_kind=kind)
 
 
@@ -191,7 +191,7 @@ def test_task_wins_over_the_project_of_the_context(db: None) -> None:
     ],
 )
 def test_event_that_makes_no_sense_is_refused(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         create(**args)
 
     assert codes(refused) == expected
@@ -240,7 +240,7 @@ def test_another_subjects_own_event_is_as_if_it_never_was(db: None) -> None:
 
 def test_project_event_is_read_by_its_members_and_changed_by_editors(db: None) -> None:
     event = EventFactory()
-    for role in (Role.VIEWER, Role.EDITOR):
+    for role in (MemberRole.VIEWER, MemberRole.EDITOR):
         MembershipFactory(project=event.project, subject=role, role=role)
     id = str(event.pk)
 
@@ -265,7 +265,7 @@ def test_project_event_is_read_by_its_members_and_changed_by_editors(db: None) -
 def test_event_goes_with_its_project_its_task_and_its_subjects_membership(db: None) -> None:
     task = TaskFactory()
     event = EventFactory(project=task.project, task=task)
-    member = MembershipFactory(project=task.project, subject="left", role=Role.EDITOR)
+    member = MembershipFactory(project=task.project, subject="left", role=MemberRole.EDITOR)
     id = str(event.pk)
     assert call("get_calendar_event_details", subject="left", event_id=id)
 
@@ -321,7 +321,7 @@ def test_whole_days_become_hours_and_move_with_their_length(db: None) -> None:
 def test_end_that_does_not_fit_the_start_is_refused(db: None, end: str) -> None:
     event = own()
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(event, end_at=end)
 
     assert codes(refused)[0][0] == "/end_at"
@@ -355,7 +355,7 @@ def test_weekday_event_cannot_be_moved_to_a_weekend_nor_begin_to_come_again_on_o
     weekdays, once = own(recurrence="weekdays"), own(start_at=NOON + timedelta(days=3))
 
     for event, args in ((weekdays, {"start_at": "2026-03-07T12:00:00Z"}), (once, {"recurrence": "weekdays"})):
-        with pytest.raises(Invalid) as refused:
+        with pytest.raises(InvalidArgs) as refused:
             update(event, **args)
         assert codes(refused) == [("/start_at", "weekend")]
         assert "is a Saturday" in refused.value.field_errors[0].message
@@ -445,7 +445,7 @@ def test_two_events_that_come_close_become_one(db: None) -> None:
 def test_tasks_own_checks_hold_for_its_event(db: None) -> None:
     task, event = of_task("due", start_at=NOON, due_at=NOON + timedelta(days=3))
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(event, end_at="2026-03-03T12:00:00Z")
 
     assert codes(refused) == [("/end_at", "out_of_order")]
@@ -456,7 +456,7 @@ def test_tasks_own_checks_hold_for_its_event(db: None) -> None:
 def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says_what_to_change(db: None) -> None:
     _, event = of_task("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(event, start_at="2026-03-20T12:00:00Z")
 
     [error] = refused.value.field_errors
@@ -467,7 +467,7 @@ def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says
 def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:
     _, event = of_task("due", due_at=MADE_AT - HALF, state_key="done")
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(event, end_at="2026-03-20T12:00:00Z")
 
     assert codes(refused) == [("/start_at", "after_it_was_done")]
@@ -479,7 +479,7 @@ def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:
 def test_what_is_the_tasks_is_refused(db: None, args: dict[str, Any]) -> None:
     _, event = of_task("due", due_at=NOON)
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(event, **args)
 
     assert codes(refused) == [(f"/{next(iter(args))}", "of_the_task")]
@@ -542,7 +542,7 @@ def test_deleting_an_hour_for_a_task_leaves_its_dates_alone(db: None) -> None:
     ],
 )
 def test_external_calendar_needs_a_connection(db: None, tool: str, args: dict[str, str]) -> None:
-    with pytest.raises(Conflict) as refused:
+    with pytest.raises(StateConflict) as refused:
         call(tool, calendar_id="ines@example.com", **args)
 
     assert refused.value.reason == "connection_required"

@@ -18,7 +18,7 @@ from tests.factories import (
     TaskFactory,
 )
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid, NotFound
+from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Project
 from workspace.services import ranking
 
@@ -234,7 +234,7 @@ def test_search_costs_few_queries_whatever_the_number_of_rows(
 
 
 def test_rows_beyond_the_newest_are_left_out_with_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "MOST_ROWS", 2)
+    monkeypatch.setattr(ranking, "MAX_ROWS", 2)
     for hour in range(3):
         DocumentFactory(project=project, title=f"Launch {hour}", updated_at=MADE_AT + timedelta(hours=hour))
     TaskFactory.create_batch(2, project=project, title="Other")
@@ -249,7 +249,7 @@ def test_rows_beyond_the_newest_are_left_out_with_a_warning(project: Project, mo
 
 @pytest.mark.parametrize("query", [" ", "\n\t", "\u3000"])
 def test_a_query_without_words_is_invalid(db: None, query: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         find(query)
 
     assert [error.path for error in refused.value.field_errors] == ["/query"]
@@ -328,7 +328,7 @@ def test_the_longest_documents_are_searched_within_two_seconds(project: Project)
 
 
 def test_text_is_read_from_its_beginning(project: Project) -> None:
-    text = "x" * (ranking.MOST_CHARACTERS - 5)
+    text = "x" * (ranking.MAX_CHARACTERS - 5)
     DocumentFactory(project=project, title="Near", content=text + " near")
     DocumentFactory(project=project, title="Far", content=text + " beyond")
 

@@ -5,7 +5,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from registry import schemas
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.handlers.fields import ENTITY_TYPES
 from workspace.models import (
     DocumentState,
@@ -131,7 +131,7 @@ def test_every_example_is_a_value_that_its_field_takes(entity_type: str) -> None
     for name, field in info(entity_type).items():
         schema = {word: field[word] for word in words if word in field}
         assert (
-            schemas.instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]}) == []
+            schemas.find_instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]}) == []
         )
 
 
@@ -150,7 +150,7 @@ def test_probability_tells_its_range() -> None:
 
 
 def test_unknown_field_is_refused_with_the_names_that_exist() -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         info("ontology_project", field_name="status_of_secrets")
 
     [error] = refused.value.field_errors

@@ -4,7 +4,7 @@ import pytest
 
 from tests.factories import GoalFactory, ProjectFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Goal, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -78,7 +78,7 @@ def test_update_with_the_stored_date_is_unchanged(project: Project) -> None:
     [({"name": " "}, "/name", "blank"), ({"target_date": "0000-12-31"}, "/target_date", "impossible_time")],
 )
 def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         create(project, **{"name": "Keep the visits"} | sent)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]

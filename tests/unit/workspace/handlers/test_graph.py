@@ -9,8 +9,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Conflict, Forbidden, Invalid, NotFound
-from workspace.handlers.graph import MOST_CHANGES
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.handlers.graph import MAX_LISTED_CHANGES
 from workspace.models import Edge, Project
 from workspace.services import rewiring
 
@@ -149,7 +149,7 @@ def test_a_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_ru
     graph.edge(old, "has_task", task)  # somebody else was faster
     before = list(Edge.objects.values())
 
-    with pytest.raises(Conflict) as refused:
+    with pytest.raises(StateConflict) as refused:
         reorganize(project, node(task, new), plan_hash=plan_hash, dry_run=dry_run)
 
     assert refused.value.reason == "stale_plan"
@@ -161,15 +161,15 @@ def test_an_edge_that_is_taken_away_after_it_was_read_is_a_conflict(
 ) -> None:
     task, old, new = graph.row("task", project), graph.row("plan", project), graph.row("plan", project)
     edge = graph.edge(old, "has_task", task)
-    read = rewiring.around
+    read = rewiring.list_visible_edges
 
     def and_then_it_goes(*args: Any, **named: Any) -> list[Edge]:
         found = read(*args, **named)
         call("unlink_onto_edge", edge_id=str(edge.pk))
         return found
 
-    monkeypatch.setattr(rewiring, "around", and_then_it_goes)
-    with pytest.raises(Conflict) as refused:
+    monkeypatch.setattr(rewiring, "list_visible_edges", and_then_it_goes)
+    with pytest.raises(StateConflict) as refused:
         reorganize(project, node(task, new))
 
     assert refused.value.reason == "stale_plan"
@@ -215,7 +215,7 @@ def test_a_wrong_kind_is_not_found(project: Project) -> None:
 def test_all_field_errors_are_told_at_once(project: Project) -> None:
     task, other = graph.row("task", project), graph.row("task", project)
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         reorganize(project, node(task, task), node(other, ProjectFactory()), node(task))
 
     assert {(error.path, error.code) for error in refused.value.field_errors} == {
@@ -223,7 +223,7 @@ def test_all_field_errors_are_told_at_once(project: Project) -> None:
         ("/nodes/1/connections/0/id", "other_project"),
         ("/nodes/2/id", "duplicate"),
     }
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         reorganize(project, node(task), node(other), allow_project_fallback=False)
     assert [error.path for error in refused.value.field_errors] == ["/nodes/0", "/nodes/1"]
 
@@ -266,11 +266,11 @@ def test_reorganize_costs_the_same_whatever_the_number_of_nodes(
         result = reorganize(project, *(node(task, plans[1]) for task in tasks)).result
 
     assert result["counts"] == {"created": 200, "deleted": 200, "updated": 0}
-    assert len(result["changes"]["created"]) == MOST_CHANGES
+    assert len(result["changes"]["created"]) == MAX_LISTED_CHANGES
 
 
 def test_lists_of_changes_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workspace.handlers.graph.MOST_CHANGES", 2)
+    monkeypatch.setattr("workspace.handlers.graph.MAX_LISTED_CHANGES", 2)
     task, *others = (graph.row("task", project) for _ in range(4))
 
     result = reorganize(project, node(task, *others)).result

@@ -6,7 +6,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, MilestoneFactory, ProjectFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Milestone, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -59,7 +59,7 @@ def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Pr
     [({"title": "\t"}, "/title", "blank"), ({"due_at": "2016-12-31T23:59:60Z"}, "/due_at", "impossible_time")],
 )
 def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         create(project, **{"title": "Live"} | sent)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]

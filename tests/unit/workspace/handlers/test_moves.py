@@ -6,9 +6,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.contract import Outcome
-from workspace.errors import Conflict, Forbidden, Invalid, NotFound
-from workspace.models import Edge, Project, Role, Task
+from workspace.contract import OpOutcome
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.models import Edge, Project, MemberRole, Task
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def destination(db: None) -> Project:
     return project
 
 
-def move(task: Task, to: Any, *, expected: Any = None, subject: str = "owner") -> Outcome:
+def move(task: Task, to: Any, *, expected: Any = None, subject: str = "owner") -> OpOutcome:
     ids = {"task_id": task.pk, "project_id": to, "expected_project_id": expected or task.project_id}
     return call("move_onto_task", subject=subject, **{name: str(id) for name, id in ids.items()})
 
@@ -93,12 +93,12 @@ def test_task_that_is_elsewhere_is_a_conflict(destination: Project) -> None:
     task = TaskFactory()
 
     for expected in (destination.pk, uuid.uuid4()):
-        with pytest.raises(Conflict) as refused:
+        with pytest.raises(StateConflict) as refused:
             move(task, destination.pk, expected=expected)
         assert refused.value.reason == "moved_elsewhere"
 
     move(task, destination.pk)
-    with pytest.raises(Conflict):
+    with pytest.raises(StateConflict):
         move(task, destination.pk)  # the same call again: it is not where it was
     assert Task.objects.get().project_id == destination.pk
 
@@ -106,7 +106,7 @@ def test_task_that_is_elsewhere_is_a_conflict(destination: Project) -> None:
 def test_project_that_it_is_in_is_refused(db: None) -> None:
     task = TaskFactory()
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         move(task, task.project_id)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/project_id", "same_project")]
@@ -115,15 +115,15 @@ def test_project_that_it_is_in_is_refused(db: None) -> None:
 @pytest.mark.parametrize(
     ("here", "there", "refusal"),
     [
-        (Role.EDITOR, Role.EDITOR, None),
-        (Role.EDITOR, Role.VIEWER, Forbidden),  # may not add to the other
-        (Role.VIEWER, Role.OWNER, Forbidden),  # may not take from this one
-        (Role.EDITOR, None, NotFound),
-        (None, Role.EDITOR, NotFound),
+        (MemberRole.EDITOR, MemberRole.EDITOR, None),
+        (MemberRole.EDITOR, MemberRole.VIEWER, Forbidden),  # may not add to the other
+        (MemberRole.VIEWER, MemberRole.OWNER, Forbidden),  # may not take from this one
+        (MemberRole.EDITOR, None, NotFound),
+        (None, MemberRole.EDITOR, NotFound),
     ],
 )
 def test_mover_needs_to_change_both_projects(
-    destination: Project, here: Role | None, there: Role | None, refusal: type[Exception] | None
+    destination: Project, here: MemberRole | None, there: MemberRole | None, refusal: type[Exception] | None
 ) -> None:
     task = TaskFactory()
     for project, role in ((task.project, here), (destination, there)):

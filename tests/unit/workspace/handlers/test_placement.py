@@ -9,7 +9,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, ProjectFactory
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid, NotFound
+from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Edge, Project, Task
 
 
@@ -113,7 +113,7 @@ def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> 
     rows = [graph.row("plan", project, name="Phase") for _ in range(2)]
     graph.row("goal", ProjectFactory(), name="Elsewhere")
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         create(
             project,
             parents=[{"kind": "plan", "title": "Phase"}, {"kind": "goal", "title": "Elsewhere"}],
@@ -140,7 +140,7 @@ def test_create_names_the_place_of_what_is_not_there(project: Project) -> None:
 
 
 def test_create_tells_all_that_is_wrong_at_once(project: Project) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         create(project, due_at="0000-01-01T00:00:00Z", parent={"kind": "document", "id": str(uuid.uuid4())})
 
     assert [error.path for error in refused.value.field_errors] == ["/due_at", "/parent/kind"]

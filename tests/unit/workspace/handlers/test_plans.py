@@ -4,7 +4,7 @@ import pytest
 
 from tests.factories import PlanFactory, ProjectFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Plan, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -68,7 +68,7 @@ def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Pr
 def test_a_plan_that_would_end_before_it_begins_is_refused(project: Project, moved: dict[str, str]) -> None:
     id = create(project, name="Beta", start_date="2026-04-06", end_date="2026-04-24")["id"]
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("update_onto_plan", plan_id=id, **moved)
 
     [error] = refused.value.field_errors

@@ -10,10 +10,10 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import call
 from workspace import relations
-from workspace.contract import Outcome
-from workspace.errors import FieldError, Invalid
+from workspace.contract import OpOutcome
+from workspace.errors import ArgumentError, InvalidArgs
 from workspace.handlers import entities, relationships
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import (
     Document,
     Edge,
@@ -27,11 +27,11 @@ from workspace.models import (
     Risk,
     Task,
 )
-from workspace.relations import HOLDS, PARENTS
-from workspace.services.edges import ORIGINAL, PRIMARY
+from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS
+from workspace.services.edges import ORIGINAL_REL, IS_PRIMARY
 
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
-LABELS = {name: kind.label for name, kind in entities.KINDS.items()}
+LABELS = {name: kind.label for name, kind in entities.ENTITY_KINDS.items()}
 
 
 def entity(temp_id: str, kind: str, **fields: Any) -> dict[str, Any]:
@@ -61,19 +61,19 @@ def pair(src: str, dst: str, **more: Any) -> Any:
     return {"from": ends[0], "to": ends[1]} | more if more else ends
 
 
-def create(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> Outcome:
+def create(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> OpOutcome:
     return call("create_onto_project", project=PROJECT, entities=first, relationships=related or [], **more)
 
 
-def errors_of(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> list[FieldError]:
-    with pytest.raises(Invalid) as refused:
+def errors_of(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> list[ArgumentError]:
+    with pytest.raises(InvalidArgs) as refused:
         create(first, related, **more)
-    for model in (Project, Membership, Edge, *(kind.model for kind in KINDS.values())):
+    for model in (Project, Membership, Edge, *(kind.model for kind in ENTITY_TYPE_BY_NAME.values())):
         assert not model._default_manager.exists()
     return refused.value.field_errors
 
 
-def told(errors: list[FieldError]) -> list[tuple[str, str]]:
+def told(errors: list[ArgumentError]) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in errors]
 
 
@@ -143,8 +143,8 @@ def test_pairs_hang_rows_where_they_belong(db: None, related: list[tuple[str, st
 
     assert sentences() == sorted([*edges, "plan has_task task"])
     assert outcome.warnings == ()
-    for held in Edge.objects.filter(rel__in=HOLDS.values()):
-        assert held.props == {PRIMARY: True}
+    for held in Edge.objects.filter(rel__in=PARENT_RELATIONS.values()):
+        assert held.props == {IS_PRIMARY: True}
     assert {edge.project_id for edge in Edge.objects.all()} == {Project.objects.get().pk}
 
 
@@ -167,7 +167,7 @@ def test_objects_say_what_rows_are_to_each_other(db: None) -> None:
         "task references requirement",
         "task supports_goal goal",
     ]
-    assert Edge.objects.get(rel="references").props == {ORIGINAL: "worries about"}
+    assert Edge.objects.get(rel="references").props == {ORIGINAL_REL: "worries about"}
     assert outcome.warnings == (
         "Read relationships/1/rel as task blocks task.",
         "relationships/4/rel is not a relation between these kinds; stored as task references requirement, with the "
@@ -282,13 +282,13 @@ def test_what_was_read_otherwise_is_said(
 ) -> None:
     outcome = create([{"temp_id": "x"} | sent])
 
-    row: Any = KINDS[sent["kind"]].model._default_manager.order_by("pk").exclude(type_key="document.context.project")[0]
+    row: Any = ENTITY_TYPE_BY_NAME[sent["kind"]].model._default_manager.order_by("pk").exclude(type_key="document.context.project")[0]
     assert {name: getattr(row, name) for name in stored} == stored
     assert list(outcome.warnings) == [f"entities/0: {warning}" for warning in warnings]
 
 
 def test_all_that_is_wrong_is_told_at_once(db: None) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call(
             "create_onto_project",
             project=PROJECT | {"start_at": "one day"},
@@ -392,7 +392,7 @@ pairs = st.lists(
     st.tuples(st.sampled_from([*KIND_OF]), st.sampled_from([*KIND_OF])).flatmap(
         lambda ends: st.one_of(
             st.just(pair(*ends)),
-            st.sampled_from([*relations.Rel, *relations.OLD_NAMES, "else"]).map(lambda rel: pair(*ends, rel=rel)),
+            st.sampled_from([*relations.Rel, *relations.RELATION_ALIASES, "else"]).map(lambda rel: pair(*ends, rel=rel)),
             st.sampled_from(["containment", "semantic"]).map(lambda intent: pair(*ends, intent=intent)),
         )
     ),
@@ -403,17 +403,17 @@ pairs = st.lists(
 @given(pairs)
 def test_whatever_is_related_no_row_has_two_parents_and_every_edge_joins_what_it_may(related: list[Any]) -> None:
     project = Project(**PROJECT)
-    first = entities.build(ONE_OF_EACH, project=project, by="s", at=graph.MADE_AT)
+    first = entities.build_entities(ONE_OF_EACH, project=project, by="s", at=graph.MADE_AT)
 
-    found = relationships.read(related, first.rows)
-    made = relationships.build(found, first.rows, by="s", at=graph.MADE_AT)
+    found = relationships.parse_relationships(related, first.rows)
+    made = relationships.build_edges(found, first.rows, by="s", at=graph.MADE_AT)
 
-    parents = [edge.dst_id for edge in made if edge.rel == HOLDS.get(EdgeKind(edge.dst_kind))]
+    parents = [edge.dst_id for edge in made if edge.rel == PARENT_RELATIONS.get(EdgeKind(edge.dst_kind))]
     assert len(parents) == len(set(parents))
     kinds = {row.pk: str(row._meta.model_name) for row in first.rows.values()}
     for edge in made:
         assert (kinds[edge.src_id], kinds[edge.dst_id]) == (edge.src_kind, edge.dst_kind)
-        assert (edge.src_kind, edge.dst_kind) in relations.JOINS[relations.Rel(edge.rel)]
-        if edge.props.get(PRIMARY):
-            assert EdgeKind(edge.src_kind) in PARENTS[EdgeKind(edge.dst_kind)]
+        assert (edge.src_kind, edge.dst_kind) in relations.KINDS_BY_RELATION[relations.Rel(edge.rel)]
+        if edge.props.get(IS_PRIMARY):
+            assert EdgeKind(edge.src_kind) in ALLOWED_PARENTS[EdgeKind(edge.dst_kind)]
     assert len({(edge.src_id, edge.rel, edge.dst_id) for edge in made}) == len(made)

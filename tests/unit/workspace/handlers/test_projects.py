@@ -6,8 +6,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory, RiskFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Forbidden, Invalid, NotFound
-from workspace.models import Document, Membership, Plan, Project, Role, Task
+from workspace.errors import Forbidden, InvalidArgs, NotFound
+from workspace.models import Document, Membership, Plan, Project, MemberRole, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
@@ -39,7 +39,7 @@ def test_create_makes_the_project_its_owner_and_its_tasks(db: None) -> None:
     project = Project.objects.get()
     id = str(project.pk)
     member = Membership.objects.get()
-    assert (member.project_id, member.subject, member.role) == (project.pk, "s", Role.OWNER)
+    assert (member.project_id, member.subject, member.role) == (project.pk, "s", MemberRole.OWNER)
     assert outcome.result == {
         "project": call("get_onto_project_details", subject="s", project_id=id).result["project"],
         "project_id": id,
@@ -118,7 +118,7 @@ def test_create_makes_documents_beside_tasks(db: None) -> None:
     ],
 )
 def test_what_only_the_other_kind_has_is_refused(db: None, entity: dict[str, Any], wrong: list[Any]) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("create_onto_project", project=PROJECT, entities=[entity])
 
     errors = sorted(refused.value.field_errors, key=lambda error: error.path)
@@ -136,7 +136,7 @@ def test_create_needs_no_tasks(db: None, entities: dict[str, Any]) -> None:
 
 
 def test_create_tells_all_that_is_wrong_and_makes_nothing(db: None) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call(
             "create_onto_project",
             project=PROJECT | {"start_at": "2026-04-02T00:00:00Z", "end_at": "2026-04-01T00:00:00Z"},
@@ -206,8 +206,8 @@ def test_deleted_project_is_gone_with_all_in_it_for_every_member(db: None) -> No
         call("delete_onto_project", project_id=str(project.pk))
 
 
-@pytest.mark.parametrize("role", [Role.EDITOR, Role.VIEWER])
-def test_only_the_owner_deletes_a_project(db: None, role: Role) -> None:
+@pytest.mark.parametrize("role", [MemberRole.EDITOR, MemberRole.VIEWER])
+def test_only_the_owner_deletes_a_project(db: None, role: MemberRole) -> None:
     project = MembershipFactory(subject="member", role=role).project
 
     with pytest.raises(Forbidden) as refused:

@@ -17,8 +17,8 @@ from tests.factories import (
     TaskFactory,
 )
 from tests.unit.workspace.calls import call
-from workspace.contract import Request
-from workspace.errors import Invalid, NotFound
+from workspace.contract import OpRequest
+from workspace.errors import InvalidArgs, NotFound
 from workspace.handlers import reads
 from workspace.kinds import REQUIREMENT
 from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
@@ -178,7 +178,7 @@ def test_cursor_of_another_sort_or_filter_is_refused(project: Project) -> None:
     cursor = call("list_onto_tasks", limit=1, sort_by="priority").result["next_cursor"]
 
     for other in ({"sort_by": "start_at"}, {}, {"sort_by": "priority", "state_key": ["todo"]}):
-        with pytest.raises(Invalid) as refused:
+        with pytest.raises(InvalidArgs) as refused:
             call("list_onto_tasks", limit=1, cursor=cursor, **other)
         assert [error.code for error in refused.value.field_errors] == ["malformed_cursor"]
 
@@ -245,7 +245,7 @@ def test_requirements_come_newest_first(project: Project) -> None:
     for day in (1, 3, 2):
         Requirement.objects.create(project=project, text=str(day), created_at=MADE_AT + timedelta(days=day))
 
-    outcome = reads.list_rows(Request(subject="owner", args={}, at=MADE_AT), kind=REQUIREMENT)
+    outcome = reads.list_rows(OpRequest(subject="owner", args={}, at=MADE_AT), kind=REQUIREMENT)
 
     assert [row["text"] for row in outcome.result["requirements"]] == ["3", "2", "1"]
 
@@ -286,7 +286,7 @@ def test_list_of_a_project_that_is_not_visible_is_not_found(project: Project, to
 
 @pytest.mark.parametrize("tool", [f"{action}_onto_{what}" for action in ("list", "search") for what in PLURALS])
 def test_list_refuses_a_malformed_cursor(db: None, tool: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call(tool, query="x", cursor="nonsense")
 
     assert [error.path for error in refused.value.field_errors] == ["/cursor"]
@@ -387,7 +387,7 @@ def test_search_without_a_match_is_an_empty_list(project: Project) -> None:
 
 @pytest.mark.parametrize("query", [" ", "\n\t"])
 def test_search_for_no_words_is_invalid(db: None, query: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("search_onto_tasks", query=query)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/query", "blank")]

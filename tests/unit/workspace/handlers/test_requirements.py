@@ -4,7 +4,7 @@ import pytest
 
 from tests.factories import ProjectFactory, RequirementFactory
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Project, Requirement
 
 
@@ -50,7 +50,7 @@ def test_update_changes_what_was_sent_and_blank_text_is_refused(project: Project
     id = str(RequirementFactory(project=project, text="Old", priority=2, props={"a": 1}).pk)
 
     row = call("update_onto_requirement", requirement_id=id, text="New", props={"b": 2}).result["requirement"]
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("update_onto_requirement", requirement_id=id, text=" ")
 
     assert (row["text"], row["priority"], row["props"]) == ("New", 2, {"a": 1, "b": 2})

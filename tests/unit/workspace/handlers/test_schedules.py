@@ -14,8 +14,8 @@ from tests.factories import (
     TaskFactory,
 )
 from tests.unit.workspace.calls import call
-from workspace.errors import Conflict, Invalid
-from workspace.models import CalendarEvent, Project, Role, Task, TaskState
+from workspace.errors import StateConflict, InvalidArgs
+from workspace.models import CalendarEvent, Project, MemberRole, Task, TaskState
 from workspace.services import task_events
 
 MONDAY = "2026-03-09T09:00"
@@ -35,7 +35,7 @@ def schedule(task: Task, start_at: str = MONDAY, **sent: Any) -> Any:
 def refused(task: Task, **sent: Any) -> list[tuple[str, str]]:
     """Return where a call is refused, and how; it has changed nothing."""
     before = Task.objects.values().get(pk=task.pk)
-    with pytest.raises(Invalid) as refusal:
+    with pytest.raises(InvalidArgs) as refusal:
         schedule(task, **sent)
     assert Task.objects.values().get(pk=task.pk) == before
     return [(error.path, error.code) for error in refusal.value.field_errors]
@@ -154,7 +154,7 @@ def test_schedule_with_null_for_the_end_has_none(task: Task) -> None:
 def test_schedule_recurs_in_the_zone_of_whoever_plans(task: Task) -> None:
     schedule(task, recurrence="daily")
     ProfileFactory(subject="editor", time_zone="America/New_York")
-    MembershipFactory(project=task.project, subject="editor", role=Role.EDITOR)
+    MembershipFactory(project=task.project, subject="editor", role=MemberRole.EDITOR)
 
     schedule(task, "2026-03-07T09:00", subject="editor")
 
@@ -191,7 +191,7 @@ def test_schedule_after_the_end_that_the_task_has_is_refused(task: Task) -> None
 def test_schedule_refuses_a_task_that_is_done(task: Task) -> None:
     Task.objects.update(state_key=TaskState.DONE, completed_at=MADE_AT)
 
-    with pytest.raises(Conflict, match="reopen it") as refusal:
+    with pytest.raises(StateConflict, match="reopen it") as refusal:
         schedule(task)
 
     assert refusal.value.reason == "task_done"
@@ -245,7 +245,7 @@ def test_schedule_warns_of_what_overlaps_and_does_it_all_the_same(task: Task) ->
 
 def test_schedule_does_not_warn_of_what_is_only_due_then(task: Task) -> None:
     due = TaskFactory(project=task.project, due_at=datetime(2026, 3, 9, 8, 30, tzinfo=UTC))
-    task_events.sync([due], by="owner", at=MADE_AT)
+    task_events.sync_events([due], by="owner", at=MADE_AT)
 
     assert overlaps(schedule(task)) == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.factories import MADE_AT, EventFactory, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import CalendarEvent, Project
 from workspace.services import task_events
 
@@ -94,7 +94,7 @@ def test_find_tells_no_time_that_is_over(db: None) -> None:
     now = datetime(2026, 3, 2, 13, 50, tzinfo=UTC)
 
     assert free(now, **MONDAY) == ["2026-03-02T15:00:00+01:00 to 2026-03-02T17:00:00+01:00"]
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         find(datetime(2026, 3, 3, tzinfo=UTC), **MONDAY)
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/time_max", "over")]
 
@@ -112,7 +112,7 @@ def test_find_is_not_stopped_by_what_is_due_but_by_what_is_worked_on(db: None) -
     project = ProjectFactory(created_by="owner")
     for start, due in ((None, (2, 10, 0)), ((2, 12, 0), (2, 13, 0)), ((2, 15, 0), None)):
         task = TaskFactory(project=project, start_at=start and march(*start), due_at=due and march(*due))
-        task_events.sync([task], by="owner", at=MADE_AT)
+        task_events.sync_events([task], by="owner", at=MADE_AT)
 
     assert free(**MONDAY) == [
         "2026-03-02T09:00:00+01:00 to 2026-03-02T13:00:00+01:00",
@@ -144,7 +144,7 @@ def test_find_looks_at_days_off_where_asked_to(db: None) -> None:
         "2026-03-07",
         "2026-03-08",
     ]
-    with pytest.raises(Invalid, match="send preferred_hours"):
+    with pytest.raises(InvalidArgs, match="send preferred_hours"):
         find(**weekend, include_days_off=True)
 
 

@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
 from tests.unit.workspace import graph
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid, NotFound
+from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Edge, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -70,7 +70,7 @@ def test_create_names_the_document_after_a_task_of_any_length(db: None) -> None:
 
 @pytest.mark.parametrize("sent", [{}, {"role": "scratch"}, {"type_key": "document.brief", "state_key": "ready"}])
 def test_a_task_alone_makes_no_empty_document_but_says_what_to_send(task: Task, sent: dict[str, str]) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         attach(task, **sent)
 
     [error] = refused.value.field_errors
@@ -108,7 +108,7 @@ def test_attaching_again_changes_the_role_or_nothing(task: Task) -> None:
 def test_attach_refuses_fields_of_a_new_document(task: Task) -> None:
     document = DocumentFactory(project=task.project)
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         attach(task, document_id=str(document.pk), title="New", content="New")
 
     assert [error.path for error in refused.value.field_errors] == ["/title", "/content"]

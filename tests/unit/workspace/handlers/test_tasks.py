@@ -7,7 +7,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
 from tests.unit.workspace.graph import edge
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -95,7 +95,7 @@ def test_create_as_done_is_completed_at_once(project: Project) -> None:
     ],
 )
 def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         create(project, **{"title": "Write"} | sent)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]
@@ -230,7 +230,7 @@ def test_get_says_how_to_read_on(project: Project) -> None:
 
 
 def test_offset_without_field_is_refused(project: Project) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         get(TaskFactory(project=project), offset=0)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/offset", "no_field")]
@@ -249,7 +249,7 @@ def test_update_adds_to_the_description_and_says_what_it_did(project: Project) -
 def test_update_that_adds_nothing_changes_nothing(project: Project) -> None:
     task = TaskFactory(project=project, title="Old", description="old")
 
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidArgs):
         call("update_onto_task", task_id=str(task.pk), title="New", update_strategy="append")
 
     assert (Task.objects.get().title, Task.objects.get().description) == ("Old", "old")
@@ -288,7 +288,7 @@ def test_a_task_that_would_begin_after_its_last_time_is_refused(
 ) -> None:
     task = TaskFactory(project=project, recurrence="weekly", recurrence_until=MADE_AT + timedelta(days=90), **dates)
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("update_onto_task", task_id=str(task.pk), **sent)
 
     [error] = refused.value.field_errors
@@ -302,7 +302,7 @@ def test_a_task_that_would_begin_after_its_last_time_is_refused(
 def test_an_end_without_a_rhythm_is_refused(project: Project) -> None:
     task = TaskFactory(project=project)
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         call("update_onto_task", task_id=str(task.pk), recurrence_until="2026-05-30T09:00:00Z")
 
     [error] = refused.value.field_errors

@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import AT, call
-from workspace.errors import Invalid, NotFound
+from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases
@@ -93,7 +93,7 @@ def test_null_and_empty_text_both_clear_the_description(task: Task) -> None:
 
 
 def test_update_that_is_refused_changes_nothing(task: Task) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(task, title="New", start_at="2026-03-05T00:00:00Z")
 
     [error] = refused.value.field_errors
@@ -104,7 +104,7 @@ def test_update_that_is_refused_changes_nothing(task: Task) -> None:
 
 @pytest.mark.parametrize("text", ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00"])
 def test_update_refuses_hostile_dates_at_their_pointer(task: Task, text: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         update(task, start_at=text)
 
     [error] = refused.value.field_errors

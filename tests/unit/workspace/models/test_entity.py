@@ -14,8 +14,8 @@ from tests.factories import (
     TaskFactory,
 )
 from workspace import policies
-from workspace.kinds import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, Kind
-from workspace.models import Document, Project, Role, Task
+from workspace.kinds import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, EntityType
+from workspace.models import Document, Project, MemberRole, Task
 
 KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE], ids=lambda kind: kind.name)
 
@@ -25,15 +25,15 @@ def task(db: None) -> Task:
     task: Task = TaskFactory()
     for make in (DocumentFactory, GoalFactory, PlanFactory, MilestoneFactory):
         make(project=task.project)
-    for role in (Role.EDITOR, Role.VIEWER):
+    for role in (MemberRole.EDITOR, MemberRole.VIEWER):
         MembershipFactory(project=task.project, subject=role.value, role=role)
-    MembershipFactory(project=task.project, subject="left", role=Role.OWNER, deleted_at=MADE_AT)
+    MembershipFactory(project=task.project, subject="left", role=MemberRole.OWNER, deleted_at=MADE_AT)
     ProjectFactory(created_by="stranger")
     return task
 
 
-def id_of(kind: Kind, task: Task) -> object:
-    return task.project_id if kind is PROJECT else kind.rows().get(project=task.project).pk
+def id_of(kind: EntityType, task: Task) -> object:
+    return task.project_id if kind is PROJECT else kind.get_rows().get(project=task.project).pk
 
 
 @KINDS
@@ -49,22 +49,22 @@ def id_of(kind: Kind, task: Task) -> object:
         ("", False, False),  # a call without a subject
     ],
 )
-def test_filters_follow_membership(task: Task, kind: Kind, subject: str, visible: bool, changeable: bool) -> None:
+def test_filters_follow_membership(task: Task, kind: EntityType, subject: str, visible: bool, changeable: bool) -> None:
     id = id_of(kind, task)
 
-    assert kind.rows().visible_to(subject).filter(pk=id).exists() is visible
-    assert kind.rows().changeable_by(subject).filter(pk=id).exists() is changeable
+    assert kind.get_rows().visible_to(subject).filter(pk=id).exists() is visible
+    assert kind.get_rows().changeable_by(subject).filter(pk=id).exists() is changeable
 
 
 @KINDS
-@pytest.mark.parametrize("role", Role)
-def test_filters_agree_with_the_policy(task: Task, kind: Kind, role: Role) -> None:
+@pytest.mark.parametrize("role", MemberRole)
+def test_filters_agree_with_the_policy(task: Task, kind: EntityType, role: MemberRole) -> None:
     id = id_of(kind, task)
 
-    row = kind.rows().visible_to(role.value).get(pk=id)
+    row = kind.get_rows().visible_to(role.value).get(pk=id)
 
     assert row.subject_role == role
-    assert kind.rows().changeable_by(role.value).filter(pk=id).exists() is policies.may_change(role=role).allowed
+    assert kind.get_rows().changeable_by(role.value).filter(pk=id).exists() is policies.check_change(role=role).allowed
 
 
 def test_a_deleted_project_takes_its_rows_along(task: Task) -> None:

@@ -24,7 +24,7 @@ from tests.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.models import CalendarEvent, Edge, Membership, Project, Role, Task
+from workspace.models import CalendarEvent, Edge, Membership, Project, MemberRole, Task
 
 pytestmark = pytest.mark.both_databases
 
@@ -120,10 +120,10 @@ def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], 
 
 
 def test_membership_unique_subject_refuses_a_second_row_even_after_leaving(db: None) -> None:
-    left = MembershipFactory(subject="s", role=Role.VIEWER, deleted_at=MADE_AT)
+    left = MembershipFactory(subject="s", role=MemberRole.VIEWER, deleted_at=MADE_AT)
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        MembershipFactory(subject="s", project=left.project, role=Role.EDITOR)
+        MembershipFactory(subject="s", project=left.project, role=MemberRole.EDITOR)
 
     # SQLite names the columns of a unique constraint, PostgreSQL the constraint.
     sqlite = "workspace_membership.subject, workspace_membership.project_id"

@@ -18,7 +18,7 @@ from workspace.models import week
     ],
 )
 def test_validate_takes_spans_in_order(told: Any) -> None:
-    week.validate(told)
+    week.validate_week(told)
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,17 @@ def test_validate_takes_spans_in_order(told: Any) -> None:
 )
 def test_validate_says_what_to_write_instead(told: Any, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
-        week.validate(told)
+        week.validate_week(told)
 
 
 def test_spans_are_minutes_of_the_day() -> None:
     told = {"tuesday": ["00:00-06:15", "22:00-24:00"]}
 
-    assert week.spans(told, 1) == [(0, 375), (1320, 1440)]
-    assert week.spans(told, 0) == []
+    assert week.parse_spans(told, 1) == [(0, 375), (1320, 1440)]
+    assert week.parse_spans(told, 0) == []
 
 
 def test_usual_hours_are_valid_and_spare_the_weekend() -> None:
-    week.validate(week.usual())
+    week.validate_week(week.usual())
 
-    assert [len(week.spans(week.usual(), day)) for day in range(7)] == [1, 1, 1, 1, 1, 0, 0]
+    assert [len(week.parse_spans(week.usual(), day)) for day in range(7)] == [1, 1, 1, 1, 1, 0, 0]

@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
 from workspace.errors import Forbidden, NotFound
 from workspace.kinds import PROJECT, TASK
-from workspace.models import Project, Role, Task
+from workspace.models import Project, MemberRole, Task
 from workspace.services import access
 
 pytestmark = pytest.mark.both_databases
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.both_databases
 @pytest.fixture
 def task(db: None) -> Task:
     task: Task = TaskFactory()
-    MembershipFactory(project=task.project, subject="viewer", role=Role.VIEWER)
+    MembershipFactory(project=task.project, subject="viewer", role=MemberRole.VIEWER)
     return task
 
 
@@ -25,16 +25,16 @@ def test_visible_row_has_its_context_in_one_query(
     task: Task, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
-        row = access.visible_row(TASK, subject="viewer", id=str(task.pk))
+        row = access.get_visible_row(TASK, subject="viewer", id=str(task.pk))
     with django_assert_num_queries(1):
-        project = access.visible_row(PROJECT, subject="viewer", id=str(task.project_id))
+        project = access.get_visible_row(PROJECT, subject="viewer", id=str(task.project_id))
 
     assert (row.pk, row.project_name, row.subject_role) == (task.pk, task.project.name, "viewer")
     assert (project.task_count, project.completed_task_count) == (1, 0)
 
 
 def test_ids_are_found_in_any_case(task: Task) -> None:
-    assert access.visible_row(TASK, subject="owner", id=str(task.pk).upper()).pk == task.pk
+    assert access.get_visible_row(TASK, subject="owner", id=str(task.pk).upper()).pk == task.pk
 
 
 def test_missing_deleted_and_foreign_rows_are_refused_in_the_same_words(task: Task) -> None:
@@ -45,7 +45,7 @@ def test_missing_deleted_and_foreign_rows_are_refused_in_the_same_words(task: Ta
     told = set()
     for id in (uuid.uuid4(), foreign.pk, deleted.pk, buried.pk):
         with pytest.raises(NotFound) as refused:
-            access.visible_row(TASK, subject="owner", id=str(id))
+            access.get_visible_row(TASK, subject="owner", id=str(id))
         told.add((refused.value.message, refused.value.reason, tuple(refused.value.field_errors)))
 
     assert told == {
@@ -59,9 +59,9 @@ def test_missing_deleted_and_foreign_rows_are_refused_in_the_same_words(task: Ta
 
 def test_a_viewer_may_not_change(task: Task) -> None:
     for change in (
-        lambda: access.changeable_row(TASK, subject="viewer", id=str(task.pk)),
-        lambda: access.changeable_row(PROJECT, subject="viewer", id=str(task.project_id)),
-        lambda: access.changeable_project(subject="viewer", id=str(task.project_id)),
+        lambda: access.lock_changeable_row(TASK, subject="viewer", id=str(task.pk)),
+        lambda: access.lock_changeable_row(PROJECT, subject="viewer", id=str(task.project_id)),
+        lambda: access.get_changeable_project(subject="viewer", id=str(task.project_id)),
     ):
         with pytest.raises(Forbidden) as refused:
             change()
@@ -70,12 +70,12 @@ def test_a_viewer_may_not_change(task: Task) -> None:
 
 @pytest.mark.parametrize("kind", [TASK, PROJECT], ids=["task", "project"])
 def test_changeable_row_is_locked_on_postgresql_alone_and_without_holding_off_inserts(
-    task: Task, kind: access.Kind
+    task: Task, kind: access.EntityType
 ) -> None:
     id = str(task.pk if kind is TASK else task.project_id)
 
     with CaptureQueriesContext(connection) as queries:
-        access.changeable_row(kind, subject="owner", id=id)
+        access.lock_changeable_row(kind, subject="owner", id=id)
 
     [query] = queries
     lock = f'FOR NO KEY UPDATE OF "{kind.model._meta.db_table}"'

@@ -13,7 +13,7 @@ LATER = MADE_AT + timedelta(hours=1)
 
 def assign(row: Any, **sent: Any) -> list[tuple[str, str]]:
     kind = TASK if isinstance(row, Task) else PROJECT
-    errors = changes.assign(row, kind=kind, sent=sent, at=LATER, pointer="/here")
+    errors = changes.assign_fields(row, kind=kind, sent=sent, at=LATER, pointer="/here")
     return [(error.path, error.code) for error in errors]
 
 
@@ -74,7 +74,7 @@ def test_all_errors_are_told_at_once() -> None:
 def test_no_message_holds_a_value_that_was_sent() -> None:
     secret = "2016-12-31T23:59:60.31337Z"
 
-    [error] = changes.assign(Task(), kind=TASK, sent={"due_at": secret}, at=LATER)
+    [error] = changes.assign_fields(Task(), kind=TASK, sent={"due_at": secret}, at=LATER)
 
     assert "31337" not in f"{error.message} {error.expected} {error.got}"
 
@@ -145,4 +145,4 @@ def test_project_is_stamped_when_completed_and_not_when_cancelled() -> None:
     ],
 )
 def test_changed_compares_as_json_does(before: Any, after: Any, differs: bool) -> None:
-    assert changes.changed({"f": before}, {"f": after}) == (["f"] if differs else [])
+    assert changes.get_changed_fields({"f": before}, {"f": after}) == (["f"] if differs else [])

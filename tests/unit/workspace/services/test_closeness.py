@@ -2,7 +2,7 @@ import pytest
 
 from tests.effort import within
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
-from workspace.kinds import KINDS, TASK
+from workspace.kinds import ENTITY_TYPE_BY_NAME, TASK
 from workspace.models import Task
 from workspace.services import closeness
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.both_databases
 
 
 def shares(query: str, title: str) -> dict[str, float]:
-    return closeness.shares([(word, closeness.trigrams(word)) for word in query.split()], title)
+    return closeness.get_trigram_shares([(word, closeness.extract_trigrams(word)) for word in query.split()], title)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_other_words_are_not(word: str, title: str) -> None:
 
 @pytest.mark.parametrize("word", ["", "%%%", "_", "🌱", "\\"])
 def test_a_word_of_signs_has_no_trigrams(word: str) -> None:
-    assert closeness.trigrams(word) == set()
+    assert closeness.extract_trigrams(word) == set()
 
 
 def test_closest_comes_first_and_ties_by_update(db: None) -> None:
@@ -53,8 +53,8 @@ def test_closest_comes_first_and_ties_by_update(db: None) -> None:
         TaskFactory(project=project, title=title)
     Task.objects.filter(title="Homepages").update(updated_at=MADE_AT.replace(hour=10))
 
-    hits, total = closeness.find(
-        KINDS.values(), subject="owner", project_id=None, words=["homepaeg", "hompage"], limit=2
+    hits, total = closeness.find_similar_titles(
+        ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=["homepaeg", "hompage"], limit=2
     )
 
     assert total == 3
@@ -63,12 +63,12 @@ def test_closest_comes_first_and_ties_by_update(db: None) -> None:
 
 
 def test_only_the_newest_titles_are_held_against_the_query(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(closeness, "MOST_TITLES", 2)
+    monkeypatch.setattr(closeness, "MAX_TITLES", 2)
     project = ProjectFactory()
     for hour in (1, 2, 3):
         TaskFactory(project=project, title=f"homepage {hour}", updated_at=MADE_AT.replace(hour=hour))
 
-    hits, total = closeness.find([TASK], subject="owner", project_id=None, words=["hompage"], limit=9)
+    hits, total = closeness.find_similar_titles([TASK], subject="owner", project_id=None, words=["hompage"], limit=9)
 
     assert ([hit.title for hit in hits], total) == (["homepage 3", "homepage 2"], 2)
 
@@ -82,6 +82,6 @@ def test_the_longest_titles_and_query_are_compared_in_time(db: None) -> None:
     words = [f"{number:02}wxyzwxyz" for number in range(16)]
 
     def find() -> None:
-        assert closeness.find(KINDS.values(), subject="owner", project_id=None, words=words, limit=50) == ([], 0)
+        assert closeness.find_similar_titles(ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=words, limit=50) == ([], 0)
 
     within(1, find)  # 0.1 where little else runs

@@ -15,11 +15,11 @@ def project(db: None) -> Project:
     return project
 
 
-def read(project: Project, *, subject: str = "owner", **asked: Any) -> graph.Graph:
-    return graph.read(project.pk, subject=subject, **{"kinds": (), "done_too": False, "limit": 1000, **asked})
+def read(project: Project, *, subject: str = "owner", **asked: Any) -> graph.ProjectGraph:
+    return graph.load_graph(project.pk, subject=subject, **{"kinds": (), "done_too": False, "limit": 1000, **asked})
 
 
-def labels(found: graph.Graph) -> list[str]:
+def labels(found: graph.ProjectGraph) -> list[str]:
     return [node.get("name") or node.get("title") or node["text"] for node in found.nodes]
 
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_seen_is_neither_told_nor_counted(project: Project) -> No
 
 
 def test_edges_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph, "MOST_EDGES", 2)
+    monkeypatch.setattr(graph, "MAX_EDGES", 2)
     hub = rows.row("goal", project)
     for _ in range(4):
         rows.edge(hub, "has_task", rows.row("task", project))
@@ -117,7 +117,7 @@ def test_edges_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_thousand_nodes_cost_at_most_four_queries(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    for kind in graph.KINDS:
+    for kind in graph.NODE_TYPES:
         fields = [{kind.label: f"{kind.name} {number}"} for number in range(143)]
         kind.model._default_manager.bulk_create([kind.model(project=project, **each) for each in fields])
 

@@ -17,7 +17,7 @@ from workspace.services import markdown
     ],
 )
 def test_text_without_a_line_break_has_escaped_ones_read(text: str, read: str) -> None:
-    assert markdown.unescaped(text) == read
+    assert markdown.unescape_line_breaks(text) == read
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_text_without_a_line_break_has_escaped_ones_read(text: str, read: str) -
     ],
 )
 def test_any_other_text_stays_as_it_is(text: str) -> None:
-    assert markdown.unescaped(text) == text
+    assert markdown.unescape_line_breaks(text) == text
 
 
 @pytest.mark.parametrize("part", ["`", "``", "`a", "\\", "\\n", "`\\n", "\\r", "a:\\", "`a``"])
 def test_the_longest_text_is_read_in_no_time(part: str) -> None:
     text = (r"\n" + part * 200_000)[:200_000]
 
-    within(1, lambda: markdown.unescaped(text))  # a quadratic pattern takes minutes
+    within(1, lambda: markdown.unescape_line_breaks(text))  # a quadratic pattern takes minutes

@@ -27,7 +27,7 @@ def test_words_in_tells_words_as_bits_on_either_database(db: None, text: str, wo
     DocumentFactory(content=text)
 
     assert Document.objects.values_list(WordsIn("content", words)).get() == (bits,)
-    assert matching.words_in(text, *words) == bits
+    assert matching.get_word_mask(text, *words) == bits
 
 
 def test_a_text_is_folded_once_however_many_the_words(

@@ -9,11 +9,11 @@ from workspace.services import merging
 NO_MODEL = "No model is configured to merge texts, so description was appended."
 
 
-def merge(old: str = "old", **sent: Any) -> merging.Merged:
-    return merging.merge(Task(title="T", description=old), kind=TASK, sent=sent)
+def merge(old: str = "old", **sent: Any) -> merging.MergedFields:
+    return merging.apply_update_strategy(Task(title="T", description=old), kind=TASK, sent=sent)
 
 
-def codes(merged: merging.Merged) -> list[tuple[str, str]]:
+def codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in merged.errors]
 
 
@@ -70,7 +70,7 @@ def test_texts_that_strategies_do_not_name_are_replaced() -> None:
 def test_document_adds_to_both_texts() -> None:
     row = Document(title="T", description="a", content="b")
 
-    merged = merging.merge(row, kind=DOCUMENT, sent={"description": "1", "content": "2", "update_strategy": "append"})
+    merged = merging.apply_update_strategy(row, kind=DOCUMENT, sent={"description": "1", "content": "2", "update_strategy": "append"})
 
     assert (merged.fields["description"], merged.fields["content"]) == ("a\n\n1", "b\n\n2")
 
@@ -78,7 +78,7 @@ def test_document_adds_to_both_texts() -> None:
 def test_context_of_a_project_is_added_to_unless_told_otherwise() -> None:
     def stored(**sent: Any) -> tuple[Any, Any]:
         row = Project(name="P", description="old", context="known")
-        fields = merging.merge(row, kind=PROJECT, sent=sent).fields
+        fields = merging.apply_update_strategy(row, kind=PROJECT, sent=sent).fields
         return fields["description"], fields["context"]
 
     assert stored(description="new", context="more") == ("new", "known\n\nmore")
@@ -87,7 +87,7 @@ def test_context_of_a_project_is_added_to_unless_told_otherwise() -> None:
 
 
 def test_blank_context_is_refused() -> None:
-    merged = merging.merge(Project(name="P", context="known"), kind=PROJECT, sent={"context": " "})
+    merged = merging.apply_update_strategy(Project(name="P", context="known"), kind=PROJECT, sent={"context": " "})
 
     assert codes(merged) == [("/context", "no_content")]
 
@@ -101,14 +101,14 @@ def test_text_that_grows_beyond_its_limit_is_refused() -> None:
 
 
 def test_merge_instructions_without_a_merge_are_said_to_be_ignored() -> None:
-    assert merge(description="new", merge_instructions="Sort").warnings == (merging.NO_MERGE,)
+    assert merge(description="new", merge_instructions="Sort").warnings == (merging.UNUSED_INSTRUCTIONS_WARNING,)
     assert merge(description="new", merge_instructions="Sort", update_strategy="merge_llm").warnings == (NO_MODEL,)
 
 
 def test_kinds_that_strategies_apply_to() -> None:
-    assert {kind.name: dict(kind.merged) for kind in (GOAL, PLAN)} == {
+    assert {kind.name: dict(kind.update_strategies) for kind in (GOAL, PLAN)} == {
         "goal": {"description": "replace"},
         "plan": {"description": "replace"},
     }
-    merged = merging.merge(Risk(title="R", description="old"), kind=RISK, sent={"description": "new"})
+    merged = merging.apply_update_strategy(Risk(title="R", description="old"), kind=RISK, sent={"description": "new"})
     assert merged.fields == {"description": "new"}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspace.services.outline import LONGEST_HEADING, sections
+from workspace.services.outline import MAX_HEADING_LENGTH, parse_sections
 
 TEXT = """Before.
 
@@ -30,11 +30,11 @@ Two.
 
 
 def told(text: str) -> list[tuple[int, str]]:
-    return [(each.level, each.heading) for each in sections(text)]
+    return [(each.level, each.heading) for each in parse_sections(text)]
 
 
 def test_sections_have_levels_anchors_lines_and_ends() -> None:
-    found = sections(TEXT)
+    found = parse_sections(TEXT)
 
     assert [(each.index, each.level, each.heading, each.anchor, each.line) for each in found] == [
         (0, 1, "Launch", "launch", 3),
@@ -77,26 +77,26 @@ def test_headings_are_those_of_commonmark(text: str, headings: list[Any]) -> Non
 def test_offsets_count_line_ends_as_they_stand(line_end: str) -> None:
     text = f"Before{line_end}# A{line_end}a{line_end}# B{line_end}b"
 
-    assert [text[each.start : each.end] for each in sections(text)] == [f"# A{line_end}a{line_end}", f"# B{line_end}b"]
+    assert [text[each.start : each.end] for each in parse_sections(text)] == [f"# A{line_end}a{line_end}", f"# B{line_end}b"]
 
 
 def test_anchors_are_made_as_github_makes_them_and_are_unique() -> None:
     text = "# Über uns!\n# A  b\n# A-b\n# Words\n# Words-1\n# words\n# Words\n# ...\n# ...\n"
 
-    anchors = [each.anchor for each in sections(text)]
+    anchors = [each.anchor for each in parse_sections(text)]
 
     assert anchors == ["über-uns", "a--b", "a-b", "words", "words-1", "words-2", "words-3", "section", "section-1"]
 
 
 def test_a_long_heading_is_cut() -> None:
-    [found] = sections("# " + "[" * 10_000)
+    [found] = parse_sections("# " + "[" * 10_000)
 
-    assert found.heading == "[" * LONGEST_HEADING
+    assert found.heading == "[" * MAX_HEADING_LENGTH
 
 
 @given(st.text(alphabet="#ab \n\r`>-=*[]", max_size=80))
 def test_sections_nest_and_cover_the_text_from_the_first_heading_on(text: str) -> None:
-    found = sections(text)
+    found = parse_sections(text)
 
     assert len({each.anchor for each in found}) == len(found)
     for each, after in pairwise(found):

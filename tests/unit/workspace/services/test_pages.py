@@ -14,16 +14,16 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.effort import examples
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
-from workspace.errors import Invalid
-from workspace.kinds import KINDS, MILESTONE, PLAN, TASK, Kind
+from workspace.errors import InvalidArgs
+from workspace.kinds import ENTITY_TYPE_BY_NAME, MILESTONE, PLAN, TASK, EntityType
 from workspace.models import Milestone, Project, Task
 from workspace.services import pages
 
 pytestmark = pytest.mark.both_databases
 
-LISTING = pages.Listing.of(TASK)
-POSITION = pages.Position((MADE_AT,), UUID(int=7))
-CURSOR = pages.encode(POSITION, listing=LISTING)
+LISTING = pages.Listing.from_args(TASK)
+POSITION = pages.RowPosition((MADE_AT,), UUID(int=7))
+CURSOR = pages.encode_cursor(POSITION, listing=LISTING)
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def project(db: None) -> Project:
     return ProjectFactory()  # type: ignore[no-any-return]
 
 
-def read(*, limit: int = 2, cursor: str | None = None) -> pages.Page:
-    after = pages.decode(cursor, listing=LISTING)
-    return pages.read(Task.objects.visible_to("owner"), listing=LISTING, limit=limit, after=after, at=MADE_AT)
+def read(*, limit: int = 2, cursor: str | None = None) -> pages.RowPage:
+    after = pages.decode_cursor(cursor, listing=LISTING)
+    return pages.read_page(Task.objects.visible_to("owner"), listing=LISTING, limit=limit, after=after, at=MADE_AT)
 
 
-def titles(page: pages.Page) -> list[str]:
+def titles(page: pages.RowPage) -> list[str]:
     return [row["title"] for row in page.rows]
 
 
@@ -130,7 +130,7 @@ def test_page_reads_no_more_of_a_description_than_its_preview(project: Project) 
 
 
 def listings() -> list[pages.Listing]:
-    return [pages.Listing.of(kind, {"sort_by": order.name}) for kind in KINDS.values() for order in kind.orders]
+    return [pages.Listing.from_args(kind, {"sort_by": order.name}) for kind in ENTITY_TYPE_BY_NAME.values() for order in kind.orders]
 
 
 EACH_LISTING = pytest.mark.parametrize(
@@ -180,7 +180,7 @@ class PagesProperty(TestCase):
                 priority=priority,
                 start_at=None if start is None else MADE_AT + timedelta(seconds=start),
             )
-        walk(pages.Listing.of(TASK, {"sort_by": order}), limit=limit)
+        walk(pages.Listing.from_args(TASK, {"sort_by": order}), limit=limit)
 
     @settings(max_examples=examples(15), deadline=None)
     @given(due=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
@@ -189,7 +189,7 @@ class PagesProperty(TestCase):
         for number, day in enumerate(due):
             due_at = None if day is None else MADE_AT + timedelta(days=day)
             Milestone.objects.create(project=project, title=str(number), due_at=due_at, created_by="owner")
-        walk(pages.Listing.of(MILESTONE), limit=limit)
+        walk(pages.Listing.from_args(MILESTONE), limit=limit)
 
     @settings(max_examples=examples(15), deadline=None)
     @given(start=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
@@ -198,48 +198,48 @@ class PagesProperty(TestCase):
         for number, day in enumerate(start):
             start_date = None if day is None else (MADE_AT + timedelta(days=day)).date()
             PLAN.model(project=project, name=str(number), start_date=start_date, created_by="owner").save()
-        walk(pages.Listing.of(PLAN, {"sort_by": "start_date"}), limit=limit)
+        walk(pages.Listing.from_args(PLAN, {"sort_by": "start_date"}), limit=limit)
 
 
 def walk(listing: pages.Listing, *, limit: int) -> None:
     """Read all pages of what the owner sees, and hold them against Python's order."""
-    found = listing.kind.rows().visible_to("owner")
+    found = listing.kind.get_rows().visible_to("owner")
     told: list[str] = []
     cursor: str | None = None
     while True:
-        after = pages.decode(cursor, listing=listing)
-        page = pages.read(found, listing=listing, limit=limit, after=after, at=MADE_AT)
+        after = pages.decode_cursor(cursor, listing=listing)
+        page = pages.read_page(found, listing=listing, limit=limit, after=after, at=MADE_AT)
         told += [row["id"] for row in page.rows]
         cursor = page.next_cursor
         if cursor is None:
             break
-    expected = sorted(listing.kind.rows(), key=lambda row: sort_key(row, listing))
+    expected = sorted(listing.kind.get_rows(), key=lambda row: sort_key(row, listing))
     assert told == [str(row.pk) for row in expected]
 
 
-@pytest.mark.parametrize("position", [POSITION, pages.Position((MADE_AT,), UUID(int=7), relaxed=True)])
-def test_cursor_decodes_to_its_position(position: pages.Position) -> None:
-    assert pages.decode(pages.encode(position, listing=LISTING), listing=LISTING) == position
+@pytest.mark.parametrize("position", [POSITION, pages.RowPosition((MADE_AT,), UUID(int=7), relaxed=True)])
+def test_cursor_decodes_to_its_position(position: pages.RowPosition) -> None:
+    assert pages.decode_cursor(pages.encode_cursor(position, listing=LISTING), listing=LISTING) == position
 
 
 @EACH_LISTING
 def test_cursor_keeps_what_each_order_sorts_by(listing: pages.Listing) -> None:
     values = {"priority": 1, "start_date": date(2026, 3, 1)}
-    position = pages.Position(tuple(values.get(key.column, MADE_AT) for key in listing.order.keys), UUID(int=7))
+    position = pages.RowPosition(tuple(values.get(key.column, MADE_AT) for key in listing.order.keys), UUID(int=7))
 
-    assert pages.decode(pages.encode(position, listing=listing), listing=listing) == position
+    assert pages.decode_cursor(pages.encode_cursor(position, listing=listing), listing=listing) == position
 
 
 def test_cursor_keeps_that_there_is_no_value() -> None:
-    listing = pages.Listing.of(MILESTONE)
-    position = pages.Position((None,), UUID(int=7))
+    listing = pages.Listing.from_args(MILESTONE)
+    position = pages.RowPosition((None,), UUID(int=7))
 
-    assert pages.decode(pages.encode(position, listing=listing), listing=listing) == position
+    assert pages.decode_cursor(pages.encode_cursor(position, listing=listing), listing=listing) == position
 
 
 def test_cursor_is_short_and_safe_in_an_url() -> None:
     latest = MADE_AT + timedelta(microseconds=1)
-    cursor = pages.encode(pages.Position((latest,), UUID(int=2**128 - 1), relaxed=True), listing=LISTING)
+    cursor = pages.encode_cursor(pages.RowPosition((latest,), UUID(int=2**128 - 1), relaxed=True), listing=LISTING)
 
     assert len(cursor) <= 110
     assert cursor.replace("-", "").replace("_", "").isalnum()
@@ -287,8 +287,8 @@ WHEN = "2026-03-01T09:00:00Z"
     ],
 )
 def test_cursor_that_was_not_made_here_is_invalid(cursor: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        pages.decode(cursor, listing=LISTING)
+    with pytest.raises(InvalidArgs) as refused:
+        pages.decode_cursor(cursor, listing=LISTING)
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/cursor", "malformed_cursor")
@@ -296,10 +296,10 @@ def test_cursor_that_was_not_made_here_is_invalid(cursor: str) -> None:
 
 @pytest.mark.parametrize("priority", ["true", "1.0", "9", '"1"', "[1]", "1e400", "123456789012345678901234567890"])
 def test_cursor_with_a_number_that_its_column_never_holds_is_invalid(priority: str) -> None:
-    listing = pages.Listing.of(TASK, {"sort_by": "priority"})
+    listing = pages.Listing.from_args(TASK, {"sort_by": "priority"})
 
-    with pytest.raises(Invalid):
-        pages.decode(of(f'["{listing.mark}",0,{priority},"{WHEN}","{ID}"]'), listing=listing)
+    with pytest.raises(InvalidArgs):
+        pages.decode_cursor(of(f'["{listing.mark}",0,{priority},"{WHEN}","{ID}"]'), listing=listing)
 
 
 @pytest.mark.parametrize(
@@ -314,9 +314,9 @@ def test_cursor_with_a_number_that_its_column_never_holds_is_invalid(priority: s
         (PLAN, {}),
     ],
 )
-def test_cursor_of_another_order_filter_or_kind_is_invalid(kind: Kind, args: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="with the same filters and order"):
-        pages.decode(CURSOR, listing=pages.Listing.of(kind, args))
+def test_cursor_of_another_order_filter_or_kind_is_invalid(kind: EntityType, args: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgs, match="with the same filters and order"):
+        pages.decode_cursor(CURSOR, listing=pages.Listing.from_args(kind, args))
 
 
 @pytest.mark.parametrize(
@@ -329,14 +329,14 @@ def test_cursor_of_another_order_filter_or_kind_is_invalid(kind: Kind, args: dic
     ],
 )
 def test_cursor_fits_where_the_same_is_asked_in_other_words(args: dict[str, Any]) -> None:
-    assert pages.decode(CURSOR, listing=pages.Listing.of(TASK, args)) == POSITION
+    assert pages.decode_cursor(CURSOR, listing=pages.Listing.from_args(TASK, args)) == POSITION
 
 
 def test_listing_does_not_mind_the_order_of_values_and_the_case_of_ids() -> None:
-    one = pages.Listing.of(TASK, {"state_key": ["todo", "done"], "project_id": "AB"})
+    one = pages.Listing.from_args(TASK, {"state_key": ["todo", "done"], "project_id": "AB"})
 
-    assert one == pages.Listing.of(TASK, {"project_id": "ab", "state_key": ["done", "todo"]})
+    assert one == pages.Listing.from_args(TASK, {"project_id": "ab", "state_key": ["done", "todo"]})
 
 
 def test_no_cursor_is_the_first_page() -> None:
-    assert pages.decode(None, listing=LISTING) is None
+    assert pages.decode_cursor(None, listing=LISTING) is None

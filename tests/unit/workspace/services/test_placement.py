@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace import relations
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import EdgeKind
-from workspace.relations import PARENTS
+from workspace.relations import ALLOWED_PARENTS
 from workspace.services import placement
 
 ONE, OTHER = str(UUID(int=1)), str(UUID(int=2))
 
 
-def place(kind: str, **sent: Any) -> placement.Placement:
-    return placement.read(sent, kind=KINDS[kind])
+def place(kind: str, **sent: Any) -> placement.ResolvedLinks:
+    return placement.parse_links(sent, kind=ENTITY_TYPE_BY_NAME[kind])
 
 
-def told(found: placement.Placement) -> list[str]:
-    return [wish.relation.told for wish in found.wishes]
+def told(found: placement.ResolvedLinks) -> list[str]:
+    return [wish.relation.sentence for wish in found.links]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_exactly_the_allowed_parents_are_allowed(kind: str, parent: str) -> None
     sent = {"kind": parent, "id": ONE}
 
     for found in (place(kind, parent=sent), place(kind, connections=[sent | {"intent": "containment"}])):
-        assert (not found.errors) is (parent in PARENTS[EdgeKind(kind)])
+        assert (not found.errors) is (parent in ALLOWED_PARENTS[EdgeKind(kind)])
 
 
 def test_a_word_that_is_no_relation_is_kept_and_said() -> None:
@@ -143,7 +143,7 @@ connections = st.lists(
         {"kind": st.sampled_from(EdgeKind.values), "id": st.sampled_from([ONE, OTHER])},
         optional={
             "intent": st.sampled_from(["containment", "semantic"]),
-            "rel": st.sampled_from([*relations.Rel, *relations.OLD_NAMES, "else"]),
+            "rel": st.sampled_from([*relations.Rel, *relations.RELATION_ALIASES, "else"]),
             "is_primary": st.booleans(),
         },
     ),
@@ -155,8 +155,8 @@ connections = st.lists(
 def test_a_row_never_gets_two_parents_unasked(kind: str, sent: list[Any], parents: list[Any]) -> None:
     found = place(kind, connections=sent, parents=parents)
 
-    holding = {(wish.named.kind, wish.named.id) for wish in found.wishes if wish.is_parent}
+    holding = {(wish.named.kind, wish.named.id) for wish in found.links if wish.is_parent}
     assert len({id for _, id in holding}) <= 1
     assert (found.primary is None) is (not holding)
-    for wish in found.wishes:
+    for wish in found.links:
         assert {wish.relation.src_kind, wish.relation.dst_kind} == {kind, wish.named.kind}

@@ -10,14 +10,14 @@ def test_of_returns_the_subjects_own(db: None, django_assert_num_queries: Any) -
     own = ProfileFactory(subject="s")
 
     with django_assert_num_queries(1):
-        assert profiles.of("s") == own
-    assert profiles.zone("s").key == "Europe/Berlin"
+        assert profiles.get_profile("s") == own
+    assert profiles.get_zone("s").key == "Europe/Berlin"
 
 
 def test_of_returns_defaults_where_there_is_none_and_keeps_none(db: None) -> None:
     ProfileFactory(subject="other")
 
-    profile = profiles.of("s")
+    profile = profiles.get_profile("s")
 
     assert (profile.time_zone, profile.working_hours, profile.preferences) == ("UTC", week.usual(), {})
     assert Profile.objects.count() == 1

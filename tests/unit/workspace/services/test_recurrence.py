@@ -17,12 +17,12 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 def begins(rule: str, first: str, *, zone: ZoneInfo = BERLIN, days: float = 60, until: str = "") -> list[str]:
     """Return when the instances of the days from the first on begin, in the zone."""
-    start = times.read(first, zone=zone)
-    end = times.read(until, zone=zone) if until else None
-    found = recurrence.spans(
+    start = times.parse_time(first, zone=zone)
+    end = times.parse_time(until, zone=zone) if until else None
+    found = recurrence.list_occurrences(
         rule, first=(start, start + HOUR), zone=zone, after=start, before=start + days * DAY - 2 * HOUR, until=end
     )
-    return [times.write(each, zone=zone) for each, _ in found]
+    return [times.format_time(each, zone=zone) for each, _ in found]
 
 
 def test_daily_keeps_the_wall_time_when_summer_time_begins() -> None:
@@ -89,7 +89,7 @@ def test_weekdays_begun_on_a_saturday_go_on_on_monday() -> None:
 
 @pytest.mark.parametrize(("rule", "step"), [("weekly", 7), ("biweekly", 14)])
 def test_weeks_keep_weekday_and_wall_time_over_both_changes(rule: str, step: int) -> None:
-    found = [times.read(text) for text in begins(rule, "2026-01-06T18:00", days=365)]
+    found = [times.parse_time(text) for text in begins(rule, "2026-01-06T18:00", days=365)]
 
     walls = [each.astimezone(BERLIN).replace(tzinfo=None) for each in found]
     assert {(wall.weekday(), wall.hour) for wall in walls} == {(1, 18)}
@@ -133,8 +133,8 @@ def test_instance_under_way_at_the_beginning_has_a_part_in_the_time_and_one_that
     first = datetime(2026, 3, 2, 9, tzinfo=UTC)
     rule = {"first": (first, first + 2 * HOUR), "zone": UTC_ZONE}
 
-    inside = recurrence.spans("daily", **rule, after=first + DAY + HOUR, before=first + DAY + 2 * HOUR)
-    outside = recurrence.spans("daily", **rule, after=first + DAY + 2 * HOUR, before=first + 2 * DAY)
+    inside = recurrence.list_occurrences("daily", **rule, after=first + DAY + HOUR, before=first + DAY + 2 * HOUR)
+    outside = recurrence.list_occurrences("daily", **rule, after=first + DAY + 2 * HOUR, before=first + 2 * DAY)
 
     assert inside == [(first + DAY, first + DAY + 2 * HOUR)]
     assert outside == []
@@ -157,19 +157,19 @@ def test_parts_of_a_second_are_kept() -> None:
     ],
 )
 def test_nth_counts_the_first(rule: str, number: int, last: str) -> None:
-    first = times.read("2026-03-27T09:00", zone=BERLIN)
+    first = times.parse_time("2026-03-27T09:00", zone=BERLIN)
 
-    assert times.write(recurrence.nth(rule, first=first, zone=BERLIN, number=number), zone=BERLIN) == last
+    assert times.format_time(recurrence.get_nth_start(rule, first=first, zone=BERLIN, number=number), zone=BERLIN) == last
 
 
 def test_days_come_again_as_dates() -> None:
-    found = recurrence.days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
+    found = recurrence.list_days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
 
     assert found == [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
-    assert recurrence.days("", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1)) == []
-    once = recurrence.days("", first=date(2026, 1, 31), after=date(2026, 1, 1), before=date(2026, 5, 1))
+    assert recurrence.list_days("", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1)) == []
+    once = recurrence.list_days("", first=date(2026, 1, 31), after=date(2026, 1, 1), before=date(2026, 5, 1))
     assert once == [date(2026, 1, 31)]
-    weekend = recurrence.days(
+    weekend = recurrence.list_days(
         "weekdays", first=date(2026, 5, 30), after=date(2026, 5, 30), before=date(2027, 1, 1), until=date(2026, 6, 1)
     )
     assert weekend == [date(2026, 5, 30), date(2026, 6, 1)]
@@ -179,12 +179,12 @@ def test_days_come_again_as_dates() -> None:
 @pytest.mark.parametrize("first", ["0001-01-01T00:00:00Z", "9999-12-31T22:00:00Z"])
 @pytest.mark.parametrize("zone", [NEW_YORK, ZoneInfo("Asia/Tokyo")])
 def test_ends_of_time_are_reached_without_an_error(rule: str, first: str, zone: ZoneInfo) -> None:
-    begin = times.read(first)
+    begin = times.parse_time(first)
     whole = {"after": datetime.min.replace(tzinfo=UTC), "before": datetime.max.replace(tzinfo=UTC)}
 
-    assert recurrence.spans(rule, first=(begin, begin + HOUR), zone=zone, **whole)[0] == (begin, begin + HOUR)
-    assert recurrence.nth(rule, first=begin, zone=zone, number=3) >= begin
-    found = recurrence.days(rule, first=begin.date(), after=date.min, before=date.max)
+    assert recurrence.list_occurrences(rule, first=(begin, begin + HOUR), zone=zone, **whole)[0] == (begin, begin + HOUR)
+    assert recurrence.get_nth_start(rule, first=begin, zone=zone, number=3) >= begin
+    found = recurrence.list_days(rule, first=begin.date(), after=date.min, before=date.max)
     assert (begin.date() in found) == (begin.date() < date.max)
 
 
@@ -192,17 +192,17 @@ def test_what_began_long_ago_is_found_at_once() -> None:
     first, now = datetime(1, 1, 1, 9, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
     for rule in Recurrence.values:
-        assert recurrence.spans(rule, first=(first, first + HOUR), zone=UTC_ZONE, after=now, before=now + 40 * DAY)
+        assert recurrence.list_occurrences(rule, first=(first, first + HOUR), zone=UTC_ZONE, after=now, before=now + 40 * DAY)
 
 
 def test_spans_are_bounded() -> None:
     first = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
-    found = recurrence.spans(
+    found = recurrence.list_occurrences(
         "daily", first=(first, first + HOUR), zone=UTC_ZONE, after=first, before=first + 9999 * DAY
     )
 
-    assert len(found) == recurrence.MOST
+    assert len(found) == recurrence.MAX_OCCURRENCES
 
 
 def matches(rule: str, day: date, first: date) -> bool:
@@ -234,8 +234,8 @@ def test_spans_are_those_that_a_walk_over_all_days_finds(
     for days in range(1, 1700):
         day = wall + timedelta(days=days)
         if matches(rule, day.date(), wall.date()):
-            walked.add(times.at_wall(day, zone))
+            walked.add(times.localize(day, zone))
     expected = [(each, each + length) for each in sorted(walked) if each < before and each + length > after]
 
-    found = recurrence.spans(rule, first=(first, first + length), zone=zone, after=after, before=before)
+    found = recurrence.list_occurrences(rule, first=(first, first + length), zone=zone, after=after, before=before)
     assert found == expected

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.factories import MADE_AT
 from workspace import relations
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import Edge, EdgeKind, Entity, Project
-from workspace.relations import HOLDS, PARENTS, Rel
+from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS, Rel
 from workspace.services import edges, rewiring
-from workspace.services.edges import PRIMARY
+from workspace.services.edges import IS_PRIMARY
 
 PROJECT = Project(id=UUID(int=1), name="Launch")
 
@@ -33,7 +33,7 @@ NAMES = {
     "t2": "task",
 }
 ROWS: dict[str, Any] = {
-    name: KINDS[kind].model(id=uuid5(PROJECT.pk, name), project=PROJECT)  # type: ignore[misc]
+    name: ENTITY_TYPE_BY_NAME[kind].model(id=uuid5(PROJECT.pk, name), project=PROJECT)  # type: ignore[misc]
     for name, kind in NAMES.items()
 } | {"project": PROJECT}
 BY_ID = {row.pk: name for name, row in ROWS.items()}
@@ -62,18 +62,18 @@ def node(name: str, *connections: dict[str, Any], **more: Any) -> dict[str, Any]
     return to(name) | {"connections": list(connections)} | more
 
 
-def plan(*nodes: dict[str, Any], there: list[Edge] | None = None, **options: Any) -> rewiring.Plan:
-    asked = rewiring.read(nodes, options, project_id=PROJECT.pk)
+def plan(*nodes: dict[str, Any], there: list[Edge] | None = None, **options: Any) -> rewiring.GraphPlan:
+    asked = rewiring.parse_request(nodes, options, project_id=PROJECT.pk)
     assert asked.errors == []
     rows: dict[UUID, Entity] = {row.pk: row for row in ROWS.values()}
-    return rewiring.plan(asked, rows, there or [], by="s", at=MADE_AT)
+    return rewiring.plan_changes(asked, rows, there or [], by="s", at=MADE_AT)
 
 
 def told(found: list[Edge]) -> list[str]:
     return sorted(f"{BY_ID[edge.src_id]} {edge.rel} {BY_ID[edge.dst_id]}" for edge in found)
 
 
-def changes(found: rewiring.Plan) -> tuple[list[str], list[str]]:
+def changes(found: rewiring.GraphPlan) -> tuple[list[str], list[str]]:
     return told(found.created), told(found.deleted)
 
 
@@ -182,7 +182,7 @@ def test_one_parent_is_the_primary() -> None:
     found = plan(node("t", to("g"), to("m"), to("p"), allow_multi_parent=True), there=there)
 
     assert told(found.created) == ["p has_task t"]
-    assert found.created[0].props == {PRIMARY: True}
+    assert found.created[0].props == {IS_PRIMARY: True}
     assert [(BY_ID[each.src_id], each.props) for each in found.updated] == [("g", {"note": "kept"})]
     assert there[0].props == {"is_primary": True, "note": "kept"}  # planning changes nothing
 
@@ -263,7 +263,7 @@ def test_what_is_done_otherwise_is_said(there: list[Edge], sent: dict[str, Any],
     ],
 )
 def test_what_makes_no_sense_is_told_at_its_pointers(nodes: list[Any], wrong: list[Any]) -> None:
-    found = rewiring.read(nodes, {}, project_id=PROJECT.pk)
+    found = rewiring.parse_request(nodes, {}, project_id=PROJECT.pk)
 
     assert [(error.path, error.code) for error in found.errors] == wrong
 
@@ -315,7 +315,7 @@ connections = st.lists(
 settings_of_a_node = st.fixed_dictionaries(
     {},
     optional={
-        "mode": st.sampled_from(rewiring.Mode),
+        "mode": st.sampled_from(rewiring.ParentMode),
         "semantic_mode": st.sampled_from(rewiring.SemanticMode),
         "allow_multi_parent": st.booleans(),
         "allow_project_fallback": st.booleans(),
@@ -330,10 +330,10 @@ nodes = st.lists(
 graphs = st.lists(st.tuples(names, st.sampled_from(Rel), names, st.booleans()), max_size=12).map(
     lambda ends: one_primary_each(
         {
-            edges.ends(each): each
+            edges.get_identity(each): each
             for src, rel, dst, is_primary in ends
-            if (EdgeKind(KIND[src]), EdgeKind(KIND[dst])) in relations.JOINS[rel] and src != dst
-            for each in [edge(src, rel, dst, **({PRIMARY: True} if is_primary and rel in HOLDS.values() else {}))]
+            if (EdgeKind(KIND[src]), EdgeKind(KIND[dst])) in relations.KINDS_BY_RELATION[rel] and src != dst
+            for each in [edge(src, rel, dst, **({IS_PRIMARY: True} if is_primary and rel in PARENT_RELATIONS.values() else {}))]
         }.values()
     )
 )
@@ -353,33 +353,33 @@ def one_primary_each(found: Iterable[Edge]) -> list[Edge]:
 
 @given(nodes, graphs)
 def test_whatever_is_asked_the_plan_can_be_applied_and_leaves_nothing_to_do(sent: list[Any], there: list[Edge]) -> None:
-    asked = rewiring.read(sent, {}, project_id=PROJECT.pk)
+    asked = rewiring.parse_request(sent, {}, project_id=PROJECT.pk)
     if asked.errors:
         return
     rows: dict[UUID, Entity] = {row.pk: row for row in ROWS.values()}
 
-    found = rewiring.plan(asked, rows, there, by="s", at=MADE_AT)
+    found = rewiring.plan_changes(asked, rows, there, by="s", at=MADE_AT)
 
-    before = {edges.ends(each) for each in there}
-    created = {edges.ends(each) for each in found.created}
-    deleted = {edges.ends(each) for each in found.deleted}
+    before = {edges.get_identity(each) for each in there}
+    created = {edges.get_identity(each) for each in found.created}
+    deleted = {edges.get_identity(each) for each in found.deleted}
     assert len(created) == len(found.created)
     assert not created & before
     assert deleted <= before
-    assert {edges.ends(each) for each in found.updated} <= before - deleted
+    assert {edges.get_identity(each) for each in found.updated} <= before - deleted
     for each in found.created:
-        assert (EdgeKind(each.src_kind), EdgeKind(each.dst_kind)) in relations.JOINS[Rel(each.rel)]
+        assert (EdgeKind(each.src_kind), EdgeKind(each.dst_kind)) in relations.KINDS_BY_RELATION[Rel(each.rel)]
     # Only suggestions and parents of listed rows are taken away.
     ids = {UUID(each["id"]) for each in sent}
     for each in found.deleted:
         assert each.dst_id in ids or each.src_id in ids
-        assert each.rel in rewiring.SUGGESTED or each.rel == HOLDS[EdgeKind(each.dst_kind)]
+        assert each.rel in rewiring.DEFAULT_RELATIONS or each.rel == PARENT_RELATIONS[EdgeKind(each.dst_kind)]
 
-    props = {edges.ends(each): each for each in found.updated}
-    then = [props.get(edges.ends(each), each) for each in there if edges.ends(each) not in deleted] + found.created
+    props = {edges.get_identity(each): each for each in found.updated}
+    then = [props.get(edges.get_identity(each), each) for each in there if edges.get_identity(each) not in deleted] + found.created
     for name, kind in NAMES.items():
-        held = [each for each in then if each.dst_id == ROWS[name].pk and each.rel == HOLDS.get(EdgeKind(kind))]
-        assert all(EdgeKind(each.src_kind) in PARENTS[EdgeKind(kind)] for each in held)
-        assert sum(bool(each.props.get(PRIMARY)) for each in held) <= 1
-    again = rewiring.plan(asked, rows, then, by="s", at=MADE_AT)
+        held = [each for each in then if each.dst_id == ROWS[name].pk and each.rel == PARENT_RELATIONS.get(EdgeKind(kind))]
+        assert all(EdgeKind(each.src_kind) in ALLOWED_PARENTS[EdgeKind(kind)] for each in held)
+        assert sum(bool(each.props.get(IS_PRIMARY)) for each in held) <= 1
+    again = rewiring.plan_changes(asked, rows, then, by="s", at=MADE_AT)
     assert again.is_empty

@@ -31,7 +31,7 @@ def iso(moment: datetime) -> str:
     ],
 )
 def test_a_time_is_read_as_its_first_or_its_last_second(text: str, start: str, end: str) -> None:
-    assert (iso(roughly.read(text, is_end=False)), iso(roughly.read(text, is_end=True))) == (start, end)
+    assert (iso(roughly.parse_partial_date(text, is_end=False)), iso(roughly.parse_partial_date(text, is_end=True))) == (start, end)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_a_time_is_read_as_its_first_or_its_last_second(text: str, start: str, e
 @pytest.mark.parametrize("is_end", [False, True])
 def test_what_is_no_time_is_refused(text: str, is_end: bool) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        roughly.read(text, is_end=is_end)
+        roughly.parse_partial_date(text, is_end=is_end)
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9T:Z+. -]{0,30}", fullmatch=True), st.booleans())
 def test_any_text_is_a_time_or_refused(text: str, is_end: bool) -> None:
     try:
-        moment = roughly.read(text, is_end=is_end)
+        moment = roughly.parse_partial_date(text, is_end=is_end)
     except ValueError:
         return
     assert moment.tzinfo is not None
@@ -74,7 +74,7 @@ def test_any_text_is_a_time_or_refused(text: str, is_end: bool) -> None:
 def test_a_day_lies_between_its_ends(day: Any) -> None:
     for text in (day.isoformat(), day.isoformat()[:7], day.isoformat()[:4]):
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-        assert roughly.read(text, is_end=False) <= noon <= roughly.read(text, is_end=True)
+        assert roughly.parse_partial_date(text, is_end=False) <= noon <= roughly.parse_partial_date(text, is_end=True)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_day_lies_between_its_ends(day: Any) -> None:
     ],
 )
 def test_times_are_spelt_out_as_their_columns_hold_them(kind: Any, sent: Any, stored: tuple[str, ...]) -> None:
-    fields, errors = roughly.spelt_out(sent | {"description": "2026"}, kind=kind, pointer="")
+    fields, errors = roughly.complete_times(sent | {"description": "2026"}, kind=kind, pointer="")
 
     assert fields.pop("description") == "2026"
     assert (tuple(fields.values()), errors) == (stored, [])
@@ -96,7 +96,7 @@ def test_times_are_spelt_out_as_their_columns_hold_them(kind: Any, sent: Any, st
 def test_times_that_cannot_be_read_are_told_and_left_out() -> None:
     sent = {"title": "T", "start_at": "soon", "due_at": "2026-02-30"}
 
-    fields, errors = roughly.spelt_out(sent, kind=TASK, pointer="/entities/3")
+    fields, errors = roughly.complete_times(sent, kind=TASK, pointer="/entities/3")
 
     assert fields == {"title": "T"}
     assert [(error.path, error.code) for error in errors] == [

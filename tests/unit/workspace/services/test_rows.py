@@ -6,18 +6,18 @@ import pytest
 
 from tests.factories import MADE_AT, MilestoneFactory
 from tests.unit.workspace.calls import AT
-from workspace.kinds import DOCUMENT, MILESTONE, PROJECT, TASK, Kind
+from workspace.kinds import DOCUMENT, MILESTONE, PROJECT, TASK, EntityType
 from workspace.models import Document, Project, Task
 from workspace.services import rows
 
 
-def abbreviated(row: Any, *, kind: Kind = TASK, **texts: str) -> dict[str, Any]:
+def abbreviated(row: Any, *, kind: EntityType = TASK, **texts: str) -> dict[str, Any]:
     """Return a row of a list, whose query has read the beginnings of the texts."""
     for name in kind.texts:
         setattr(row, f"{name}_preview", texts.get(name, ""))
     if kind is not PROJECT:
         row.project_name = "Launch"
-    return rows.abbreviated(row, kind=kind, at=MADE_AT)
+    return rows.serialize_list_row(row, kind=kind, at=MADE_AT)
 
 
 def task(**given: Any) -> Task:
@@ -103,6 +103,6 @@ def test_facts_follow_the_time_of_the_request_and_are_no_column() -> None:
     row = MilestoneFactory.build(due_at=AT)
     row.project_name = "Launch"
 
-    assert rows.whole(row, kind=MILESTONE, at=AT) == rows.columns(row, kind=MILESTONE) | {"is_missed": False}
-    assert rows.whole(row, kind=MILESTONE, at=AT + timedelta(seconds=1))["is_missed"] is True
-    assert "is_missed" not in rows.columns(row, kind=MILESTONE)
+    assert rows.serialize_row(row, kind=MILESTONE, at=AT) == rows.serialize_columns(row, kind=MILESTONE) | {"is_missed": False}
+    assert rows.serialize_row(row, kind=MILESTONE, at=AT + timedelta(seconds=1))["is_missed"] is True
+    assert "is_missed" not in rows.serialize_columns(row, kind=MILESTONE)

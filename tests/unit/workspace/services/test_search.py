@@ -8,7 +8,7 @@ pytestmark = pytest.mark.both_databases
 
 
 def titles(query: str) -> set[str]:
-    condition = search.all_of(search.words(query), columns=("title",))
+    condition = search.match_all_words(search.split_words(query), columns=("title",))
     return set(Task.objects.filter(condition).values_list("title", flat=True))
 
 
@@ -21,7 +21,7 @@ def titles(query: str) -> set[str]:
     ],
 )
 def test_words_are_told_apart_by_space(query: str, words: list[str]) -> None:
-    assert search.words(query) == words
+    assert search.split_words(query) == words
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_words_may_be_spread_over_columns(db: None) -> None:
     ProjectFactory(name="Garden", description="raised beds")
     ProjectFactory(name="Garden", description="lawn")
 
-    spread = search.all_of(["garden", "beds"], columns=("name", "description"))
-    either = search.any_of(["garden", "beds"], columns=("name", "description"))
+    spread = search.match_all_words(["garden", "beds"], columns=("name", "description"))
+    either = search.match_any_word(["garden", "beds"], columns=("name", "description"))
 
     assert Project.objects.filter(spread).count() == 1
     assert Project.objects.filter(either).count() == 2
@@ -70,4 +70,4 @@ def test_a_query_of_only_short_words_stays_within_the_databases_limits(db: None)
     query = " ".join(chr(0x4E00 + n) for n in range(100))  # 199 characters, the longest that a schema lets through
 
     assert titles(query) == set()
-    assert not Task.objects.filter(search.any_of(search.words(query), columns=("title", "description"))).exists()
+    assert not Task.objects.filter(search.match_any_word(search.split_words(query), columns=("title", "description"))).exists()

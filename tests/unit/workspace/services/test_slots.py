@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workspace.models import week
 from workspace.services import slots, times
-from workspace.services.recurrence import Span
+from workspace.services.recurrence import MomentSpan
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -20,11 +20,11 @@ def at(minute: int) -> datetime:
     return ZERO + timedelta(minutes=minute)
 
 
-def span(begin: int, end: int) -> Span:
+def span(begin: int, end: int) -> MomentSpan:
     return at(begin), at(end)
 
 
-def minutes(spans: list[Span]) -> set[int]:
+def minutes(spans: list[MomentSpan]) -> set[int]:
     """Return each minute that is in a span."""
     return {
         minute
@@ -38,11 +38,11 @@ some_spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(la
 
 @given(hours=some_spans, busy=some_spans, least=st.integers(0, 60).map(lambda number: timedelta(minutes=number)))
 def test_free_is_all_that_is_in_the_hours_and_not_busy_where_it_is_long_enough(
-    hours: list[Span], busy: list[Span], least: timedelta
+    hours: list[MomentSpan], busy: list[MomentSpan], least: timedelta
 ) -> None:
-    found = slots.free(hours, busy, least=least)
+    found = slots.find_free_slots(hours, busy, min_length=least)
 
-    open_, taken = minutes(slots.joined(hours)), minutes(slots.joined(busy))
+    open_, taken = minutes(slots.merge_spans(hours)), minutes(slots.merge_spans(busy))
     assert open_ == minutes([each for each in hours if each[0] < each[1]])
     assert minutes(found) <= open_ - taken
     assert all(end - begin >= max(least, timedelta(minutes=1)) for begin, end in found)
@@ -51,20 +51,20 @@ def test_free_is_all_that_is_in_the_hours_and_not_busy_where_it_is_long_enough(
         before, after = (begin - ZERO) // timedelta(minutes=1) - 1, (end - ZERO) // timedelta(minutes=1)
         assert before not in open_ - taken
         assert after not in open_ - taken
-    every = slots.free(hours, busy, least=timedelta())  # none is left out but for its length
+    every = slots.find_free_slots(hours, busy, min_length=timedelta())  # none is left out but for its length
     assert minutes(every) == open_ - taken
     assert found == [each for each in every if each[1] - each[0] >= least]
 
 
 def test_spans_that_touch_are_one_and_empty_ones_none() -> None:
-    assert slots.joined([span(60, 120), span(0, 60), span(200, 200), span(300, 250)]) == [span(0, 120)]
+    assert slots.merge_spans([span(60, 120), span(0, 60), span(200, 200), span(300, 250)]) == [span(0, 120)]
 
 
 def local(hours: week.Week, first: str, last: str, *, zone: ZoneInfo = BERLIN) -> list[str]:
     """Return the working hours of these days in wall time."""
-    after, before = (times.read(f"{day}T00:00", zone=zone) for day in (first, last))
-    found = slots.joined(slots.working(hours, zone=zone, after=after, before=before))
-    return [" to ".join(times.write(each, zone=zone) for each in both) for both in found]
+    after, before = (times.parse_time(f"{day}T00:00", zone=zone) for day in (first, last))
+    found = slots.merge_spans(slots.iter_working_spans(hours, zone=zone, after=after, before=before))
+    return [" to ".join(times.format_time(each, zone=zone) for each in both) for both in found]
 
 
 def test_working_hours_are_wall_time_on_both_sides_of_a_change_of_the_clocks() -> None:
@@ -101,9 +101,9 @@ def test_a_nights_work_is_one_span() -> None:
 
 
 def test_working_hours_are_cut_where_the_time_begins_and_ends() -> None:
-    after, before = times.read("2026-06-01T10:15:00+02:00"), times.read("2026-06-02T10:00:00+02:00")
+    after, before = times.parse_time("2026-06-01T10:15:00+02:00"), times.parse_time("2026-06-02T10:00:00+02:00")
 
-    found = slots.joined(slots.working(week.usual(), zone=BERLIN, after=after, before=before))
+    found = slots.merge_spans(slots.iter_working_spans(week.usual(), zone=BERLIN, after=after, before=before))
 
     assert [end - begin for begin, end in found] == [timedelta(hours=6, minutes=45), HOUR]
 
@@ -117,8 +117,8 @@ def test_working_days_are_those_of_the_zone() -> None:
 
 @pytest.mark.parametrize(("days_off", "days"), [(False, 5), (True, 7)])
 def test_preferred_hours_take_the_place_of_working_hours(days_off: bool, days: int) -> None:
-    hours = slots.preferring(week.usual(), [18, 20, 19, 23, 18], days_off=days_off)
+    hours = slots.build_preferred_week(week.usual(), [18, 20, 19, 23, 18], include_days_off=days_off)
 
-    week.validate(hours)
-    assert week.spans(hours, 0) == [(1080, 1140), (1140, 1200), (1200, 1260), (1380, 1440)]
-    assert sum(bool(week.spans(hours, day)) for day in range(7)) == days
+    week.validate_week(hours)
+    assert week.parse_spans(hours, 0) == [(1080, 1140), (1140, 1200), (1200, 1260), (1380, 1440)]
+    assert sum(bool(week.parse_spans(hours, day)) for day in range(7)) == days

@@ -5,7 +5,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import DocumentFactory, TaskFactory
 from workspace.services import snippets
-from workspace.services.ranking import Hit
+from workspace.services.ranking import SearchHit
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ from workspace.services.ranking import Hit
     ],
 )
 def test_snippet_shows_the_surroundings_of_the_first_match(texts: list[str], words: list[str], shown: str) -> None:
-    assert snippets.snippet(texts, words) == shown
+    assert snippets.build_snippet(texts, words) == shown
 
 
 def test_snippet_is_short_whatever_the_text() -> None:
-    assert len(snippets.snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"])) <= snippets.LENGTH + 2
+    assert len(snippets.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"])) <= snippets.SNIPPET_LENGTH + 2
 
 
 def test_snippets_cost_a_query_a_kind(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -38,10 +38,10 @@ def test_snippets_cost_a_query_a_kind(db: None, django_assert_num_queries: Djang
     hits = [hit("task", row) for row in tasks] + [hit("document", row) for row in documents]
 
     with django_assert_num_queries(2):
-        found = snippets.of_hits(hits)
+        found = snippets.build_snippets(hits)
 
     assert found == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
 
 
-def hit(kind: str, row: Any) -> Hit:
-    return Hit(kind, row.pk, row.title, row.project_id, "", 1.0, ("canar",))
+def hit(kind: str, row: Any) -> SearchHit:
+    return SearchHit(kind, row.pk, row.title, row.project_id, "", 1.0, ("canar",))

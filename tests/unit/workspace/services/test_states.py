@@ -1,6 +1,6 @@
 import pytest
 
-from workspace.kinds import KINDS
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.services import states
 
 
@@ -30,14 +30,14 @@ from workspace.services import states
     ],
 )
 def test_a_word_means_a_state(kind: str, word: str, meant: str | None) -> None:
-    assert states.meant(word, KINDS[kind]) == meant
+    assert states.resolve_state(word, ENTITY_TYPE_BY_NAME[kind]) == meant
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=list(ENTITY_TYPE_BY_NAME))
 def test_no_two_states_of_a_kind_mean_the_same(kind: object) -> None:
-    for words in states.ALIKE:
-        assert len(words & set(states.of(kind))) <= 1  # type: ignore[arg-type]
+    for words in states.STATE_ALIASES:
+        assert len(words & set(states.list_states(kind))) <= 1  # type: ignore[arg-type]
 
 
 def test_words_stand_in_one_line_only() -> None:
-    assert sum(map(len, states.ALIKE)) == len(frozenset().union(*states.ALIKE))
+    assert sum(map(len, states.STATE_ALIASES)) == len(frozenset().union(*states.STATE_ALIASES))

@@ -6,7 +6,7 @@ from django.db import connection, transaction
 
 from tests.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.unit.workspace.calls import call
-from workspace.errors import Invalid
+from workspace.errors import InvalidArgs
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases
@@ -23,7 +23,7 @@ def set_parent(task: Task, parent: Any) -> Any:
 
 
 def refusal(task: Task, parent: Any) -> tuple[str, str, str]:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidArgs) as refused:
         set_parent(task, parent)
     [error] = refused.value.field_errors
     return error.path, error.code, error.message
@@ -67,7 +67,7 @@ def test_every_task_that_is_not_in_the_project_is_refused_in_the_same_words(proj
             "parent_task_id is not a task of this project; take the id from onto.task.list with its project_id.",
         )
     }
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidArgs):
         call("create_onto_task", project_id=str(project.pk), title="Part", parent_task_id=str(others[0]))
     assert not Task.objects.exclude(parent_task=None).exists()
 
@@ -95,14 +95,14 @@ def test_task_moves_below_another_of_the_same_tree(project: Project) -> None:
 def test_two_moves_at_once_close_no_circle() -> None:
     one, two = TaskFactory.create_batch(2, project=ProjectFactory())
     together = threading.Barrier(2)
-    refused: list[Invalid] = []
+    refused: list[InvalidArgs] = []
 
     def move(task: Task, parent: Task) -> None:
         together.wait()
         try:
             with transaction.atomic():
                 set_parent(task, parent.pk)
-        except Invalid as error:
+        except InvalidArgs as error:
             refused.append(error)
         connection.close()
 

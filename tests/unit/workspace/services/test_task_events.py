@@ -30,7 +30,7 @@ def shown() -> list[tuple[str, datetime | None, datetime | None]]:
 
 
 def sent(**moments: datetime | None) -> dict[str, str | None]:
-    return {name: moment and times.write(moment) for name, moment in moments.items()}
+    return {name: moment and times.format_time(moment) for name, moment in moments.items()}
 
 
 def create(**fields: Any) -> Any:
@@ -61,7 +61,7 @@ def test_new_task_has_the_events_of_its_dates(
 
 
 def test_due_before_start_is_no_event() -> None:
-    assert task_events.wanted(Task(title="Write", start_at=EVENING, due_at=MORNING)) == []
+    assert task_events.build_required_events(Task(title="Write", start_at=EVENING, due_at=MORNING)) == []
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:10:00Z", "9999-12-31T23:50:00Z", "1899-12-31T23:59:00Z"])
@@ -190,20 +190,20 @@ def test_sync_costs_little_however_many_tasks(db: None, django_assert_max_num_qu
     tasks = TaskFactory.create_batch(60, project=project, start_at=MORNING, due_at=NEXT_WEEK)
 
     with django_assert_max_num_queries(10):  # what is there, the zone, and inserts of as many as SQLite takes at once
-        task_events.sync(tasks, by="owner", at=AT)
+        task_events.sync_events(tasks, by="owner", at=AT)
     with django_assert_max_num_queries(1):  # all say what they are to say
-        task_events.sync(tasks, by="owner", at=AT)
+        task_events.sync_events(tasks, by="owner", at=AT)
     for task in tasks:
         task.due_at = EVENING
     with django_assert_max_num_queries(10):  # 60 are not needed, 60 become ranges
-        task_events.sync(tasks, by="owner", at=AT)
+        task_events.sync_events(tasks, by="owner", at=AT)
     assert len(shown()) == 60
 
 
 def test_untold_changes_of_a_task_cost_no_query_more(db: None, django_assert_num_queries: Any) -> None:
     task = TaskFactory()
     with django_assert_num_queries(0):
-        task_events.follow(task, ["priority", "description"], by="owner", at=AT)
+        task_events.sync_after_change(task, ["priority", "description"], by="owner", at=AT)
 
 
 MOMENTS = st.none() | st.integers(0, 4000).map(lambda minutes: MADE_AT + timedelta(minutes=minutes))
@@ -244,8 +244,8 @@ def test_events_depend_on_the_task_alone_and_not_on_what_it_was(
                 for name, value in fields.items():
                     setattr(each, name, value)
                 each.state_key = "done" if fields["completed_at"] else "todo"
-            task_events.sync([task], by="owner", at=AT)
-        task_events.sync([fresh], by="owner", at=AT)
+            task_events.sync_events([task], by="owner", at=AT)
+        task_events.sync_events([fresh], by="owner", at=AT)
 
         assert kept(task) == kept(fresh)
         assert len(kept(task)) <= 2

@@ -21,8 +21,8 @@ from workspace.services import times
     ],
 )
 def test_read_returns_the_moment_in_utc(text: str, moment: datetime) -> None:
-    assert times.read(text) == moment
-    assert times.read(text).tzinfo is UTC
+    assert times.parse_time(text) == moment
+    assert times.parse_time(text).tzinfo is UTC
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_read_returns_the_moment_in_utc(text: str, moment: datetime) -> None:
 )
 def test_read_refuses_what_cannot_be_kept(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        times.read(text)
+        times.parse_time(text)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_read_refuses_what_cannot_be_kept(text: str) -> None:
     ],
 )
 def test_write_answers_utc_with_z(moment: datetime, text: str) -> None:
-    assert times.write(moment) == text
+    assert times.format_time(moment) == text
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,21 @@ def test_write_answers_utc_with_z(moment: datetime, text: str) -> None:
     ],
 )
 def test_read_takes_a_time_without_offset_as_wall_time_of_the_zone(text: str, moment: str) -> None:
-    assert times.write(times.read(text, zone=ZoneInfo("Europe/Berlin"))) == moment
+    assert times.format_time(times.parse_time(text, zone=ZoneInfo("Europe/Berlin"))) == moment
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00", "2026-02-30T09:00:00", "2026-03-01T24:00:00", "soon"])
 def test_read_refuses_local_times_that_cannot_be_kept(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        times.read(text, zone=ZoneInfo("Europe/Berlin"))
+        times.parse_time(text, zone=ZoneInfo("Europe/Berlin"))
 
 
 def test_write_in_a_zone_tells_the_offset_of_that_moment() -> None:
     zone = ZoneInfo("Europe/Berlin")
 
-    assert times.write(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=zone) == "2026-01-01T10:00:00+01:00"
-    assert times.write(datetime(2026, 7, 1, 9, tzinfo=UTC), zone=zone) == "2026-07-01T11:00:00+02:00"
-    assert times.write(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=ZoneInfo("UTC")) == "2026-01-01T09:00:00Z"
+    assert times.format_time(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=zone) == "2026-01-01T10:00:00+01:00"
+    assert times.format_time(datetime(2026, 7, 1, 9, tzinfo=UTC), zone=zone) == "2026-07-01T11:00:00+02:00"
+    assert times.format_time(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=ZoneInfo("UTC")) == "2026-01-01T09:00:00Z"
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,6 @@ def test_write_in_a_zone_tells_the_offset_of_that_moment() -> None:
 )
 def test_write_in_a_zone_tells_utc_where_the_zone_has_no_offset_to_write(moment: datetime) -> None:
     for name in ("Europe/Berlin", "America/New_York"):
-        text = times.write(moment, zone=ZoneInfo(name))
+        text = times.format_time(moment, zone=ZoneInfo(name))
 
-        assert times.read(text) == moment
+        assert times.parse_time(text) == moment

@@ -6,11 +6,11 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.unit.workspace import graph
-from workspace.errors import FieldError
-from workspace.kinds import KINDS
+from workspace.errors import ArgumentError
+from workspace.kinds import ENTITY_TYPE_BY_NAME
 from workspace.models import Project
 from workspace.services import titles
-from workspace.services.titles import Titled
+from workspace.services.titles import TitledRow
 
 
 @pytest.fixture
@@ -19,16 +19,16 @@ def project(db: None) -> Project:
     return project
 
 
-def find(project: Project, *asked: tuple[str, str], subject: str = "owner") -> list[UUID | FieldError]:
-    named = [Titled(kind, title, "other/title", "other/id") for kind, title in asked]
-    return titles.ids(named, subject=subject, project_id=project.pk)
+def find(project: Project, *asked: tuple[str, str], subject: str = "owner") -> list[UUID | ArgumentError]:
+    named = [TitledRow(kind, title, "other/title", "other/id") for kind, title in asked]
+    return titles.find_ids(named, subject=subject, project_id=project.pk)
 
 
 def titled(project: Project, kind: str, title: str, **fields: Any) -> Any:
-    return graph.row(kind, project, **{KINDS[kind].label: title}, **fields)
+    return graph.row(kind, project, **{ENTITY_TYPE_BY_NAME[kind].label: title}, **fields)
 
 
-@pytest.mark.parametrize("kind", [name for name in KINDS if name != "project"])
+@pytest.mark.parametrize("kind", [name for name in ENTITY_TYPE_BY_NAME if name != "project"])
 def test_a_row_of_any_kind_is_found_by_what_names_it(project: Project, kind: str) -> None:
     row = titled(project, kind, "Straße nach Süden")
     titled(project, kind, "Straße nach Süden, zweiter Teil")
@@ -43,7 +43,7 @@ def test_the_project_itself_is_found_by_its_name(project: Project) -> None:
     found, other = find(project, ("project", "launch"), ("project", "Other"))
 
     assert found == project.pk
-    assert isinstance(other, FieldError)
+    assert isinstance(other, ArgumentError)
 
 
 def test_one_that_is_called_so_to_the_letter_is_meant(project: Project) -> None:
@@ -58,7 +58,7 @@ def test_what_several_are_called_is_refused_with_their_ids_newest_first(project:
 
     [error] = find(project, ("document", "notes"))
 
-    assert isinstance(error, FieldError)
+    assert isinstance(error, ArgumentError)
     ids = [str(row.pk) for row in rows[:1:-1]]
     assert (error.path, error.code) == ("/other/title", "ambiguous_title")
     assert [each["id"] for each in error.expected] == ids
@@ -77,10 +77,10 @@ def test_what_nothing_is_called_is_refused_in_the_same_words_whatever_there_is(p
     named = ("Gone", "Elsewhere", "Foreign", "Task", "Never was", "", " ", "%", "_")
     errors = find(project, *(("goal", title) for title in named))
 
-    assert {error.message for error in errors if isinstance(error, FieldError)} == {
+    assert {error.message for error in errors if isinstance(error, ArgumentError)} == {
         "other/title: no goal in this project has this name; find it with onto.goal.search and send its id as other/id."
     }
-    assert [each.code for each in errors if isinstance(each, FieldError)] == ["no_such_title"] * len(named)
+    assert [each.code for each in errors if isinstance(each, ArgumentError)] == ["no_such_title"] * len(named)
 
 
 def test_who_does_not_see_the_project_finds_nothing_in_it(project: Project) -> None:
@@ -88,7 +88,7 @@ def test_who_does_not_see_the_project_finds_nothing_in_it(project: Project) -> N
     row = titled(project, "task", "Call")
 
     assert find(project, ("task", "Call"), subject="viewer") == [row.pk]
-    assert isinstance(find(project, ("task", "Call"), subject="stranger")[0], FieldError)
+    assert isinstance(find(project, ("task", "Call"), subject="stranger")[0], ArgumentError)
 
 
 def test_titles_cost_a_query_a_kind(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:

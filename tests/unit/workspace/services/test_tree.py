@@ -13,7 +13,7 @@ from tests.unit.workspace.calls import AT
 from tests.unit.workspace.forest import Titles, dense, plant
 from workspace.models import Document, Project
 from workspace.services import tree
-from workspace.services.forest import Forest
+from workspace.services.forest import DocumentForest
 
 pytestmark = pytest.mark.both_databases
 
@@ -40,13 +40,13 @@ def fresh(document: Document) -> Document:
 
 
 def move(document: Document, parent: Document | None, position: int) -> bool:
-    project = tree.hold(document.project_id)
+    project = tree.lock_tree(document.project_id)
     parent_id = parent and parent.pk
-    return tree.move(fresh(document), project, parent_id=parent_id, position=position, at=AT)
+    return tree.move_document(fresh(document), project, parent_id=parent_id, position=position, at=AT)
 
 
 def remove(document: Document, *, promote: bool) -> int:
-    return tree.remove(fresh(document), tree.hold(document.project_id), promote=promote, at=AT)
+    return tree.delete_document(fresh(document), tree.lock_tree(document.project_id), promote=promote, at=AT)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def remove(document: Document, *, promote: bool) -> int:
 def test_insert_makes_room(project: Project, position: int | None, order: str) -> None:
     plant(project, {"A": {}, "B": {}, "C": {}})
 
-    tree.insert(DocumentFactory.build(project=project, title="N"), tree.hold(project.pk), position=position)
+    tree.insert_document(DocumentFactory.build(project=project, title="N"), tree.lock_tree(project.pk), position=position)
 
     assert "".join(dense(project)) == order
     assert version(project) == 1
@@ -121,7 +121,7 @@ def test_remove_all_takes_each_once_in_all_projects(project: Project, documents:
     other = DocumentFactory()
     gone = DocumentFactory(project=project, deleted_at=MADE_AT)
 
-    number = tree.remove_all([documents["C"].pk, documents["A"].pk, documents["B"].pk, other.pk, gone.pk], at=AT)
+    number = tree.delete_documents([documents["C"].pk, documents["A"].pk, documents["B"].pk, other.pk, gone.pk], at=AT)
 
     assert number == 6  # A to E, and the other project's
     assert dense(project) == {"F": {}}
@@ -134,7 +134,7 @@ def test_restore_puts_back_parents_before_children_in_their_order(
     remove(documents["A"], promote=False)
     ids = [each.pk for each in documents.values()]
 
-    assert tree.restore_all(ids[::-1]) == (5, 0)
+    assert tree.restore_documents(ids[::-1]) == (5, 0)
 
     assert dense(project) == {"F": {}, "A": TREE["A"]}  # what comes back is the last
     assert list(dense(project)["A"]) == ["B", "D", "E"]
@@ -143,10 +143,10 @@ def test_restore_puts_back_parents_before_children_in_their_order(
 def test_restore_without_its_parent_lands_at_the_root(project: Project, documents: dict[str, Document]) -> None:
     remove(documents["A"], promote=False)
 
-    assert tree.restore_all([documents["B"].pk, documents["C"].pk]) == (2, 1)
+    assert tree.restore_documents([documents["B"].pk, documents["C"].pk]) == (2, 1)
     assert dense(project) == {"F": {}, "B": {"C": {}}}
 
-    assert tree.restore_all([documents["A"].pk]) == (1, 0)
+    assert tree.restore_documents([documents["A"].pk]) == (1, 0)
     assert dense(project) == {"F": {}, "B": {"C": {}}, "A": {}}
 
 
@@ -155,14 +155,14 @@ def test_what_lies_under_something_deleted_by_other_means_shows_at_the_root(
 ) -> None:
     Document.objects.filter(pk=documents["B"].pk).update(deleted_at=AT)
 
-    assert documents["C"].pk in Forest.of(project.pk).children(None)
+    assert documents["C"].pk in DocumentForest.load(project.pk).get_children(None)
 
 
 def test_projects_have_trees_of_their_own(project: Project, documents: dict[str, Document]) -> None:
     other = ProjectFactory()
     plant(other, {"X": {}, "Y": {}})
 
-    tree.insert(DocumentFactory.build(project=other, title="N"), tree.hold(other.pk), position=0)
+    tree.insert_document(DocumentFactory.build(project=other, title="N"), tree.lock_tree(other.pk), position=0)
     remove(documents["A"], promote=True)
 
     assert list(dense(other)) == ["N", "X", "Y"]
@@ -205,25 +205,25 @@ def _take(
     project: Project, step: str, which: int, under: int, position: int, number: int, alive: set[Any], gone: set[Any]
 ) -> None:
     """Do one step with documents chosen by number, and keep account of which there must be."""
-    forest, held = Forest.of(project.pk), tree.hold(project.pk)
-    ids = list(forest.below(None))
+    forest, held = DocumentForest.load(project.pk), tree.lock_tree(project.pk)
+    ids = list(forest.iter_descendants(None))
     parent_id = ([None, *ids])[under % (len(ids) + 1)]
     if step == "create":
         made = DocumentFactory.build(project=project, title=str(number), parent_id=parent_id)
-        tree.insert(made, held, position=position if which % 2 else None)
+        tree.insert_document(made, held, position=position if which % 2 else None)
         alive.add(made.pk)
     elif step == "restore" and gone:
         chosen = sorted(gone)[: 1 + which % 3]
-        assert tree.restore_all(chosen)[0] == len(chosen)
+        assert tree.restore_documents(chosen)[0] == len(chosen)
         gone.difference_update(chosen)
         alive.update(chosen)
     elif ids and step == "move":
         document = Document.objects.get(pk=ids[which % len(ids)])
-        if parent_id is None or document.pk not in forest.path(parent_id):
-            tree.move(document, held, parent_id=parent_id, position=position, at=AT)
+        if parent_id is None or document.pk not in forest.get_path(parent_id):
+            tree.move_document(document, held, parent_id=parent_id, position=position, at=AT)
     elif ids and step in ("cascade", "promote"):
         document = Document.objects.get(pk=ids[which % len(ids)])
-        below = {document.pk} | (set(forest.below(document.pk)) if step == "cascade" else set())
-        tree.remove(document, held, promote=step == "promote", at=AT)
+        below = {document.pk} | (set(forest.iter_descendants(document.pk)) if step == "cascade" else set())
+        tree.delete_document(document, held, promote=step == "promote", at=AT)
         alive -= below
         gone |= below

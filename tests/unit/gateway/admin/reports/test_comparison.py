@@ -2,16 +2,16 @@
 
 import pytest
 
-from analytics.reports import FAILURES, comparing
+from analytics.reports import FAILURE_FIELDS, comparing
 from analytics.reports import funnel as funnels
-from analytics.reports.intervals import Interval
+from analytics.reports.intervals import ConfidenceInterval
 from analytics.reports.totals import Totals
 from config import sidebar
 from gateway.admin.reports import by_op, comparison, funnel, showing
 
 
 def said(first: Totals, second: Totals) -> str:
-    return comparison._said(comparing.compared(first, second, days=7)[0])
+    return comparison._describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
 
 
 @pytest.mark.parametrize(
@@ -34,26 +34,26 @@ def test_difference_is_told_in_words(first: tuple[int, int], second: tuple[int, 
 @pytest.mark.parametrize(
     ("value", "interval", "told"),
     [
-        (0.0123, Interval(0.01, 0.02), "+1.2"),
-        (-0.0123, Interval(-0.02, -0.01), "−1.2"),
-        (-0.12, Interval(-0.2, -0.01), "−12"),
-        (0.0001, Interval(-0.02, 0.02), "0.0"),
-        (-0.004, Interval(-0.2, 0.2), "0"),
+        (0.0123, ConfidenceInterval(0.01, 0.02), "+1.2"),
+        (-0.0123, ConfidenceInterval(-0.02, -0.01), "−1.2"),
+        (-0.12, ConfidenceInterval(-0.2, -0.01), "−12"),
+        (0.0001, ConfidenceInterval(-0.02, 0.02), "0.0"),
+        (-0.004, ConfidenceInterval(-0.2, 0.2), "0"),
     ],
 )
-def test_points_are_as_exact_as_their_interval(value: float, interval: Interval, told: str) -> None:
-    assert comparison._signed(value, interval) == told
+def test_points_are_as_exact_as_their_interval(value: float, interval: ConfidenceInterval, told: str) -> None:
+    assert comparison._format_signed(value, interval) == told
 
 
 # --- what other lists say, too ----------------------------------------------------------------------------------------
 
 
 def test_every_failure_has_words() -> None:
-    assert set(by_op.KINDS) == set(FAILURES)
+    assert set(by_op.FAILURE_LABELS) == set(FAILURE_FIELDS)
 
 
 def test_every_step_has_a_list() -> None:
-    assert len(funnel.LISTS) == len(funnels.STEPS) + 1
+    assert len(funnel.STEP_FILTERS) == len(funnels.STEP_CONDITIONS) + 1
 
 
 def test_every_report_is_in_the_sidebar_for_whom_it_lets_in() -> None:
@@ -61,8 +61,8 @@ def test_every_report_is_in_the_sidebar_for_whom_it_lets_in() -> None:
         entry.name: entry
         for section in sidebar.SECTIONS
         for entry in section.entries
-        if isinstance(entry, sidebar.Page) and entry.name.startswith("report_")
+        if isinstance(entry, sidebar.SidebarPage) and entry.name.startswith("report_")
     }
 
-    assert {name: entry.title for name, entry in pages.items()} == showing.TITLES
-    assert {tuple(entry.permissions) for entry in pages.values()} == {tuple(showing.PERMISSIONS)}
+    assert {name: entry.title for name, entry in pages.items()} == showing.REPORT_TITLES
+    assert {tuple(entry.permissions) for entry in pages.values()} == {tuple(showing.REPORT_PERMISSIONS)}

@@ -3,55 +3,55 @@
 import pytest
 
 from gateway.admin.reports import tables
-from gateway.admin.reports.tables import Cell, Column, Table
+from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 
 @pytest.mark.parametrize(
     ("told", "value", "text"),
     [
-        (tables.count, 1_234_567, "1,234,567"),
-        (tables.rate, 0, "0%"),
-        (tables.rate, 0.0004, "<0.1%"),
-        (tables.rate, 0.0123, "1.2%"),
-        (tables.rate, 0.0999, "10.0%"),
-        (tables.rate, 0.5, "50%"),
-        (tables.mean, 3.14, "3.1"),
-        (tables.mean, 31.4, "31"),
-        (tables.milliseconds, 9.87, "9.9 ms"),
-        (tables.milliseconds, 1_234.5, "1,234 ms"),
+        (tables.format_count, 1_234_567, "1,234,567"),
+        (tables.format_rate, 0, "0%"),
+        (tables.format_rate, 0.0004, "<0.1%"),
+        (tables.format_rate, 0.0123, "1.2%"),
+        (tables.format_rate, 0.0999, "10.0%"),
+        (tables.format_rate, 0.5, "50%"),
+        (tables.format_mean, 3.14, "3.1"),
+        (tables.format_mean, 31.4, "31"),
+        (tables.format_milliseconds, 9.87, "9.9 ms"),
+        (tables.format_milliseconds, 1_234.5, "1,234 ms"),
     ],
 )
-def test_value_is_told_without_false_precision(told: tables.Told, value: float, text: str) -> None:
+def test_value_is_told_without_false_precision(told: tables.Formatter, value: float, text: str) -> None:
     assert told(value) == text
 
 
 def test_rows_are_sorted_and_those_without_a_value_come_last() -> None:
-    rows = [[Cell(value)] for value in (2, None, 3, 1, None)]
+    rows = [[ReportCell(value)] for value in (2, None, 3, 1, None)]
 
-    assert [row[0].value for row in tables.ordered(rows, 0, True)] == [1, 2, 3, None, None]
-    assert [row[0].value for row in tables.ordered(rows, 0, False)] == [3, 2, 1, None, None]
+    assert [row[0].value for row in tables.sort_rows(rows, 0, True)] == [1, 2, 3, None, None]
+    assert [row[0].value for row in tables.sort_rows(rows, 0, False)] == [3, 2, 1, None, None]
 
 
 def test_heads_lead_to_the_other_order_of_the_column_that_is_sorted() -> None:
-    table = Table(
-        *("ops", "Ops", [Column("Op"), Column("Calls", tables.count)], []),
-        sorts=lambda number, rising: f"{'' if rising else '-'}{number}",
+    table = ReportTable(
+        *("ops", "Ops", [ReportColumn("Op"), ReportColumn("Calls", tables.format_count)], []),
+        build_sort_url=lambda number, rising: f"{'' if rising else '-'}{number}",
         sorted_by=(1, False),
     )
 
-    assert [(head["link"], head["sorted"]) for head in table.heads()] == [("0", ""), ("1", "descending")]
+    assert [(head["link"], head["sorted"]) for head in table.build_header_cells()] == [("0", ""), ("1", "descending")]
 
 
 def test_what_is_not_there_is_a_dash() -> None:
-    table = Table("ops", "Ops", [Column("Op"), Column("Rate", tables.rate)], [[Cell("a", "/a/"), Cell(None)]])
+    table = ReportTable("ops", "Ops", [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)], [[ReportCell("a", "/a/"), ReportCell(None)]])
 
-    assert [(cell["text"], cell["link"], cell["is_number"]) for cell in table.body()[0]] == [
+    assert [(cell["text"], cell["link"], cell["is_number"]) for cell in table.build_body_cells()[0]] == [
         ("a", "/a/", False),
         ("–", "", True),
     ]
 
 
 def test_file_holds_values_as_they_are() -> None:
-    table = Table("ops", "Ops", [Column("Op"), Column("Rate", tables.rate)], [[Cell("=a"), Cell(0.12345)]])
+    table = ReportTable("ops", "Ops", [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)], [[ReportCell("=a"), ReportCell(0.12345)]])
 
-    assert table.csv().content == b"Op,Rate\r\n'=a,0.12345\r\n"
+    assert table.to_csv_response().content == b"Op,Rate\r\n'=a,0.12345\r\n"
