@@ -15,11 +15,11 @@ from django.utils.html import format_html, format_html_join
 
 from analytics import audit
 from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup, ToolSelection
-from core import desk
-from core.deskfilters import indented
+from core.admin import base
+from core.templatetags.admin_format import indented
 
 
-class LogAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Any]):
+class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
     """Read-only list of log rows."""
 
     date_hierarchy = "time"
@@ -180,7 +180,7 @@ class AuditEntryAdmin(LogAdmin):
         return ", ".join(sorted(entry.changes)) if entry.action == AuditEntry.Action.CHANGED else ""
 
 
-class AuditHistoryAdmin(desk.ModelAdmin[Any]):
+class AuditHistoryAdmin(base.ModelAdmin[Any]):
     """Admin page whose history is the audit log, which has old and new values; Django's log has none."""
 
     def get_audit_key(self, row: Any) -> tuple[str, str]:

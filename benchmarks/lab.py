@@ -18,7 +18,7 @@ from psycopg import sql
 from benchmarks import servers
 from benchmarks.load import build_request
 from benchmarks.servers import BenchmarkServer
-from tests import databases
+from tools import databases
 
 SUBJECT = "benchmark-user"
 

@@ -18,7 +18,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from registry import releases
+from registry.releases import publishing
 from registry.models import ROOT, Group, Op, get_parent_path
 
 READERS = 4
@@ -59,7 +59,7 @@ class _EditionPublisher:
         number = len(self._order) + 1
         Op.objects.update(summary=Concat(Value(f"Edition {number} of "), F("op")))
         Group.objects.update(summary=Concat(Value(f"Edition {number} of "), F("path")))
-        release = releases.freeze_draft(by=ACTOR, at=timezone.now(), accepted="Benchmark data, never shown to a model")
+        release = publishing.freeze_draft(by=ACTOR, at=timezone.now(), accepted="Benchmark data, never shown to a model")
         self.numbers_by_version[release.version] = number
         self._order.append(release.version)
         self._activate(release.version)
@@ -69,7 +69,7 @@ class _EditionPublisher:
         self._activate(self._order[-2])
 
     def _activate(self, version: str) -> None:
-        releases.activate_release(version=version, note="Benchmark", by=ACTOR, at=timezone.now())
+        publishing.activate_release(version=version, note="Benchmark", by=ACTOR, at=timezone.now())
 
 
 def check_release_mixing(url: str, headers: dict[str, str], seconds: float) -> MixingResult:

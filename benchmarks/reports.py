@@ -8,9 +8,10 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from analytics import reports, rollup
-from analytics.reports import comparing, funnel, lost, scope, selection, totals
-from analytics.reports.scope import ReportFilter
+from analytics import reports
+from analytics.rollups import rollup_job
+from analytics.reports import comparison, funnel, dead_ends, report_filter, selection, totals
+from analytics.reports.report_filter import ReportFilter
 from benchmarks import synthetic
 from benchmarks.figures import compute_percentile
 from gateway.demo import activity
@@ -32,7 +33,7 @@ def measure_reports(events: int) -> dict[str, Any]:
     event_count = activity.write(at=at, days=activity.DAYS, turns_a_day=turns_a_day, ops=_build_demo_ops())
     _update_statistics()
     filled_at = time.perf_counter()
-    rollup.catch_up(at)
+    rollup_job.catch_up(at)
     _update_statistics()
     counted_at = time.perf_counter()
     pages = {name: round(_measure_p95(page, at), 1) for name, page in PAGES.items()}
@@ -60,12 +61,12 @@ def _query_by_op(active_filter: ReportFilter) -> None:
 
 def _query_side_by_side(active_filter: ReportFilter, by: str, first: str, second: str) -> None:
     totals_by_value = totals.sum_by_value(active_filter, by)
-    comparing.compare_metrics(totals_by_value[first], totals_by_value[second], days=active_filter.days)
-    comparing.find_changed_ops(active_filter, by, first, second)
+    comparison.compare_metrics(totals_by_value[first], totals_by_value[second], days=active_filter.days)
+    comparison.find_changed_ops(active_filter, by, first, second)
 
 
 def _query_releases_side_by_side(active_filter: ReportFilter) -> None:
-    first, second = scope.list_filter_values(active_filter.at)["release"]
+    first, second = report_filter.list_filter_values(active_filter.at)["release"]
     _query_side_by_side(active_filter, "release", first, second)
 
 
@@ -76,8 +77,8 @@ def _query_selection(active_filter: ReportFilter) -> None:
 
 def _query_dead_ends(active_filter: ReportFilter) -> None:
     totals.sum_period(active_filter)
-    lost.count_unknown_names(active_filter)
-    lost.list_worst_loops(active_filter)
+    dead_ends.count_unknown_names(active_filter)
+    dead_ends.list_worst_loops(active_filter)
 
 
 # The report pages and the queries of each, apart from those for its filter choices.
@@ -104,6 +105,6 @@ def _measure_p95(page: Callable[[ReportFilter], object], at: datetime) -> float:
 
 def _measure_ms(page: Callable[[ReportFilter], object], active_filter: ReportFilter) -> float:
     started = time.perf_counter()
-    scope.list_filter_values(active_filter.at)
+    report_filter.list_filter_values(active_filter.at)
     page(active_filter)
     return (time.perf_counter() - started) * 1000

@@ -11,9 +11,10 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from benchmarks import synthetic
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import Client
-from registry import releases, snapshot
+from registry.releases import publishing
+from registry.snapshot import snapshot
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from workspace.models import Project, Task
 
@@ -39,12 +40,12 @@ def create_ops(number: int) -> None:
 def publish_draft() -> str:
     """Publish the draft and return the release's version."""
     accepted = "Benchmark data, never shown to a model"
-    return releases.publish_draft(note="Benchmark", by=ACTOR, at=timezone.now(), accepted=accepted).version
+    return publishing.publish_draft(note="Benchmark", by=ACTOR, at=timezone.now(), accepted=accepted).version
 
 
 def create_api_key() -> str:
     """Create an API key with all scopes and return its plaintext."""
-    _, plaintext = keys.issue(client=Client.objects.create(name=ACTOR), by=ACTOR, rate=RATE_LIMIT)
+    _, plaintext = api_keys.issue(client=Client.objects.create(name=ACTOR), by=ACTOR, rate=RATE_LIMIT)
     return plaintext
 
 

@@ -12,7 +12,7 @@ from environ import Env
 from benchmarks import figures, lab
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.measures import BENCHMARKS, Benchmark
-from tests.databases import ROOT, VAR
+from tools.databases import ROOT, VAR
 
 RESULT = VAR / "bench.json"
 

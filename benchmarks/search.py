@@ -17,11 +17,12 @@ from typing import Any
 
 from benchmarks import memory
 from benchmarks.figures import BenchmarkFigure, compute_percentile
-from core import nearest
-from registry import catalogs, search
-from registry.catalogs import FULL_VISIBILITY, Catalog
+from core import suggestions
+from registry.catalog import model
+from registry import search
+from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
-from registry.search import actions, words
+from registry.search import intent, tokenizer
 
 GROUP_PATH = "evaluated"
 MAX_RESULTS = 5  # results per query
@@ -81,21 +82,21 @@ def _build_catalog(tools: list[dict[str, Any]]) -> Catalog:
     paths: dict[str, None] = {}
     entries = [_build_entry(tool, paths) for tool in tools]
     groups = [{"path": GROUP_PATH, "summary": "Tools to be found"}]
-    return catalogs.build_catalog("0" * 64, {"ops": entries, "groups": groups})
+    return model.build_catalog("0" * 64, {"ops": entries, "groups": groups})
 
 
 def _build_entry(tool: dict[str, Any], taken: dict[str, None]) -> dict[str, Any]:
-    base = path = f"{GROUP_PATH}.{_NON_NAME_CHARACTERS.sub('_', nearest.to_snake_case(tool['name'])).strip('_')}"
+    base = path = f"{GROUP_PATH}.{_NON_NAME_CHARACTERS.sub('_', suggestions.to_snake_case(tool['name'])).strip('_')}"
     while path in taken:
         path = f"{base}_{len(taken)}"
     taken[path] = None
     description = tool.get("description") or ""
     sentence = _SENTENCE.match(description.strip())
-    action = actions.detect_request_action(words.split_words(tool["name"]))
+    action = intent.detect_request_action(tokenizer.split_words(tool["name"]))
     return {
         "op": path,
         "tool_name": tool["name"],
-        "kind": Op.Kind.READ if action in ("", actions.READ) else Op.Kind.WRITE,
+        "kind": Op.Kind.READ if action in ("", intent.READ) else Op.Kind.WRITE,
         "summary": (sentence.group() if sentence else description)[:MAX_SUMMARY_LENGTH] or tool["name"],
         "description": description,
         "parameters_schema": tool["parameters"],

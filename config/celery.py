@@ -9,7 +9,7 @@ from typing import Any
 from celery import Celery, signals
 from django.conf import settings
 
-from core import follower
+from core import poller
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -47,7 +47,7 @@ def _start_poller(**_: Any) -> None:
 
     sweep.is_worker = True
     if not settings.EMBEDDED_BROKER:  # an embedded worker is in a web process, which has a poller
-        follower.start()
+        poller.start()
 
 
 @signals.worker_init.connect

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
-from gateway import views
+from gateway.api import views
 
 API_PREFIXES = ("/api/v1/", "/ofrep/v1/")
 

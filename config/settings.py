@@ -91,7 +91,7 @@ INSTALLED_APPS = [
     "workspace",
     "analytics",
     "unfold.apps.BasicAppConfig",  # the admin's theme; before django.contrib.admin, so that its templates win
-    "core.adminsite.SiteConfig",  # django.contrib.admin
+    "core.admin.site.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -130,7 +130,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"desk": "core.deskfilters"},
+            "libraries": {"desk": "core.templatetags.admin_format"},
         },
     }
 ]
@@ -232,9 +232,9 @@ LOGGING = {
 # --- third parties ----------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.authentication.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["gateway.authentication.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["gateway.throttling.KeyThrottle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.api.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["gateway.api.authentication.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["gateway.clients.rate_limit.KeyThrottle"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -266,14 +266,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = read_number("GATEWAY_BATCH_THREADS", default=8, least=1)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_IMPORTS = ["gateway.tasks"]
+CELERY_IMPORTS = ["gateway.batches.tasks"]
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Tool Gateway",
     "DESCRIPTION": "Three tools instead of dozens: a model lists, reads help and runs ops by path.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
-    "POSTPROCESSING_HOOKS": ["gateway.openapi.add_components"],
+    "POSTPROCESSING_HOOKS": ["gateway.api.openapi.add_components"],
 }
 
 UNFOLD = {
@@ -282,9 +282,9 @@ UNFOLD = {
     "SITE_SYMBOL": "alt_route",
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.desk.icon"}],
-    "STYLES": ["core.desk.stylesheet"],
-    "SCRIPTS": ["core.desk.script"],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.admin.base.icon"}],
+    "STYLES": ["core.admin.base.stylesheet"],
+    "SCRIPTS": ["core.admin.base.script"],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
     "DASHBOARD_CALLBACK": "gateway.admin.home.context",
     "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
@@ -335,39 +335,39 @@ if WEB_SEARCH_URL and not WEB_SEARCH_URL.startswith(("http://", "https://")):
 WEB_SEARCH_KEY = env.str("WEB_SEARCH_KEY", default="")
 
 # Embedded upstreams: the name of the connection, and its table of handlers by tool name.
-GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "gateway.utilities.HANDLERS"}
+GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "gateway.builtin_ops.HANDLERS"}
 
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.str("AGENTIC_CHAT_TOOL_GATEWAY", default="").lower() in ("1", "true", "yes", "on")
 
 # Functions that the poller thread of each process calls every half second, in this order.
 GATEWAY_FOLLOWS = [
-    "registry.catalogs.refresh_live",
-    "registry.catalogs.drop_withdrawn",
-    "registry.connections.refresh_connections",
-    "registry.switches.refresh_switches",
-    "analytics.rollout.current.refresh",
-    "gateway.serving.follow",
-    "gateway.keys.follow",
+    "registry.catalog.model.refresh_live",
+    "registry.catalog.model.drop_withdrawn",
+    "registry.catalog.connections.refresh_connections",
+    "registry.catalog.switches.refresh_switches",
+    "analytics.rollout.rollout_cache.refresh",
+    "gateway.routing.release_routing.follow",
+    "gateway.clients.api_keys.follow",
     "gateway.batches.sweep.follow",
     # These only write and may wait for a lock, so they come after the functions that affect calls.
     "analytics.rollout.exposures.flush",
-    "analytics.rollout.people.flush",
-    "gateway.metrics.follow",
-    "gateway.jobs.follow",
+    "analytics.rollout.last_seen.flush",
+    "gateway.api.metrics.follow",
+    "gateway.jobs.runner.follow",
 ]
 
 # Admin pages that do not belong to a single model: {URL name: (path, view)}.
 ADMIN_PAGES = {
-    "op_try": ("registry/op/<int:pk>/try/", "gateway.admin.trying.page"),
-    "rollout_who": ("rollout/who/", "gateway.admin.who.page"),
+    "op_try": ("registry/op/<int:pk>/try/", "gateway.admin.try_op.page"),
+    "rollout_who": ("rollout/who/", "gateway.admin.flag_explainer.page"),
     "report_overview": ("reports/", "gateway.admin.reports.overview.page"),
     "report_funnel": ("reports/funnel/", "gateway.admin.reports.funnel.page"),
     "report_ops": ("reports/ops/", "gateway.admin.reports.by_op.page"),
     "report_models": ("reports/models/", "gateway.admin.reports.by_model.page"),
     "report_comparison": ("reports/side-by-side/", "gateway.admin.reports.comparison.page"),
     "report_selection": ("reports/tool-selection/", "gateway.admin.reports.selection.page"),
-    "report_lost": ("reports/unknown-names-and-loops/", "gateway.admin.reports.lost.page"),
+    "report_lost": ("reports/unknown-names-and-loops/", "gateway.admin.reports.dead_ends.page"),
 }
 
 # Functions that prepare a catalog before it is swapped in, so that no request waits for it. Each gets the catalog.
@@ -375,16 +375,16 @@ GATEWAY_WARMS = ["registry.search.warm"]
 
 # Periodic jobs and their intervals. One process at a time runs each job (gateway/jobs.py).
 GATEWAY_JOBS = {
-    "gateway.cleanup.idempotency_records": timedelta(minutes=5),
-    "gateway.cleanup.batches": timedelta(minutes=5),
-    "gateway.cleanup.sessions": timedelta(hours=1),
-    "gateway.cleanup.figures": timedelta(hours=1),
-    "gateway.cleanup.events": timedelta(minutes=10),
-    "gateway.cleanup.turns": timedelta(minutes=10),
-    "gateway.cleanup.subjects": timedelta(hours=1),
-    "gateway.cleanup.contents": timedelta(minutes=10),
-    "analytics.rollup.run": timedelta(minutes=1),
-    "registry.counting.count": timedelta(minutes=1),
+    "gateway.jobs.retention.idempotency_records": timedelta(minutes=5),
+    "gateway.jobs.retention.batches": timedelta(minutes=5),
+    "gateway.jobs.retention.sessions": timedelta(hours=1),
+    "gateway.jobs.retention.figures": timedelta(hours=1),
+    "gateway.jobs.retention.events": timedelta(minutes=10),
+    "gateway.jobs.retention.turns": timedelta(minutes=10),
+    "gateway.jobs.retention.subjects": timedelta(hours=1),
+    "gateway.jobs.retention.contents": timedelta(minutes=10),
+    "analytics.rollups.rollup_job.run": timedelta(minutes=1),
+    "registry.releases.token_count_job.count": timedelta(minutes=1),
 }
 
 # Operation events: days that events and turns are stored; days that their args and results are stored (0: never).

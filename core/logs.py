@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
-from core import faults
+from core import safe_traceback
 
 MASK = "***"
 MIN_SECRET_LENGTH = 6  # characters; shorter secrets are not searched for, since they may be ordinary words
@@ -71,7 +71,7 @@ def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _format_exception(exc_info: ExcInfo) -> str:
-    return faults.format(exc_info[1])
+    return safe_traceback.format(exc_info[1])
 
 
 def _build_masker(secrets: list[str]) -> Processor:

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length
 
-from core import nearest
-from registry import schemas
+from core import suggestions as nearest
+from registry.jsonschema import schemas
 
 models.TextField.register_lookup(Length, "length")
 models.CharField.register_lookup(Length, "length")

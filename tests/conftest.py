@@ -13,16 +13,16 @@ from django.test import Client as HttpClient
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 
-from analytics import events
-from analytics.rollout import current, exposures, people
-from gateway import keys
+from analytics.events import event_log
+from analytics.rollout import rollout_cache, exposures, last_seen
+from gateway.clients import api_keys
 from gateway.models import Client
-from registry import catalogs, switches
-from tests import shipped
+from registry.catalog import model, switches
+from tests.support import catalog_fixture
 from tests.grouping import GroupScheduling
 from workspace.demo import DEMO_SUBJECT
 
-pytest_plugins = ["tests.outside"]
+pytest_plugins = ["tests.support.fake_internet"]
 
 # Property tests take the time that the machine needs: a busy one is no failure. What a test looks at in each profile
 # follows from tests.effort.examples. `make test-all` chooses the second one.
@@ -99,23 +99,23 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     Events wait for events.flush(): their thread has a connection of its own, which does not see a test's transaction.
     """
-    monkeypatch.setattr(events._buffer, "_start", lambda: None)
-    catalogs.clear_cache()
+    monkeypatch.setattr(event_log._buffer, "_start", lambda: None)
+    model.clear_cache()
     switches.clear_switches()
-    current.clear()
-    keys.clear_cache()
+    rollout_cache.clear()
+    api_keys.clear_cache()
     ContentType.objects.clear_cache()
     yield
     # Unwritten: a process that ends would write it where no test database is any more.
-    events.discard_queued()
+    event_log.discard_queued()
     exposures.clear()
-    people.clear()
+    last_seen.clear()
 
 
 @pytest.fixture
-def live_catalog(db: None) -> catalogs.Catalog:
+def live_catalog(db: None) -> model.Catalog:
     """The shipped catalog, published and followed, beside the demo workspace."""
-    return shipped.serve()
+    return catalog_fixture.serve()
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def make_key(db: None) -> Callable[..., str]:
     def make(**fields: Any) -> str:
         ours = {"confirms": False} | {name: fields.pop(name) for name in of_client if name in fields}
         client = Client.objects.create(name=f"client-{next(_numbers)}", **ours)
-        _, plaintext = keys.issue(client=client, by="tests", **{"rate": 10_000, **fields})
+        _, plaintext = api_keys.issue(client=client, by="tests", **{"rate": 10_000, **fields})
         return plaintext
 
     return make
@@ -167,6 +167,6 @@ class Api:
 
 
 @pytest.fixture
-def api(live_catalog: catalogs.Catalog, make_key: Callable[..., str]) -> Api:
+def api(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Api:
     """A chat service with all scopes, acting for the demo subject."""
     return Api(make_key())

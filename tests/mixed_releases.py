@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-from tests.databases import ROOT, VAR
+from tools.databases import ROOT, VAR
 
 RESULT = VAR / "bench.json"
 

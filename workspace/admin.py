@@ -10,8 +10,20 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import escape
 
-from core import desk
-from workspace.kinds import CALENDAR, DOCUMENT, EVENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, EntityType
+from core.admin import base
+from workspace.entity_types import (
+    CALENDAR,
+    DOCUMENT,
+    EVENT,
+    GOAL,
+    MILESTONE,
+    PLAN,
+    PROJECT,
+    REQUIREMENT,
+    RISK,
+    TASK,
+    EntityType,
+)
 from workspace.models import (
     CalendarEvent,
     Document,
@@ -28,12 +40,14 @@ from workspace.models import (
     Risk,
     Task,
 )
-from workspace.services import changes, task_events, tree
+from workspace.services.entities import changes
+from workspace.services.calendar import task_events
+from workspace.services.documents import tree
 
 DELETED_FILTER = ("deleted_at", admin.EmptyFieldListFilter)
 
 
-class EntityAdmin(desk.ModelAdmin[Any]):
+class EntityAdmin(base.ModelAdmin[Any]):
     """Base of all entity admins. Delete is an action that soft-deletes, so that rows can be restored."""
 
     empty = "Models create these with workspace ops. Run manage.py load_demo for sample data."
@@ -95,7 +109,7 @@ class EntityAdmin(desk.ModelAdmin[Any]):
         self.message_user(request, f"{count} restored.")
 
 
-class MembershipInline(desk.TabularInline[Membership, Project]):
+class MembershipInline(base.TabularInline[Membership, Project]):
     model = Membership
     fields = ["subject", "role", "deleted_at"]
     can_delete = False
@@ -257,7 +271,7 @@ class ProjectCalendarAdmin(EntityAdmin):
 
 
 @admin.register(Edge)
-class EdgeAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Edge]):
+class EdgeAdmin(base.ReadOnlyMixin, base.ModelAdmin[Edge]):
     """Read-only: only the ops check which edges are valid."""
 
     empty = "Models create edges with onto.edge.link. Run manage.py load_demo for sample data."
@@ -271,7 +285,7 @@ class EdgeAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Edge]):
 
 
 @admin.register(Membership)
-class MembershipAdmin(desk.ModelAdmin[Membership]):
+class MembershipAdmin(base.ModelAdmin[Membership]):
     """A member who leaves gets deleted_at, so that each subject has one row in a project."""
 
     empty = "No members yet. A project's creator becomes its first member; add others here."
@@ -288,7 +302,7 @@ class MembershipAdmin(desk.ModelAdmin[Membership]):
 
 
 @admin.register(Profile)
-class ProfileAdmin(desk.ModelAdmin[Profile]):
+class ProfileAdmin(base.ModelAdmin[Profile]):
     """The only place where profiles are edited. Deleting is permanent, so that a subject can be erased."""
 
     empty = "A profile tells models a user's name and time zone. Add one for a subject."

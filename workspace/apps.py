@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
-from workspace.services import matching
+from workspace.services.search import matching
 
 
 class WorkspaceConfig(AppConfig):

@@ -6,7 +6,7 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
-from workspace.kinds import ENTITY_TYPE_BY_NAME, EntityType
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, ALLOWED_PARENTS, Pair, Rel
 
 MAX_DRAWN_PAIRS = 20  # relations with more pairs would make the diagram unreadable; only the table lists them

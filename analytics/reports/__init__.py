@@ -3,7 +3,7 @@
 Functions take and return plain values, so that another store could replace the database behind them.
 """
 
-from analytics.reports.ops import (
+from analytics.reports.op_figures import (
     DAYS,
     FAILURE_FIELDS,
     MIN_FAILING_CALLS,

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Q
 
-from analytics.reports.scope import ReportFilter
+from analytics.reports.report_filter import ReportFilter
 
 
 class FunnelStep(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import Avg, Count, Func, IntegerField, Q, Sum
 
 from analytics.models import ToolSelection
-from analytics.reports.scope import ReportFilter
+from analytics.reports.report_filter import ReportFilter
 
 
 class MissedTool(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, DateField, F, Q, Sum
 from django.db.models.functions import Cast
 
-from analytics.reports.ops import FAILED_CALLS
-from analytics.reports.scope import NO_COHORT, ReportFilter
+from analytics.reports.op_figures import FAILED_CALLS
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from analytics.rollout import shares
-from analytics.rollout.facts import EvaluationContext, Trait
+from analytics.rollout import bucketing
+from analytics.rollout.evaluation_context import EvaluationContext, Trait
 from analytics.rollout.flags import FLAGS, FlagKey
 
 
@@ -90,7 +90,7 @@ class CohortDefinition:
     name: str
     variant: str
     salt: str
-    buckets: int = shares.BUCKETS  # of 10,000
+    buckets: int = bucketing.BUCKETS  # of 10,000
     rules: tuple[TargetingRule, ...] = ()
     listed: frozenset[str] = frozenset()
 
@@ -100,9 +100,9 @@ class CohortDefinition:
             return Reason.TARGETING_MATCH
         if not self.buckets or not all(rule.matches(context) for rule in self.rules):
             return None
-        if self.buckets >= shares.BUCKETS:
+        if self.buckets >= bucketing.BUCKETS:
             return Reason.TARGETING_MATCH
-        return Reason.SPLIT if context.subject and shares.is_within(self.salt, context.subject, self.buckets) else None
+        return Reason.SPLIT if context.subject and bucketing.is_within(self.salt, context.subject, self.buckets) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def explain_cohorts(rollout: Rollout, flag: FlagKey, context: EvaluationContext)
     for cohort in rollout.cohorts.get(flag, ()):
         reason = cohort.match(context)
         unmatched_rules = tuple(rule for rule in cohort.rules if not rule.matches(context))
-        bucket = shares.bucket_of(cohort.salt, context.subject) if context.subject else None
+        bucket = bucketing.bucket_of(cohort.salt, context.subject) if context.subject else None
         decisions.append(CohortDecision(cohort, reason, context.subject in cohort.listed, unmatched_rules, bucket))
         if reason:
             break

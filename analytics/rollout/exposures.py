@@ -8,7 +8,7 @@ from datetime import datetime
 
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.models import Assignment
-from analytics.rollout.noted import WriteBehindBuffer
+from core.write_behind import WriteBehindBuffer
 
 _Key = tuple[str, ...]  # flag, subject, variant, cohort
 

@@ -13,8 +13,8 @@ import httpcore2
 import httpx2
 
 from core.deadlines import Deadline
-from core.http import bodies, hops
-from core.http.addresses import Networks
+from core.http import response_body, redirects as hops
+from core.http.ssrf import Networks
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
 from core.http.network import GuardedBackend, Exchange, current_exchange
 
@@ -80,7 +80,7 @@ def request(
         with _open_response(hop, Exchange(deadline, allow=allow)) as response:
             next_hop = hops.follow_redirect(hop, response) if follow_redirects else None
             if next_hop is None:
-                content = bodies.read_body(response, max_bytes)
+                content = response_body.read_body(response, max_bytes)
                 return Response(response.status_code, str(hop.url), dict(response.headers), content, redirects)
         hop = next_hop
     raise TooManyRedirects

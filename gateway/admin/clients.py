@@ -8,22 +8,22 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from core import desk
-from gateway import keys
+from core.admin import base
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
 
 ROTATION_OVERLAP = timedelta(hours=24)
 
 
 @admin.register(Client)
-class ClientAdmin(desk.ModelAdmin[Client]):
+class ClientAdmin(base.ModelAdmin[Client]):
     empty = "A client is a service that calls for end users. Add a client, then add a key for it."
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
+class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
     empty = "Nobody can call the API yet. Add a key for a client; the key is shown once, right after you save."
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
@@ -36,7 +36,7 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
         if change:
             super().save_model(request, obj, form, change)
             return
-        api_key, plaintext = keys.issue(
+        api_key, plaintext = api_keys.issue(
             client=obj.client,
             by=str(request.user),
             name=obj.name,
@@ -52,8 +52,8 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
     def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None).select_related("client"):
             try:
-                _, plaintext = keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=ROTATION_OVERLAP)
-            except keys.SubjectNotAllowed as error:
+                _, plaintext = api_keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=ROTATION_OVERLAP)
+            except api_keys.SubjectNotAllowed as error:
                 self.message_user(request, f"{key} is bound to {key.subject}: {error}", messages.ERROR)
             else:
                 self._show_plaintext(request, plaintext)
@@ -61,7 +61,7 @@ class ApiKeyAdmin(desk.ModelAdmin[ApiKey]):
     @admin.action(description="Revoke: keys stop working within 2 seconds", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None):
-            keys.revoke(key, at=timezone.now())
+            api_keys.revoke(key, at=timezone.now())
             self.message_user(request, f"Revoked {key}.")
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:

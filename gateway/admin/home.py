@@ -9,14 +9,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import links, reports
+from analytics.reports import row_links
+from analytics import reports
 from analytics.models import Cohort
 from analytics.reports import FailingOpFigures, totals
-from analytics.reports.scope import NO_COHORT, ReportFilter
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from registry import pending, releases
-from registry.admin import showing
-from registry.changes import Kind
+from registry.releases import unpublished, publishing
+from registry.admin import diff_page
+from registry.snapshot.diff import Kind
 from registry.models import Activation, Op, Release, Switch
 
 MAX_NAMED_OPS = 5  # unpublished ops
@@ -66,12 +67,12 @@ def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
 
 
 def _summarize_unpublished() -> dict[str, Any]:
-    names = pending.find_unpublished_names()
+    names = unpublished.find_unpublished_names()
     total = sum(map(len, names.values()))
     first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
     pages = _map_op_urls(first)
     return {
-        "counted": showing.format_counts({kind: len(found) for kind, found in names.items()}),
+        "counted": diff_page.format_counts({kind: len(found) for kind, found in names.items()}),
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
@@ -84,11 +85,11 @@ def _summarize_live_release() -> dict[str, Any]:
     `is_again` on the activation: this release was live earlier too, so going to the previous one is not a rollback.
     """
     earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
-    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*releases.LARGE_COLUMNS)
+    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*publishing.LARGE_COLUMNS)
     activation = rows.annotate(is_again=Exists(earlier)).first()
     try:
-        before: Release | None = releases.get_previous_release()
-    except releases.UnknownRelease:
+        before: Release | None = publishing.get_previous_release()
+    except publishing.UnknownRelease:
         before = None
     return {"activation": activation, "before": before}
 
@@ -102,7 +103,7 @@ def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
     failing_ops = reports.list_failing_ops(at=at)
     pages = _map_op_urls(each.op for each in failing_ops)
     for each in failing_ops:
-        calls_url, failed_url = (links.to_last_days_of_op(each.op, which) for which in (links.CALLS, links.FAILED))
+        calls_url, failed_url = (row_links.to_last_days_of_op(each.op, which) for which in (row_links.CALLS, row_links.FAILED))
         yield FailingOp(each, pages.get(each.op, ""), calls_url, failed_url)
 
 

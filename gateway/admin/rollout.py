@@ -18,34 +18,34 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.admin import AuditedAdmin
 from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
-from analytics.reports.scope import NO_COHORT
-from analytics.rollout import effects as rollouts
+from analytics.reports.report_filter import NO_COHORT
+from analytics.rollout import impact as rollouts
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FLAGS, FlagKey
 from analytics.rollout.models import MAX_VALUE_LENGTH
-from core import desk
-from core.forms import LinesField
-from gateway import effects
-from gateway.admin.effecting import ImpactPreviewMixin
+from core.admin import base
+from core.admin.form_fields import LinesField
+from gateway.admin import rollout_impact
+from gateway.admin.impact_preview import ImpactPreviewMixin
 from registry.models import Release
 
 MAX_RELEASE_CHOICES = 50  # releases in the list of variants
 AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "variant", "listed", "note")
 
 
-class LineListMixin(desk.FormFieldMixin[Any]):
+class LineListMixin(base.FormFieldMixin[Any]):
     """Edits the column `in_lines`, a list of strings, as one value per line."""
 
     line_list_field: str
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == self.line_list_field:
-            kwargs |= {"form_class": LinesField, "longest": MAX_VALUE_LENGTH, "widget": desk.LINES_WIDGET}
+            kwargs |= {"form_class": LinesField, "longest": MAX_VALUE_LENGTH, "widget": base.LINES_WIDGET}
             kwargs["help_text"] = f"{db_field.help_text} One per line.".strip()
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
-class CohortRuleInline(LineListMixin, desk.TabularInline[CohortRule, Cohort]):
+class CohortRuleInline(LineListMixin, base.TabularInline[CohortRule, Cohort]):
     model = CohortRule
     line_list_field = "values"
 
@@ -197,7 +197,7 @@ def _add_removal_messages(request: HttpRequest, cohorts: list[Cohort]) -> None:
     """Add messages that describe the effect of removing cohorts, for each flag."""
     after = rollouts.remove_cohorts(cohorts)
     for flag in sorted({FlagKey(cohort.flag_id) for cohort in cohorts}):
-        for line in effects.describe_impact(effects.compute_impact(flag, after, at=timezone.now())):
+        for line in rollout_impact.describe_impact(rollout_impact.compute_impact(flag, after, at=timezone.now())):
             messages.info(request, line)
 
 
@@ -251,7 +251,7 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
 
 
 @admin.register(Assignment)
-class AssignmentAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Assignment]):
+class AssignmentAdmin(base.ReadOnlyMixin, base.ModelAdmin[Assignment]):
     empty = "No exposures yet. docs/rollout-guide.md shows how a chat service asks for a variant."
     date_hierarchy = "time"
     list_display = ["subject", "flag", "variant_label", "cohort", "time"]
@@ -265,7 +265,7 @@ class AssignmentAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Assignment]):
 
 
 @admin.register(Subject)
-class SubjectAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Subject]):
+class SubjectAdmin(base.ReadOnlyMixin, base.ModelAdmin[Subject]):
     empty = "No users seen yet. A user appears once a chat service asks for a toolset or makes a call for them."
     list_display = ["subject", "seen_at", "client", "environment", "context", "model", "variants_link"]
     list_filter = ["client", "environment", "context"]

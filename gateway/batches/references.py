@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.errors import FieldError
+from gateway.contracts.errors import FieldError
 
 REFERENCE_KEY = "$result"
 EXAMPLE = '{"$result": "0#/result/project/id"}'

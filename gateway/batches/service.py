@@ -11,13 +11,14 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from core import faults
+from core import safe_traceback
 from core.deadlines import Deadline
-from gateway import serving, throttling
-from gateway.batches import agreement, answers, plans, queue, running, store
-from gateway.callers import Caller
-from gateway.envelopes import Trace
-from gateway.errors import InternalError, NotFoundError
+from gateway.routing import release_routing
+from gateway.clients import rate_limit
+from gateway.batches import confirmation, responses, scheduling, broker, runner, store
+from gateway.request_context import Caller
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import InternalError, NotFoundError
 from gateway.models import Batch, BatchEntry
 
 WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before the waiting request runs it
@@ -42,8 +43,8 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
 
     Raises InvalidRequestError for a malformed body, ConflictError if the key was used for another body, catalogs.NoLiveRelease.
     """
-    plan = plans.parse_batch(body, key=caller.idempotency_key)
-    catalog = serving.get_catalog(caller.routing)
+    plan = scheduling.parse_batch(body, key=caller.idempotency_key)
+    catalog = release_routing.get_catalog(caller.routing)
     trace.release = catalog.version
     seconds = settings.GATEWAY_BATCH_BACKGROUND_SECONDS if in_background else settings.GATEWAY_BATCH_SECONDS
     runs_for = timedelta(seconds=seconds)
@@ -51,20 +52,20 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     trace.release = batch.release
     runs = len(plan.entries) if is_new else 0
     if not is_new and caller.confirmation:
-        runs = agreement.reopen_entries(batch, caller, runs_for=runs_for)
-    throttling.charge_calls(caller.key, max(0, runs - 1))
+        runs = confirmation.reopen_entries(batch, caller, runs_for=runs_for)
+    rate_limit.charge_calls(caller.key, max(0, runs - 1))
     if runs and (in_background or batch.mode == Batch.Mode.PARALLEL):
-        running.wake_workers(batch)
+        runner.wake_workers(batch)
     if in_background:
-        return answers.build_status(batch, caller, trace, replayed=not runs)
+        return responses.build_status(batch, caller, trace, replayed=not runs)
     try:
         until = Deadline.after(milliseconds=settings.GATEWAY_BATCH_SECONDS * 1000)
         own_count = wait_and_run(batch, until)
         if time.monotonic() >= until.at:
             _close_or_continue(batch)
-        return answers.build_results(batch, caller, trace, warnings=_build_degraded_warnings(batch, own_count), replayed=not runs)
+        return responses.build_results(batch, caller, trace, warnings=_build_degraded_warnings(batch, own_count), replayed=not runs)
     except store.DATABASE_DOWN_ERRORS as error:
-        log.warning("batch.results_unreadable batch=%s trace=%s\n%s", batch.pk, trace.id, faults.format(error))
+        log.warning("batch.results_unreadable batch=%s trace=%s\n%s", batch.pk, trace.id, safe_traceback.format(error))
         raise _build_unreadable_error(batch) from None
 
 
@@ -78,7 +79,7 @@ def wait_and_run(batch: Batch, until: Deadline) -> int:
         try:
             return own_count + _poll_until_done(batch, until)
         except store.DATABASE_DOWN_ERRORS as error:
-            log.info("batch.waiting_for_database batch=%s\n%s", batch.pk, faults.format(error))
+            log.info("batch.waiting_for_database batch=%s\n%s", batch.pk, safe_traceback.format(error))
             connection.close()
             time.sleep(POLL_INTERVALS[1])
     return own_count
@@ -99,15 +100,15 @@ def _poll_until_done(batch: Batch, until: Deadline) -> int:
         progress = (len(states) - states.count(State.PENDING) - own_count, states.count(State.DONE) - own_count)
         if progress != others_progress:
             others_progress, changed_at = progress, time.monotonic()
-        may_run = running.settle_batch(batch, entries)
-        allowed_idle = patience if plans.count_running(entries) < queue.get_thread_count() else max(patience, STANDSTILL_SECONDS)
-        is_due = queue.is_down() or time.monotonic() - changed_at >= allowed_idle
-        if is_due and (entry := running.run_next_entry(batch, may_run, until=until)):
+        may_run = runner.settle_batch(batch, entries)
+        allowed_idle = patience if scheduling.count_running(entries) < broker.get_thread_count() else max(patience, STANDSTILL_SECONDS)
+        is_due = broker.is_down() or time.monotonic() - changed_at >= allowed_idle
+        if is_due and (entry := runner.run_next_entry(batch, may_run, until=until)):
             own_count += 1
             if batch.mode == Batch.Mode.PARALLEL:
-                running.continue_batch(batch, after=entry.index)
+                runner.continue_batch(batch, after=entry.index)
             continue
-        if queue.wait_for_entry(min(interval, max(0.0, until.at - time.monotonic()))):
+        if broker.wait_for_entry(min(interval, max(0.0, until.at - time.monotonic()))):
             time.sleep(GATHER_SECONDS)
         interval = min(interval * 1.3, POLL_INTERVALS[1])
     return own_count
@@ -125,7 +126,7 @@ def get_status(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> 
             _wait_for_change(batch, time.monotonic() + wait)
         finally:
             _waiting_slots.release()
-    return answers.build_status(batch, caller, trace)
+    return responses.build_status(batch, caller, trace)
 
 
 def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
@@ -135,10 +136,10 @@ def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
     """
     batch = _get_batch(id, caller)
     trace.release = batch.release
-    answers.build_status(batch, caller, trace)
-    if running.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")):
+    responses.build_status(batch, caller, trace)
+    if runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")):
         store.mark_cancelled(batch, at=timezone.now())
-    return answers.build_status(batch, caller, trace)
+    return responses.build_status(batch, caller, trace)
 
 
 def _get_batch(id: UUID, caller: Caller) -> Batch:
@@ -154,7 +155,7 @@ def _wait_for_change(batch: Batch, until: float) -> None:
     before = [each.state for each in store.load_entry_states(batch)]
     now, interval = before, POLL_INTERVALS[0]
     while now == before and set(now) != {State.DONE} and time.monotonic() < until:
-        queue.wait_for_entry(min(interval, max(0.0, until - time.monotonic())))
+        broker.wait_for_entry(min(interval, max(0.0, until - time.monotonic())))
         interval = min(interval * 1.5, POLL_INTERVALS[1])
         now = [each.state for each in store.load_entry_states(batch)]
 
@@ -176,9 +177,9 @@ def _close_or_continue(batch: Batch) -> None:
     A batch that was sent to the background earlier has more time than a request that waits for it.
     """
     if store.is_overdue(batch):
-        running.close_entries(batch, dict.fromkeys(_find_pending(batch), "too_late"))
+        runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "too_late"))
     else:
-        running.wake_workers(batch)
+        runner.wake_workers(batch)
 
 
 def _find_pending(batch: Batch) -> list[int]:

@@ -16,13 +16,13 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from core import canonical
-from gateway.batches import holds
-from gateway.batches.plans import LOST, BatchPlan, EntryState
-from gateway.callers import Caller
-from gateway.errors import ConflictError
+from core import canonical_json
+from gateway.batches import leases
+from gateway.batches.scheduling import LOST, BatchPlan, EntryState
+from gateway.request_context import Caller
+from gateway.contracts.errors import ConflictError
 from gateway.models import Batch, BatchEntry
-from registry.catalogs import Catalog
+from registry.catalog.model import Catalog
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _OPEN = ~Q(state=State.DONE)  # as in the partial index: SQLite uses the index o
 _ENTRY_STATES_SQL = {  # raw SQL: a request that waits for a batch runs it many times a second
     vendor: f"SELECT \"index\", CASE WHEN state = 'running' AND held_until < {now} THEN '{LOST}' ELSE state END,"  # noqa: S608
     f' outcome FROM {BatchEntry._meta.db_table} WHERE batch_id = %s ORDER BY "index"'
-    for vendor, (now, _) in holds.SQL_TIMES.items()
+    for vendor, (now, _) in leases.SQL_TIMES.items()
 }
 
 
@@ -74,7 +74,7 @@ class _BatchCache(Generic[T]):
 def get_database_time() -> datetime:
     """Return the database's time."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {holds.SQL_TIMES[connection.vendor][0]}", [])
+        cursor.execute(f"SELECT {leases.SQL_TIMES[connection.vendor][0]}", [])
         value = cursor.fetchone()[0]
     return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
 
@@ -218,4 +218,4 @@ def _query_same_key(batch: Batch) -> Any:
 
 def _compute_fingerprint(plan: BatchPlan) -> str:
     entries = [[each.type, each.body, each.needs] for each in plan.entries]
-    return canonical.digest({"entries": entries, "mode": plan.mode, "stop_on_error": plan.stop_on_error})
+    return canonical_json.digest({"entries": entries, "mode": plan.mode, "stop_on_error": plan.stop_on_error})

@@ -9,11 +9,11 @@ import time
 
 from django.db import connection
 
-from core import faults
-from gateway.batches import holds, queue, running, store
-from gateway.calls import Superseded
-from gateway.envelopes import Trace
-from gateway.errors import InternalError
+from core import safe_traceback
+from gateway.batches import leases, broker, runner, store
+from gateway.execution.exec_call import Superseded
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import InternalError
 from gateway.models import Batch, BatchEntry
 
 INTERVAL = 2.0  # seconds
@@ -31,8 +31,8 @@ def follow() -> None:
     if time.monotonic() < _next:
         return
     _next = time.monotonic() + INTERVAL
-    if running.running_entries:
-        holds.renew_leases(list(running.running_entries))
+    if runner.running_entries:
+        leases.renew_leases(list(runner.running_entries))
     sweep_batches()
     if is_worker:
         start_helper()
@@ -40,13 +40,13 @@ def follow() -> None:
 
 def sweep_batches() -> None:
     """Recover entries of dead runners, close overdue entries, and wake workers for pending ones."""
-    for entry in holds.find_lost_entries():
+    for entry in leases.find_lost_entries():
         _recover_entry(entry)
     for batch in store.find_overdue():
         pending = [each.index for each in store.load_entry_states(batch) if each.state == BatchEntry.State.PENDING]
-        running.close_entries(batch, dict.fromkeys(pending, "too_late"))
+        runner.close_entries(batch, dict.fromkeys(pending, "too_late"))
     for batch in store.find_unnotified():
-        running.wake_workers(batch)
+        runner.wake_workers(batch)
 
 
 def start_helper() -> None:
@@ -55,8 +55,8 @@ def start_helper() -> None:
     So batches continue, more slowly, while the broker is down, has lost messages or does not deliver to this worker.
     """
     global _helper
-    is_free = len(running.running_entries) < queue.get_thread_count() and not (_helper and _helper.is_alive())
-    if is_free and queue.is_silent() and store.find_stalled():
+    is_free = len(runner.running_entries) < broker.get_thread_count() and not (_helper and _helper.is_alive())
+    if is_free and broker.is_silent() and store.find_stalled():
         _helper = threading.Thread(target=_run_stalled_batches, name="helper")  # not a daemon: shutdown waits for its entry
         _helper.start()
 
@@ -66,9 +66,9 @@ def _run_stalled_batches() -> None:
         log.warning("batch.helper_started reason=no_messages")
         has_run = [True]
         while any(has_run):
-            has_run = [running.run_turn(batch.pk, hands_over=False) for batch in store.find_stalled()]
+            has_run = [runner.run_turn(batch.pk, hands_over=False) for batch in store.find_stalled()]
     except Exception as error:
-        log.warning("batch.helper_failed\n%s", faults.format(error))
+        log.warning("batch.helper_failed\n%s", safe_traceback.format(error))
     finally:
         connection.close()
 
@@ -79,15 +79,15 @@ def _recover_entry(entry: BatchEntry) -> None:
     After too many attempts the entry fails instead.
     """
     batch: Batch = entry.batch
-    if entry.attempts < holds.MAX_ATTEMPTS:
-        queue.wake_workers(batch, 1)
+    if entry.attempts < leases.MAX_ATTEMPTS:
+        broker.wake_workers(batch, 1)
         return
     error = InternalError(
         f"The process that ran this entry crashed {entry.attempts} times; tell the administrator.",
         reason="runner_lost",
     )
     try:
-        holds.finish_entry(entry, running.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
+        leases.finish_entry(entry, runner.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
-    running.continue_batch(batch, after=entry.index)
+    runner.continue_batch(batch, after=entry.index)

@@ -9,12 +9,13 @@ from typing import Any
 
 from django.db import transaction
 
-from analytics import events, rollup
+from analytics.events import event_log
+from analytics.rollups import rollup_job
 from analytics.models import Assignment, OperationEvent, Subject, ToolSelection
 from analytics.rollout.flags import FlagKey
 from gateway.demo import turns
 from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
-from registry import releases
+from registry.releases import publishing
 from registry.models import Activation
 
 DAYS = 28
@@ -31,7 +32,7 @@ def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) ->
     if OperationEvent.objects.filter(client=turns.CLIENT).exists():
         return 0
     event_count = write(at=at, days=days, turns_a_day=turns_a_day)
-    rollup.recount_from(_get_first_day(at, days), at)
+    rollup_job.recount_from(_get_first_day(at, days), at)
     return event_count
 
 
@@ -42,7 +43,7 @@ def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = 
     with transaction.atomic():
         for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
             batch_events = [event for of_turn, _ in batch for event in of_turn]
-            events.write_events(batch_events)
+            event_log.write_events(batch_events)
             ToolSelection.objects.bulk_create([told for _, told in batch], batch_size=500)
             event_count += len(batch_events)
         _record_exposures(variants, at - timedelta(days=days))
@@ -62,8 +63,8 @@ def _build_variants() -> list[DemoVariant]:
     """Return the default and two cohorts on two releases; the later release performs slightly better."""
     live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first() or ""
     try:
-        previous_release = releases.get_previous_release().version
-    except releases.UnknownRelease:
+        previous_release = publishing.get_previous_release().version
+    except publishing.UnknownRelease:
         previous_release = MISSING_RELEASE
     return [
         DemoVariant("", "legacy", live, failure_rate=0.14, repair_rate=0.75, unknown_name_rate=0.05, loop_rate=0.006),

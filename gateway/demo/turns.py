@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import OperationEvent, ToolSelection
 
 CLIENT = "demo-chat"
@@ -190,7 +190,7 @@ class _TurnSimulation:
         call_fields["digest"] = short_digest(more.pop("call", f"call {len(self.events)}"))
         typical_latency_ms = op.latency_ms if op and type == Type.EXEC else 2
         self.events.append(
-            events.build_event(
+            event_log.build_event(
                 time=self._at,
                 type=type,
                 ok="code" not in more,

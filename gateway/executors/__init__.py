@@ -1,10 +1,10 @@
 """Executors, by kind of connection."""
 
-from gateway.errors import InternalError
+from gateway.contracts.errors import InternalError
 from gateway.executors.base import Executor
 from gateway.executors.embedded import EmbeddedExecutor
-from registry import connections
-from registry.catalogs import CatalogOp
+from registry.catalog import connections
+from registry.catalog.model import CatalogOp
 from registry.models import Connection
 
 EXECUTORS: dict[str, Executor] = {Connection.Kind.EMBEDDED: EmbeddedExecutor()}

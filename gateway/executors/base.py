@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from core.deadlines import Deadline
-from registry.catalogs import Catalog, CatalogOp
+from registry.catalog.model import Catalog, CatalogOp
 
 Prepared = TypeVar("Prepared")
 

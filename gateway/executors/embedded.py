@@ -8,7 +8,15 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from gateway.errors import ConflictError, PermissionDeniedError, InternalError, FieldError, GatewayError, InvalidRequestError, NotFoundError
+from gateway.contracts.errors import (
+    ConflictError,
+    PermissionDeniedError,
+    InternalError,
+    FieldError,
+    GatewayError,
+    InvalidRequestError,
+    NotFoundError,
+)
 from gateway.executors.base import BuiltinHandler, UpstreamResponse, UpstreamCall
 from workspace import contract, errors
 

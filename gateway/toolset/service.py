@@ -8,17 +8,18 @@ from typing import Any
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.flags import STATIC, FlagKey, Surface
 from core import tokens as tokens_of
-from gateway import flags, serving
-from gateway.callers import Caller
-from gateway.envelopes import Trace
-from gateway.errors import PermissionDeniedError, FieldError, InvalidRequestError
+from gateway.routing import flags, release_routing
+from gateway.request_context import Caller
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import PermissionDeniedError, FieldError, InvalidRequestError
 from gateway.models import Scope
-from gateway.serving import Routing
-from gateway.toolset import surfaces, tokens
+from gateway.routing.release_routing import Routing
+from gateway.toolset import surfaces
+from gateway.routing import toolset_token
 from gateway.toolset.formats import FORMATS
-from gateway.validation import find_field_errors
-from registry import schemas
-from registry.catalogs import Catalog
+from gateway.contracts.validation import find_field_errors
+from registry.jsonschema import schemas
+from registry.catalog.model import Catalog
 
 TOOLSET_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -59,13 +60,13 @@ def build_toolset(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[st
             f"The toolset request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
     served, outcomes = _decide_surface(caller, body.get("surface"))
-    catalog = serving.get_catalog(served)
+    catalog = release_routing.get_catalog(served)
     served = replace(served, release=catalog.version)
     trace.release = catalog.version
     toolset = _get_cached_toolset(served.surface, body["format"], catalog, caller)
-    serving.record_exposures(outcomes, caller.subject)
+    release_routing.record_exposures(outcomes, caller.subject)
     return {
-        "id": tokens.issue(served, key=caller.key, subject=caller.subject),
+        "id": toolset_token.issue(served, key=caller.key, subject=caller.subject),
         "surface": served.surface,
         "release": served.release,
         "cohort": served.cohort,
@@ -78,7 +79,7 @@ def build_toolset(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[st
 
 def _decide_surface(caller: Caller, surface: str | None) -> tuple[Routing, list[EvaluationDetails]]:
     """Return what the flags decide and the exposures to record; a preview records none."""
-    served, outcomes = serving.evaluate_flags(caller.evaluation_context)
+    served, outcomes = release_routing.evaluate_flags(caller.evaluation_context)
     if surface is not None:
         if Scope.PREVIEW not in caller.key.scopes:
             message = "This API key lacks the scope preview. Leave surface out, or use a key that has it."

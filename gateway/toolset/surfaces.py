@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from analytics.rollout.flags import Surface
-from gateway import tools
-from registry import arguments, checks, signatures
-from registry.catalogs import Catalog, CatalogOp, Visibility
+from gateway.contracts import tool_definitions
+from registry.jsonschema import arguments, signatures
+from registry import checks
+from registry.catalog.model import Catalog, CatalogOp, Visibility
 from registry.checks import providers
-from registry.checks.places import CheckedOp
+from registry.checks.text_locations import CheckedOp
 
 MAX_TOOLS = 128  # tools per request (limit of OpenAI Chat Completions)
 GLOBAL_CONTEXT = "global"  # context of a user who is not looking at anything in particular
@@ -39,7 +40,7 @@ class SurfaceTools:
 def select_tools(surface: str, catalog: Catalog, visibility: Visibility, context: str) -> SurfaceTools:
     """Return the tools of a surface in a context (the type of Gateway-Context)."""
     if surface == Surface.GATEWAY:
-        return SurfaceTools(tools.GATEWAY_TOOLS)
+        return SurfaceTools(tool_definitions.GATEWAY_TOOLS)
     static_tools = catalog.get_or_derive(_StaticTools, lambda: _StaticTools(catalog))
     view = catalog.view_for(visibility)
     ops = [op for op in static_tools.get_ops(context) if op.op in view.ops]

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
-from registry import switches
+from registry.catalog import switches
 from registry.admin.switches import SwitchableMixin
 from registry.models import Connection, Switch
 

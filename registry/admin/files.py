@@ -12,17 +12,20 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from core import desk
-from registry import changes, comparison, draft, export, files, snapshot, uploads
-from registry.admin import showing
-from registry.changes import Action
-from registry.forms import ImportFilesForm
+from core.admin import base
+from registry.snapshot import diff, snapshot
+from registry.releases import help_diff
+from registry.drafts import draft
+from registry.files import export, yaml_format, uploads
+from registry.admin import diff_page
+from registry.snapshot.diff import Action
+from registry.admin.forms import ImportFilesForm
 from registry.models import Op
 
-SIGNING_SALT = "registry.files"  # signs the content that goes to the browser with the preview and comes back with the import
+SIGNING_SALT = "registry.files.yaml_format"  # signs the content that goes to the browser with the preview and comes back with the import
 
 
-class CopyFilesMixin(desk.ModelAdmin[Op]):
+class CopyFilesMixin(base.ModelAdmin[Op]):
     """Adds the files page to the op admin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -35,7 +38,7 @@ class CopyFilesMixin(desk.ModelAdmin[Op]):
 
     def has_filing_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may import files into the draft, and so also export them."""
-        return showing.can_write_draft(request)
+        return diff_page.can_write_draft(request)
 
     def download_view(self, request: HttpRequest) -> HttpResponse:
         """Return the draft as a ZIP archive of YAML files."""
@@ -67,10 +70,10 @@ class CopyFilesMixin(desk.ModelAdmin[Op]):
         except signing.BadSignature:
             return ["Nothing was imported. Choose the files again."]
         except draft.DraftRefused as error:
-            return ["Nothing was imported.", *map(str, error.problems[: showing.MAX_LISTED])]
+            return ["Nothing was imported.", *map(str, error.problems[: diff_page.MAX_LISTED])]
         except (draft.DraftChanged, draft.NothingToChange) as error:
             return [f"Nothing was imported. {error}"]
-        self.message_user(request, f"Imported into the draft: {showing.format_change_counts(imported)}.", messages.SUCCESS)
+        self.message_user(request, f"Imported into the draft: {diff_page.format_change_counts(imported)}.", messages.SUCCESS)
         return []
 
 
@@ -78,16 +81,16 @@ def _build_import_preview(form: ImportFilesForm) -> dict[str, Any]:
     """Return the template context of what the files would change. Adds errors in the files to the form."""
     try:
         uploaded = [(file.name or "", file.read()) for file in form.cleaned_data["chosen"]]
-        content = files.parse_files(uploads.read_yaml_files(uploaded), alone=False)
+        content = yaml_format.parse_files(uploads.read_yaml_files(uploaded), alone=False)
     except uploads.UnreadableUpload as error:
         form.add_error("chosen", str(error))
         return {}
-    except files.InvalidCatalogFiles as error:
-        form.add_error("chosen", [str(problem) for problem in error.problems[: showing.MAX_LISTED]])
+    except yaml_format.InvalidCatalogFiles as error:
+        form.add_error("chosen", [str(problem) for problem in error.problems[: diff_page.MAX_LISTED]])
         return {}
     before = snapshot.snapshot_draft()
-    found_changes = [change for change in changes.diff_snapshots(before, content) if change.action != Action.REMOVED]
-    page = Paginator(found_changes, showing.PAGE_SIZE).get_page(1)
-    context = {"counted": showing.format_change_counts(found_changes), "left": len(found_changes) - len(page), "seen": snapshot.compute_version(before)}
+    found_changes = [change for change in diff.diff_snapshots(before, content) if change.action != Action.REMOVED]
+    page = Paginator(found_changes, diff_page.PAGE_SIZE).get_page(1)
+    context = {"counted": diff_page.format_change_counts(found_changes), "left": len(found_changes) - len(page), "seen": snapshot.compute_version(before)}
     context |= {"looked": True, "content": signing.dumps(content, salt=SIGNING_SALT, compress=True)}
-    return context | showing.build_diff_context(page, comparison.build_differences(list(page), before, content))
+    return context | diff_page.build_diff_context(page, help_diff.build_differences(list(page), before, content))

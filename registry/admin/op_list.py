@@ -9,10 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
-from analytics import links, reports
-from registry import counting, history, pending, switches
+from analytics.reports import row_links
+from analytics import reports
+from registry.releases import token_count_job, unpublished
+from registry.drafts import history
+from registry.catalog import switches
 from registry.admin.switches import SwitchableMixin
-from registry.changes import Kind
+from registry.snapshot.diff import Kind
 from registry.models import Op
 
 if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
@@ -35,7 +38,7 @@ class DraftFilter(SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
         if self.value() not in ("differs", "same"):
             return queryset
-        differs = Q(op__in=pending.find_unpublished_names()[Kind.OP])
+        differs = Q(op__in=unpublished.find_unpublished_names()[Kind.OP])
         return queryset.filter(differs if self.value() == "differs" else ~differs)
 
 
@@ -60,7 +63,7 @@ class OpChangeList(ChangeList):
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
         prefetch_related_objects(rows, "aliases", "connection")
-        editors, differs = history.get_last_editors(Kind.OP, [op.op for op in rows]), pending.find_unpublished_names()[Kind.OP]
+        editors, differs = history.get_last_editors(Kind.OP, [op.op for op in rows]), unpublished.find_unpublished_names()[Kind.OP]
         for op in rows:
             op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
         self.result_list = rows
@@ -76,7 +79,7 @@ class OpListMixin(SwitchableMixin):
         return OpChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        counting.count_batch()
+        token_count_job.count_batch()
         return super().changelist_view(request, extra_context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Op]:
@@ -98,7 +101,7 @@ class OpListMixin(SwitchableMixin):
 
     @admin.display(description="Calls in 7 days", ordering="week_calls")
     def calls(self, op: Any) -> str:
-        return _format_link(links.to_last_days_of_op(op.op, links.CALLS), _format_number(op.week_calls)) if op.week_calls else "0"
+        return _format_link(row_links.to_last_days_of_op(op.op, row_links.CALLS), _format_number(op.week_calls)) if op.week_calls else "0"
 
     @admin.display(description="Failed", ordering=F("week_failure_rate").asc(nulls_first=True))
     def failure_rate(self, op: Any) -> str:
@@ -107,13 +110,13 @@ class OpListMixin(SwitchableMixin):
         rate = f"{op.week_failure_rate:.0%}"
         if op.week_calls < reports.MIN_FAILING_CALLS or op.week_failure_rate < reports.MIN_FAILURE_RATE:
             return rate
-        return _format_link(links.to_last_days_of_op(op.op, links.FAILED), rate, "desk-bad")
+        return _format_link(row_links.to_last_days_of_op(op.op, row_links.FAILED), rate, "desk-bad")
 
     @admin.display(description="Repaired", ordering=F("week_repair_rate").asc(nulls_first=True))
     def repair_rate(self, op: Any) -> str:
         if op.week_repair_rate is None:
             return "–"
-        return _format_link(links.to_last_days_of_op(op.op, links.REPAIRS), f"{op.week_repair_rate:.0%}")
+        return _format_link(row_links.to_last_days_of_op(op.op, row_links.REPAIRS), f"{op.week_repair_rate:.0%}")
 
     @admin.display(description="Last editor")
     def editor(self, op: Any) -> str:

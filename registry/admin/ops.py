@@ -8,10 +8,13 @@ from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from core import desk, strictjson
-from core.forms import SentenceField
-from registry import changes, export, releases, snapshot
-from registry.admin.copy import CopyAdmin
+from core.admin import base
+from core import strict_json
+from core.admin.form_fields import SentenceField
+from registry.snapshot import diff, snapshot
+from registry.files import export
+from registry.releases import publishing
+from registry.admin.copy_pages import CopyAdmin
 from registry.admin.files import CopyFilesMixin
 from registry.admin.history import CopyForm
 from registry.admin.op_list import OpListMixin
@@ -22,7 +25,7 @@ from registry.models import Example, Op, OpAlias, PolicyRule, Switch
 SENTENCE_WIDGET = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with its text
 
 
-class RuleInline(desk.TabularInline[PolicyRule, Op]):
+class RuleInline(base.TabularInline[PolicyRule, Op]):
     model = PolicyRule
     hide_title = True  # it would repeat the text in the line below
     ordering_field, hide_ordering_field = "position", True
@@ -33,12 +36,12 @@ class RuleInline(desk.TabularInline[PolicyRule, Op]):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
-class ExampleInline(desk.StackedInline[Example, Op]):
+class ExampleInline(base.StackedInline[Example, Op]):
     model = Example
     ordering_field, hide_ordering_field = "position", True
 
 
-class AliasInline(desk.TabularInline[OpAlias, Op]):
+class AliasInline(base.TabularInline[OpAlias, Op]):
     model = OpAlias
     hide_title = True
     verbose_name, verbose_name_plural = "alias", "aliases"
@@ -64,8 +67,8 @@ class OpForm(CopyForm):
 def _is_schema_text(text: str, schema: Any) -> bool:
     """Return whether the text is still this schema. An import or restore may have replaced the schema."""
     try:
-        return changes.is_same_json(strictjson.loads(text.encode()), schema)
-    except strictjson.NotStrictJSON:
+        return diff.is_same_json(strict_json.loads(text.encode()), schema)
+    except strict_json.NotStrictJSON:
         return False
 
 
@@ -111,6 +114,6 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
         chosen = set(queryset.values_list("op", flat=True))
         content = snapshot.snapshot_draft()
         content["ops"] = [op for op in content["ops"] if op["op"] in chosen]
-        table = export.to_csv(content, releases.count_tokens(content))
+        table = export.to_csv(content, publishing.count_tokens(content))
         headers = {"Content-Disposition": 'attachment; filename="ops.csv"'}
         return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from analytics import reports
-from core import jsonplaces
-from core.deskfilters import signed
-from registry.admin import showing
+from core import json_pointer
+from core.templatetags.admin_format import signed
+from registry.admin import diff_page
 from registry.checks import Finding
 from registry.models import Op, get_parent_path
-from registry.preview import AnswerPreview, OpPreview, TextPreview
-from registry.typed import FormEntry
+from registry.releases.preview import AnswerPreview, OpPreview, TextPreview
+from registry.admin.form_entry import FormEntry
 
 FORM_TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
 
@@ -117,7 +117,7 @@ def _find_line(text: str, pointer: str) -> int:
     """Return the line in the typed JSON that a pointer leads to, 0 if unknown."""
     if not text or not pointer.strip("/"):
         return 0
-    return jsonplaces.get_line_and_column(text, jsonplaces.find_offset(text, pointer))[0]
+    return json_pointer.get_line_and_column(text, json_pointer.find_offset(text, pointer))[0]
 
 
 def _render_answers(preview: OpPreview, was: str, at: datetime) -> Iterator[RenderedAnswer]:
@@ -141,4 +141,4 @@ def format_cost(answer: AnswerPreview, reads: float | None) -> str:
         return f"{tokens} ({difference})"
     if not reads:
         return f"{tokens} ({difference}; not read in the last {reports.DAYS} days)"
-    return f"{tokens} ({difference}; {showing.format_daily_cost(answer.added_tokens * reads)})"
+    return f"{tokens} ({difference}; {diff_page.format_daily_cost(answer.added_tokens * reads)})"

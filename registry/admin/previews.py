@@ -11,13 +11,18 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import links, reports
-from core.beside import LivePreviewAdmin
-from registry import catalogs, checks, draft, preview, typed, watching
+from analytics.reports import row_links
+from analytics import reports
+from core.admin.live_preview import LivePreviewAdmin
+from registry.catalog import model
+from registry import checks
+from registry.drafts import draft, change_tracking
+from registry.releases import preview
+from registry.admin import form_entry
 from registry.admin import preview_parts
-from registry.catalogs import Catalog
+from registry.catalog.model import Catalog
 from registry.models import Group, Op, PromptSection
-from registry.typed import FormEntry
+from registry.admin.form_entry import FormEntry
 
 
 class PreviewMixin(LivePreviewAdmin):
@@ -55,9 +60,9 @@ class OpPreviewMixin(PreviewMixin):
         if op is not None and op.pk is not None:
             context["figures"] = reports.get_op_figures(op.op, at=timezone.now())
             context["rows"] = {
-                "calls": links.to_last_days_of_op(op.op, links.CALLS),
-                "failed": links.to_last_days_of_op(op.op, links.FAILED),
-                "mending": links.to_last_days_of_op(op.op, links.REPAIRS),
+                "calls": row_links.to_last_days_of_op(op.op, row_links.CALLS),
+                "failed": row_links.to_last_days_of_op(op.op, row_links.FAILED),
+                "mending": row_links.to_last_days_of_op(op.op, row_links.REPAIRS),
             }
             context["links"] = list(self._iterate_links(request, op))
         return super().render_change_form(request, context, *args, **kwargs)
@@ -76,7 +81,7 @@ class OpPreviewMixin(PreviewMixin):
             for formset, inline in self.get_formsets_with_inlines(request, op)
             if inline.has_change_permission(request, op)
         ]
-        return typed.read_op_forms(form, formsets)
+        return form_entry.read_op_forms(form, formsets)
 
     def _iterate_links(self, request: HttpRequest, op: Op) -> Iterator[tuple[str, str]]:
         """Yield (label, URL) of pages about the op that the user may see."""
@@ -97,14 +102,14 @@ class TextPreviewMixin(PreviewMixin):
     def build_preview_context(
         self, request: HttpRequest, row: Group | PromptSection | None, *, live: Catalog | None, at: datetime
     ) -> dict[str, Any]:
-        was = watching.get_history_key(row)[1] if row else ""
-        typed_row = typed.read_text_form(self.bind_form(request, row))
+        was = change_tracking.get_history_key(row)[1] if row else ""
+        typed_row = form_entry.read_text_form(self.bind_form(request, row))
         text_preview = preview.preview_text(draft.KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
         return preview_parts.build_text_context(text_preview, typed_row, at=at)
 
 
 def _get_live_catalog() -> Catalog | None:
     try:
-        return catalogs.get_live_catalog()
-    except catalogs.NoLiveRelease:
+        return model.get_live_catalog()
+    except model.NoLiveRelease:
         return None

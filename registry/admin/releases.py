@@ -10,20 +10,20 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince
 
-from core import desk
-from registry import releases
-from registry.admin import showing
-from registry.admin.comparing import CompareReleasesMixin
-from registry.admin.reading import ReleasedOpMixin
+from core.admin import base
+from registry.releases import publishing
+from registry.admin import diff_page
+from registry.admin.compare_releases import CompareReleasesMixin
+from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review import ReviewMixin
-from registry.admin.steps import RELEASE_ACTIONS
+from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.models import Activation, Release
 
 TIMELINE_LENGTH = 10  # activations shown above the list
 
 
 @admin.register(Release)
-class ReleaseAdmin(desk.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, ReleasedOpMixin):
+class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, ReleasedOpMixin):
     empty = "No releases yet. Review the draft and publish it."
     list_display = ["__str__", "state", "note", "op_count", "created_at", "created_by"]
     list_before_template = "registry/timeline.html"
@@ -64,15 +64,15 @@ class ReleaseAdmin(desk.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
     def warnings(self, release: Release) -> str:
         lines = (
             (warning["op"], warning["field"], warning["message"], warning["fix"])
-            for warning in release.accepted_warnings[: showing.MAX_LISTED]
+            for warning in release.accepted_warnings[: diff_page.MAX_LISTED]
         )
         listed = format_html_join("", "<div>{}, {}: {} {}</div>", lines)
-        left = len(release.accepted_warnings) - showing.MAX_LISTED
+        left = len(release.accepted_warnings) - diff_page.MAX_LISTED
         return format_html("{}<div>… and {} more.</div>", listed, left) if left > 0 else listed
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the release history above the list."""
-        latest = query_timeline().select_related("release").defer(*releases.LARGE_COLUMNS)[:TIMELINE_LENGTH]
+        latest = query_timeline().select_related("release").defer(*publishing.LARGE_COLUMNS)[:TIMELINE_LENGTH]
         context = {"timeline": latest, "may_publish": self.has_publish_permission(request)}
         return super().changelist_view(request, context | (extra_context or {}))
 
@@ -85,7 +85,7 @@ class ReleaseAdmin(desk.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
         if release is not None:
             q = request.GET.get("q", "")
             ops = [(op, *counts) for op, counts in sorted(release.tokens.items()) if q in op]
-            page = Paginator(ops, showing.PAGE_SIZE).get_page(request.GET.get("p"))
+            page = Paginator(ops, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
             steps = [step for step in RELEASE_ACTIONS if self.can_run(request, step) and not step.explain_refusal(release)]
             was_live = query_timeline().filter(release=release)
             context = {"release": release, "page": page, "q": q, "steps": steps, "was_live": was_live}
@@ -99,7 +99,7 @@ def query_timeline() -> QuerySet[Any]:
 
 
 @admin.register(Activation)
-class ActivationAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Activation]):
+class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     empty = "No release has been live yet. Review the draft and publish it."
     list_display = ["activated_at", "release", "note", "activated_by", "live_for"]
     list_display_links = ["activated_at", "release"]
@@ -107,7 +107,7 @@ class ActivationAdmin(desk.ReadOnlyMixin, desk.ModelAdmin[Activation]):
     search_fields = ["release__version", "note", "activated_by"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
-        return query_timeline().select_related("release").defer(*releases.LARGE_COLUMNS)
+        return query_timeline().select_related("release").defer(*publishing.LARGE_COLUMNS)
 
     @admin.display(description="Live for")
     def live_for(self, activation: Any) -> str:

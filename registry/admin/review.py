@@ -12,16 +12,17 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from analytics import reports
-from core import desk
-from registry import draft, releases, review
-from registry.admin import showing
-from registry.forms import PublishForm
+from core.admin import base
+from registry.drafts import draft
+from registry.releases import publishing, review
+from registry.admin import diff_page
+from registry.admin.forms import PublishForm
 from registry.models import Release
 
 REVIEWED_MODELS = ("op", "group", "promptsection")
 
 
-class ReviewMixin(desk.ModelAdmin[Release]):
+class ReviewMixin(base.ModelAdmin[Release]):
     """Adds the review page to the release admin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -39,15 +40,15 @@ class ReviewMixin(desk.ModelAdmin[Release]):
         form = self._build_form(request, draft_review)
         if request.method == "POST" and form is not None and form.is_valid() and self._publish_reviewed(request, draft_review, form):
             return redirect("admin:registry_release_changelist")
-        page = Paginator(draft_review.changes, showing.PAGE_SIZE).get_page(request.GET.get("p"))
+        page = Paginator(draft_review.changes, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
             "title": "Review and publish",
             "review": draft_review,
-            "counted": showing.format_change_counts(draft_review.changes),
+            "counted": diff_page.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),
             "form": form,
-            **showing.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
-            **showing.build_diff_context(page, draft_review.build_differences(list(page))),
+            **diff_page.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
+            **diff_page.build_diff_context(page, draft_review.build_differences(list(page))),
         }
         return TemplateResponse(request, "registry/review.html", self.admin_site.each_context(request) | context)
 
@@ -66,16 +67,16 @@ class ReviewMixin(desk.ModelAdmin[Release]):
             form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
             return False
         try:
-            release = releases.publish_draft(
+            release = publishing.publish_draft(
                 note=data["note"],
                 by=str(request.user),
                 at=timezone.now(),
                 accepted=data.get("because", ""),
                 seen=draft_review.version,
             )
-        except releases.AlreadyLive:
+        except publishing.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
-        except (releases.NotPublishable, releases.ReasonMissing, releases.AlreadyWithdrawn, draft.DraftChanged) as error:
+        except (publishing.NotPublishable, publishing.ReasonMissing, publishing.AlreadyWithdrawn, draft.DraftChanged) as error:
             form.add_error(None, str(error))
         else:
             message = f"Release {release} is live with {release.op_count} ops."
@@ -93,4 +94,4 @@ def _format_daily_cost(draft_review: review.DraftReview) -> str:
     reads = {op: reads_by_op[op] for op in tokens_by_op if op in reads_by_op and (reads_by_op[op].short or reads_by_op[op].full)}
     if not reads:
         return f"not read in the last {reports.DAYS} days"
-    return showing.format_daily_cost(sum(tokens_by_op[op][0] * each.short + tokens_by_op[op][1] * each.full for op, each in reads.items()))
+    return diff_page.format_daily_cost(sum(tokens_by_op[op][0] * each.short + tokens_by_op[op][1] * each.full for op, each in reads.items()))

@@ -12,15 +12,16 @@ from unfold.widgets import UnfoldBooleanWidget
 
 from analytics.admin import AuditHistoryAdmin
 from analytics.models import AuditEntry
-from core import desk
-from registry import switches, switching
+from core.admin import base
+from registry.catalog import switches
+from registry.drafts import switch_service
 from registry.models import Switch
 
 
-class SwitchableMixin(desk.ModelAdmin[Any]):
+class SwitchableMixin(base.ModelAdmin[Any]):
     """Adds actions to switch the rows of a list off and on at once."""
 
-    action_form = desk.ReasonForm
+    action_form = base.ReasonForm
     actions = ["switch_off", "switch_on"]
     switch_kind: Switch.Kind
     switch_name: str  # the field that names a row
@@ -66,11 +67,11 @@ class SwitchAdmin(AuditHistoryAdmin):
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]
     fields = ["kind", "name", "is_off", "reason", "changed_by", "changed_at"]
-    action_form = desk.ReasonForm
+    action_form = base.ReasonForm
     actions = ["turn_off", "turn_on"]
 
     def get_audit_key(self, row: Switch) -> tuple[str, str]:
-        return AuditEntry.Kind.SWITCH, switching.build_history_name(row.kind, row.name)
+        return AuditEntry.Kind.SWITCH, switch_service.build_history_name(row.kind, row.name)
 
     @admin.display(description="State", ordering="is_off")
     def state(self, switch: Switch) -> str:
@@ -98,7 +99,7 @@ class SwitchAdmin(AuditHistoryAdmin):
 
     def save_model(self, request: HttpRequest, obj: Switch, form: Any, change: bool) -> None:
         try:
-            saved = switching.set_switch(
+            saved = switch_service.set_switch(
                 kind=obj.kind,
                 name=obj.name,
                 is_off=obj.is_off,
@@ -106,7 +107,7 @@ class SwitchAdmin(AuditHistoryAdmin):
                 by=str(request.user),
                 at=timezone.now(),
             )
-        except switching.AlreadySwitched:
+        except switch_service.AlreadySwitched:
             saved = Switch.objects.filter(kind=obj.kind, name=obj.name).first() or obj
             self.message_user(request, "Nothing changed.", messages.WARNING)
         obj.pk = saved.pk
@@ -129,14 +130,14 @@ def _switch_targets(model_admin: Any, request: HttpRequest, targets: list[tuple[
             reason = Switch.objects.filter(kind=kind, name=name).values_list("reason", flat=True).first() or ""
         try:
             switched.append(
-                switching.set_switch(
+                switch_service.set_switch(
                     kind=kind, name=name, is_off=is_off, reason=reason, by=str(request.user), at=timezone.now()
                 )
             )
-        except switching.AlreadySwitched as error:
+        except switch_service.AlreadySwitched as error:
             model_admin.message_user(request, f"Nothing changed: {error}.", messages.WARNING)
         except ValidationError as error:
-            model_admin.message_user(request, f"{name}: {switching.format_error(error)}", messages.ERROR)
+            model_admin.message_user(request, f"{name}: {switch_service.format_error(error)}", messages.ERROR)
     if switched:
         names = ", ".join(switch.name for switch in switched)
         message = f"Switched {'off' if is_off else 'on'}: {names}. All processes follow within two seconds."

@@ -6,23 +6,31 @@ Each rule is declared in the module of its family, with its severity and a fix. 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from registry import catalogs, sizes, snapshot
+from registry.catalog import model
+from registry.help import token_counts
+from registry.snapshot import snapshot
 from registry.checks import (
-    accepted,
-    blocking,
+    waivers,
+    errors,
     budgets,
     defaults,
-    meanings,
+    units_and_formats,
     names,
     policies,
     providers,
-    strangers,
+    prompt_injection,
     summaries,
 )
-from registry.checks.blocking import find_names_in_text, list_op_names, find_off_surface_names, find_op_errors, find_errors
+from registry.checks.errors import (
+    find_names_in_text,
+    list_op_names,
+    find_off_surface_names,
+    find_op_errors,
+    find_errors,
+)
 from registry.checks.context import CheckContext, get_current_context, get_imported_paths
 from registry.checks.finding import Finding, CheckRule, Severity, select_new_findings
-from registry.checks.places import CheckedOp
+from registry.checks.text_locations import CheckedOp
 from registry.models import Op
 
 __all__ = [
@@ -46,7 +54,7 @@ __all__ = [
     "find_warnings",
 ]
 
-FAMILIES = (blocking, defaults, names, meanings, summaries, policies, budgets, providers, strangers)
+FAMILIES = (errors, defaults, names, units_and_formats, summaries, policies, budgets, providers, prompt_injection)
 RULES: dict[str, CheckRule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
 
 TokenCountsByOp = Mapping[str, Sequence[int]]
@@ -61,12 +69,12 @@ def check_entry(entry: dict[str, Any], context: CheckContext) -> list[Finding]:
     path = entry["op"]
     others = {name: owner for name, owner in context.names.items() if owner != path}
     findings = find_op_errors(entry)
-    is_unreadable = any(finding.rule in (blocking.SCHEMA_INVALID.name, blocking.UNSENDABLE.name) for finding in findings)
-    findings += blocking.find_name_errors(entry, names=others, groups=context.groups, paths=context.ops)
-    findings += blocking.find_without_id_errors(entry, context.ops)
+    is_unreadable = any(finding.rule in (errors.SCHEMA_INVALID.name, errors.UNSENDABLE.name) for finding in findings)
+    findings += errors.find_name_errors(entry, names=others, groups=context.groups, paths=context.ops)
+    findings += errors.find_without_id_errors(entry, context.ops)
     if is_unreadable:
         return findings
-    counts = {} if any(finding.is_blocking for finding in findings) else sizes.count_entry_tokens(entry)
+    counts = {} if any(finding.is_blocking for finding in findings) else token_counts.count_entry_tokens(entry)
     return findings + list(_drop_waived(_iter_warnings(entry, context, counts)))
 
 
@@ -82,7 +90,7 @@ def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) ->
     """
     if findings := find_errors(content):
         return findings
-    return find_warnings(content, sizes.count_catalog_tokens(catalogs.build_catalog("", content)), imported=imported)
+    return find_warnings(content, token_counts.count_catalog_tokens(model.build_catalog("", content)), imported=imported)
 
 
 def find_warnings(
@@ -100,7 +108,7 @@ def find_warnings(
             findings += _iter_warnings(op, context, counts)
     for name, entry in _iter_groups_and_sections(content):
         if only is None or name in only:
-            findings += strangers.find_hidden_characters(name, entry)
+            findings += prompt_injection.find_hidden_characters(name, entry)
             findings += summaries.check_length(name, entry["summary"]) if "summary" in entry else ()
     return list(_drop_waived(findings))
 
@@ -109,13 +117,13 @@ def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCo
     if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
         return  # models do not see it
     op = CheckedOp(entry)
-    yield from strangers.find_hidden_characters(op.op, entry)
+    yield from prompt_injection.find_hidden_characters(op.op, entry)
     if op.op in context.imported:
-        yield from strangers.find_instructions(entry)
+        yield from prompt_injection.find_instructions(entry)
     yield from summaries.check(entry, context)
     yield from names.check(op, context)
     yield from defaults.check(op)
-    yield from meanings.check(op)
+    yield from units_and_formats.check(op)
     yield from policies.check(entry)
     yield from providers.check(op)
     if op.op in counts:
@@ -130,4 +138,4 @@ def _iter_groups_and_sections(content: dict[str, Any]) -> Iterator[tuple[str, di
 
 
 def _drop_waived(findings: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:
-    return (finding for finding in findings if (finding.op, finding.rule) not in accepted.WAIVERS)
+    return (finding for finding in findings if (finding.op, finding.rule) not in waivers.WAIVERS)

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import Count, Max
 
 from analytics.models import AuditEntry
-from registry import snapshot
-from registry.checks import blocking, likeness, places
+from registry.snapshot import snapshot
+from registry.checks import errors, similarity, text_locations
 from registry.models import ROOT, Group, Op, OpAlias, get_parent_path
 
 
@@ -27,7 +27,7 @@ class CheckContext:
         """Prepare a snapshot. `imported` has the paths of ops that were imported from a list of functions."""
         ops = {op["op"]: op for op in content["ops"]}
         groups = frozenset([ROOT, *(group["path"] for group in content["groups"])])
-        names = {name: path for path, op in ops.items() for name in blocking.list_op_names(op)}
+        names = {name: path for path, op in ops.items() for name in errors.list_op_names(op)}
         return cls(ops, groups, names, frozenset(imported))
 
     @classmethod
@@ -47,10 +47,10 @@ class CheckContext:
         return frozenset(path.partition(".")[0] for path in self.groups if get_parent_path(path) == ROOT)
 
     @cached_property
-    def summary_index(self) -> likeness.SummaryIndex:
+    def summary_index(self) -> similarity.SummaryIndex:
         """The summaries of all active ops."""
         active = (op for op in self.ops.values() if op.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE)
-        return likeness.SummaryIndex({op["op"]: op["summary"] for op in active})
+        return similarity.SummaryIndex({op["op"]: op["summary"] for op in active})
 
     def is_known_name(self, word: str) -> bool:
         """Return whether a word is an argument or a name of any op, so that prose may mention it elsewhere."""
@@ -68,7 +68,7 @@ class CheckContext:
 
     @cached_property
     def _known_words(self) -> frozenset[str]:
-        return frozenset(self.names).union(*map(places.collect_argument_names, self.ops.values()))
+        return frozenset(self.names).union(*map(text_locations.collect_argument_names, self.ops.values()))
 
 
 def get_current_context() -> CheckContext:

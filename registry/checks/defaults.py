@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from core import nearest
-from registry import keywords, schemas, signatures
+from core import suggestions as nearest
+from registry.jsonschema import keywords, schemas, signatures
 from registry.checks.finding import Finding, CheckRule
-from registry.checks.places import CheckedOp
+from registry.checks.text_locations import CheckedOp
 
 OUTSIDE_ENUM = CheckRule(
     "default_outside_enum", "A default that is not one of the argument's values.", "Use one of the values."

@@ -7,11 +7,11 @@ if it differs from an argument by a letter or two.
 import re
 from collections.abc import Iterable, Iterator
 
-from core import nearest
-from registry import schemas
+from core import suggestions
+from registry.jsonschema import schemas
 from registry.checks.context import CheckContext
 from registry.checks.finding import Finding, CheckRule
-from registry.checks.places import CheckedOp, collect_argument_names
+from registry.checks.text_locations import CheckedOp, collect_argument_names
 from registry.models import Op
 
 ARGUMENT = CheckRule(
@@ -69,7 +69,7 @@ class _NameSuggester:
         if (name, cutoff) not in self._suggestions:
             if len(self._suggestions) >= MAX_SUGGESTIONS:
                 return ""
-            self._suggestions[name, cutoff] = next(iter(nearest.find_similar(name, among, limit=1, cutoff=cutoff)), "")
+            self._suggestions[name, cutoff] = next(iter(suggestions.find_similar(name, among, limit=1, cutoff=cutoff)), "")
         return self._suggestions[name, cutoff]
 
 

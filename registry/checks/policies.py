@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from registry.checks import places
+from registry.checks import text_locations
 from registry.checks.finding import Finding, CheckRule
-from registry.search import words
+from registry.search import tokenizer
 
 CONTRADICTION = CheckRule(
     "do_and_dont_contradict",
@@ -31,8 +31,8 @@ _FILLER_WORDS = frozenset(
 
 def check(entry: dict[str, Any]) -> Iterator[Finding]:
     """Yield a finding for each dont that forbids what a do asks for."""
-    dos = list(places.iter_policy_rules(entry, "do"))
-    for field, dont in places.iter_policy_rules(entry, "dont"):
+    dos = list(text_locations.iter_policy_rules(entry, "do"))
+    for field, dont in text_locations.iter_policy_rules(entry, "dont"):
         for other, do in dos:
             if _is_contradiction(do, dont):
                 yield CONTRADICTION.make_finding(entry["op"], field, f"It forbids what {other} asks for: “{do}”")
@@ -52,4 +52,4 @@ def _is_contradiction(do: str, dont: str) -> bool:
 
 
 def _stem_words(text: str) -> list[str]:
-    return [words.stem(word) or word for word in words.split_words(text) if word not in _FILLER_WORDS and word != words.BREAK]
+    return [tokenizer.stem(word) or word for word in tokenizer.split_words(text) if word not in _FILLER_WORDS and word != tokenizer.BREAK]

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from registry import keywords
-from registry.checks import places
+from registry.jsonschema import keywords
+from registry.checks import text_locations
 from registry.checks.finding import Finding, CheckRule
-from registry.checks.places import CheckedOp
+from registry.checks.text_locations import CheckedOp
 
 MAX_LEVELS = 10  # of nested objects: OpenAI, strict mode
 MAX_VALUES = 1_000  # in all enums of a schema: OpenAI, strict mode
@@ -65,7 +65,7 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
     for keyword in _TOP_LEVEL_KEYWORDS:
         if keyword in schema:
             yield TOP_LEVEL.make_finding(
-                op, f"{places.SCHEMA}/{keyword}", f"Providers reject {keyword} at the top level of a schema."
+                op, f"{text_locations.SCHEMA}/{keyword}", f"Providers reject {keyword} at the top level of a schema."
             )
     yield from _check_sizes(reading)
 
@@ -73,10 +73,10 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
 def _check_sizes(reading: CheckedOp) -> Iterator[Finding]:
     op = reading.op
     if (levels := _count_object_levels(reading.schema)) > MAX_LEVELS:
-        yield TOO_DEEP.make_finding(op, places.SCHEMA, f"Its objects are nested {levels} levels deep.")
+        yield TOO_DEEP.make_finding(op, text_locations.SCHEMA, f"Its objects are nested {levels} levels deep.")
     enums = [(path, part["enum"]) for part, path in reading.subschemas if isinstance(part.get("enum"), list)]
     if (values := sum(len(enum) for _, enum in enums)) > MAX_VALUES:
-        yield TOO_MANY_VALUES.make_finding(op, places.SCHEMA, f"Its enums have {values:,} values in total.")
+        yield TOO_MANY_VALUES.make_finding(op, text_locations.SCHEMA, f"Its enums have {values:,} values in total.")
     for path, enum in enums:
         letters = sum(len(value) for value in enum if isinstance(value, str))
         if len(enum) > LONG_ENUM and letters > MAX_ENUM_TEXT:

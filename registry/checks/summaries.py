@@ -5,10 +5,10 @@ from typing import Any
 
 from registry.checks.context import CheckContext
 from registry.checks.finding import Finding, CheckRule
-from registry.imports import prose
+from registry.text import cleanup
 from registry.models import Op
 
-MAX_WORDS = prose.MAX_WORDS
+MAX_WORDS = cleanup.MAX_WORDS
 MAX_CHARACTERS = 200
 
 TOO_LONG = CheckRule(
@@ -43,4 +43,4 @@ def check_length(path: str, summary: str) -> Iterator[Finding]:
     count = len(summary.split())
     if count > MAX_WORDS or len(summary) > MAX_CHARACTERS:
         message = f"{count} words, {len(summary)} characters; the limits are {MAX_WORDS} and {MAX_CHARACTERS}."
-        yield TOO_LONG.make_finding(path, "summary", message, f"For example: “{prose.write_summary(summary, path)}”.")
+        yield TOO_LONG.make_finding(path, "summary", message, f"For example: “{cleanup.write_summary(summary, path)}”.")

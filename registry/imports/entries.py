@@ -5,10 +5,10 @@ from collections.abc import Callable
 from itertools import chain, count
 from typing import Any
 
-from registry.arguments import list_required_alternatives
-from registry.imports import prose
-from registry.imports.documents import FunctionDefinition
-from registry.imports.paths import MAX_SEGMENT, ParsedToolName
+from registry.jsonschema.arguments import list_required_alternatives
+from registry.text import cleanup
+from registry.imports.openai import FunctionDefinition
+from registry.imports.op_paths import MAX_SEGMENT, ParsedToolName
 from registry.models import Op
 
 MAX_TOOL_NAME = 128
@@ -19,8 +19,8 @@ _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get"
 
 def build_op_entry(function: FunctionDefinition, reading: ParsedToolName, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
     """Return the entry of an op. If its tool name differs from the upstream's, the upstream's becomes a keyword."""
-    summary = prose.write_summary(function.description, function.name)
-    description = prose.clean_description(function.description)
+    summary = cleanup.write_summary(function.description, function.name)
+    description = cleanup.clean_description(function.description)
     fields = {
         "op": path,
         "tool_name": tool_name,
@@ -39,7 +39,7 @@ def build_op_entry(function: FunctionDefinition, reading: ParsedToolName, schema
 def _write_notes(schema: dict[str, Any]) -> str:
     """Return a sentence with the alternative sets of required arguments, which a signature cannot show."""
     alternatives = [" with ".join(names) for names in list_required_alternatives(schema)]
-    return f"Send {' or '.join(alternatives)}."[: prose.MAX_DESCRIPTION] if alternatives else ""
+    return f"Send {' or '.join(alternatives)}."[: cleanup.MAX_DESCRIPTION] if alternatives else ""
 
 
 def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:

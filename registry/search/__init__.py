@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from itertools import islice
 
-from registry.catalogs import Catalog, CatalogView
+from registry.catalog.model import Catalog, CatalogView
 from registry.models import ROOT
-from registry.search import words
+from registry.search import tokenizer
 from registry.search.index import SearchIndex
 
 MAX_GROUPS = 5
@@ -41,7 +41,7 @@ def find_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int) -> 
 def find_nearest_groups(catalog: Catalog, view: CatalogView, query: str, *, limit: int = MAX_GROUPS) -> list[str]:
     """Return the visible groups that share most words with a query, else those of the root. For a search miss."""
     stems = catalog.get_or_derive(_GroupStems, lambda: _build_group_stems(catalog)).stems
-    query_stems = {words.stem(word) for word in words.split_words(query)} - {""}
+    query_stems = {tokenizer.stem(word) for word in tokenizer.split_words(query)} - {""}
     shared = {path: len(query_stems & stems.get(path, frozenset())) for path in view.children if path != ROOT}
     matching = sorted((path for path, count in shared.items() if count), key=lambda path: (-shared[path], path))
     return matching[:limit] or [path for path in view.children[ROOT] if path in view.counts][:limit]
@@ -62,7 +62,7 @@ def warm(catalog: Catalog) -> None:
 def _find_exact_match(catalog: Catalog, query: str) -> str | None:
     """Return the path of the op that a query names, or of its successor."""
     name = query.strip()
-    path = catalog.names.get(name) or catalog.get_or_derive(_NameLookup, lambda: _build_name_lookup(catalog)).paths.get(words.normalise_name(name))
+    path = catalog.names.get(name) or catalog.get_or_derive(_NameLookup, lambda: _build_name_lookup(catalog)).paths.get(tokenizer.normalise_name(name))
     seen = set()
     while path in catalog.ops and not catalog.ops[path].is_active and path not in seen:
         seen.add(path)
@@ -73,7 +73,7 @@ def _find_exact_match(catalog: Catalog, query: str) -> str | None:
 def _build_name_lookup(catalog: Catalog) -> _NameLookup:
     paths: dict[str, str] = {}
     for name, path in catalog.names.items():
-        normalised = words.normalise_name(name)
+        normalised = tokenizer.normalise_name(name)
         paths[normalised] = path if paths.get(normalised, path) == path else ""
     return _NameLookup({name: path for name, path in paths.items() if name and path})
 
@@ -81,7 +81,7 @@ def _build_name_lookup(catalog: Catalog) -> _NameLookup:
 def _build_group_stems(catalog: Catalog) -> _GroupStems:
     return _GroupStems(
         {
-            path: frozenset(words.stem(word) for word in words.split_words(f"{path} {summary}")) - {""}
+            path: frozenset(tokenizer.stem(word) for word in tokenizer.split_words(f"{path} {summary}")) - {""}
             for path, summary in catalog.groups.items()
         }
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.catalogs import CatalogOp
-from registry.search import words
+from registry.catalog.model import CatalogOp
+from registry.search import tokenizer
 
 # The weight of a word in each field. "prose" is notes, policy and examples; it often names other ops.
 WEIGHTS = {
@@ -23,7 +23,7 @@ WEIGHTS = {
 FIELDS = tuple(WEIGHTS)
 
 # Ends each text, so that all texts of a field are split in one call. A call for each takes ten times as long.
-_TEXT_END = words.BREAK
+_TEXT_END = tokenizer.BREAK
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def read_op_words(ops: Sequence[CatalogOp], former_names: Sequence[Sequence[str]
     texts = [_list_field_texts(op, names) for op, names in zip(ops, former_names, strict=True)]
     parts = []
     for field_index, field in enumerate(FIELDS):
-        field_words = words.split_words("".join(text[field].replace(_TEXT_END, " ") + _TEXT_END for text in texts))
+        field_words = tokenizer.split_words("".join(text[field].replace(_TEXT_END, " ") + _TEXT_END for text in texts))
         word = np.array([word_indexes[each] for each in field_words], dtype=np.int64)
         is_word = word != end_index
         op = np.cumsum(~is_word)[is_word]

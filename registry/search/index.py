@@ -7,11 +7,11 @@ from itertools import islice
 
 import numpy as np
 
-from registry.catalogs import CatalogOp
-from registry.search import actions, fields, meaning, postings, words
+from registry.catalog.model import CatalogOp
+from registry.search import intent, fields, embeddings, postings, tokenizer
 from registry.search.fields import FIELDS, IndexedWords
-from registry.search.meaning import Floats, WordVectors
-from registry.search.typos import Speller
+from registry.search.embeddings import Floats, WordVectors
+from registry.search.spelling import Speller
 
 MAX_REQUEST = 1_000  # characters of a request; the rest is ignored
 MAX_SHORT_REQUEST = 3  # significant words; a longer request is a sentence
@@ -42,15 +42,15 @@ class SearchIndex:
         self._postings = postings.build_postings(indexed_words, len(self.ops))
         self._vocabulary = frozenset(indexed_words.vocabulary)
         self._speller = Speller(indexed_words.vocabulary)
-        self._vectors = meaning.load_vectors()
+        self._vectors = embeddings.load_vectors()
         self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, len(self.ops)) if self._vectors else None
         self._keywords = _index_keywords(self.ops)
-        self._actions = np.array([actions.detect_op_action(op) for op in self.ops])
+        self._actions = np.array([intent.detect_op_action(op) for op in self.ops])
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
 
     def rank(self, request: str) -> list[str]:
         """Return the paths of the ops that match a request, best first."""
-        text = words.extract_request(request[:MAX_REQUEST])
+        text = tokenizer.extract_request(request[:MAX_REQUEST])
         request_words = self._select_words(text)
         coverage, cosines = self._score(request_words)
         scores = coverage + MEANING_WEIGHT * cosines
@@ -58,8 +58,8 @@ class SearchIndex:
         if commands:
             command_scores = [self._score(command) for command in commands]
             scores += CLAUSE_WEIGHT * np.max([command_coverage + MEANING_WEIGHT * command_cosines for command_coverage, command_cosines in command_scores], axis=0)
-        scores += self._score_actions(actions.detect_request_action(commands[0] if commands else request_words))
-        keyword_matches = self._keywords.get(words.normalise_name(request), [])
+        scores += self._score_actions(intent.detect_request_action(commands[0] if commands else request_words))
+        keyword_matches = self._keywords.get(tokenizer.normalise_name(request), [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         coverage[keyword_matches] = 1
         matches = np.flatnonzero((coverage > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False))
@@ -67,18 +67,18 @@ class SearchIndex:
 
     def _split_commands(self, text: str) -> list[list[str]]:
         """Return the words of each clause that begins with a verb. Other clauses only count in the whole request."""
-        commands = (clause for clause in words.split_clauses(text) if actions.detect_request_action(words.split_words(clause)[:1]))
+        commands = (clause for clause in tokenizer.split_clauses(text) if intent.detect_request_action(tokenizer.split_words(clause)[:1]))
         return [self._select_words(command) for command in islice(commands, MAX_CLAUSES)]
 
     def _select_words(self, text: str) -> list[str]:
         """Return the significant words of a text, with typos corrected, without ids and other values."""
-        telling_words = [word for word in words.split_words(text) if words.stem(word)]
+        telling_words = [word for word in tokenizer.split_words(text) if tokenizer.stem(word)]
         wordlike = [word for word in telling_words if word in self._vocabulary or not _DIGIT.search(word)] or telling_words
         # Without vectors, ordinary words look like typos. A long request has many that are in no op.
         return [self._correct_spelling(word) for word in wordlike] if self._vectors or len(wordlike) <= MAX_SHORT_REQUEST else wordlike
 
     def _correct_spelling(self, word: str) -> str:
-        if word in self._vocabulary or words.stem(word) in self._postings.stems:
+        if word in self._vocabulary or tokenizer.stem(word) in self._postings.stems:
             return word
         if self._vectors and self._vectors.is_word(word):
             return word
@@ -86,10 +86,10 @@ class SearchIndex:
 
     def _score(self, request_words: Sequence[str]) -> tuple[Floats, Floats]:
         """Return (share of the words that each op has, cosine of its vector to theirs), each of shape (ops,)."""
-        coverage = self._postings.score_coverage(map(words.stem, request_words))
+        coverage = self._postings.score_coverage(map(tokenizer.stem, request_words))
         if self._vectors is None or self._op_vectors is None or not request_words:
             return coverage, np.zeros_like(coverage)
-        request_vector = meaning.scale_to_unit_length(self._vectors.embed_words(request_words).sum(axis=0, keepdims=True))[0]
+        request_vector = embeddings.scale_to_unit_length(self._vectors.embed_words(request_words).sum(axis=0, keepdims=True))[0]
         # Not with BLAS: its threads wait for each other when all cores are busy.
         return coverage, np.einsum("ij,j->i", self._op_vectors, request_vector)
 
@@ -102,7 +102,7 @@ class SearchIndex:
         if not action:
             return np.zeros(len(self.ops), dtype=np.float32)
         is_same_action = (self._actions == action).astype(int)
-        is_other_kind = (self._writes != (action != actions.READ)).astype(int)
+        is_other_kind = (self._writes != (action != intent.READ)).astype(int)
         return np.asarray(ACTION_WEIGHT * (is_same_action - is_other_kind), dtype=np.float32)
 
 
@@ -119,16 +119,16 @@ def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
     """Return {keyword: op indexes}. A keyword may consist of stop words only, such as who am i."""
     places: dict[str, list[int]] = defaultdict(list)
     for op_index, op in enumerate(ops):
-        for normalised in {words.normalise_name(keyword) for keyword in op.keywords}:
+        for normalised in {tokenizer.normalise_name(keyword) for keyword in op.keywords}:
             places[normalised].append(op_index)
     return dict(places)
 
 
 def _compute_op_vectors(vectors: WordVectors, indexed_words: IndexedWords, count: int) -> Floats:
     """Return the unit vector of each op, shape (ops, size): between its whole text and its descriptive fields."""
-    word_vectors = vectors.embed_words([word if words.stem(word) else "" for word in indexed_words.vocabulary])
+    word_vectors = vectors.embed_words([word if tokenizer.stem(word) else "" for word in indexed_words.vocabulary])
     descriptive_sum, context_sum = (_sum_vectors(word_vectors, indexed_words, names, count) for names in (DESCRIPTIVE_FIELDS, CONTEXT_FIELDS))
-    return (meaning.scale_to_unit_length(descriptive_sum + context_sum) + meaning.scale_to_unit_length(descriptive_sum)) / np.float32(2)
+    return (embeddings.scale_to_unit_length(descriptive_sum + context_sum) + embeddings.scale_to_unit_length(descriptive_sum)) / np.float32(2)
 
 
 def _sum_vectors(word_vectors: Floats, indexed_words: IndexedWords, names: Sequence[str], count: int) -> Floats:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.search import words
+from registry.search import tokenizer
 from registry.search.fields import FIELDS, WEIGHTS, IndexedWords
 
 SATURATION = 0.8  # k1: how soon the second mention of a word stops counting
@@ -48,7 +48,7 @@ class Postings:
 def build_postings(indexed_words: IndexedWords, count: int) -> Postings:
     """Return the postings of the words of `count` ops."""
     stems: dict[str, int] = {}
-    stem_of_word = np.array([_get_stem_index(stems, words.stem(word)) for word in indexed_words.vocabulary], dtype=np.int64)
+    stem_of_word = np.array([_get_stem_index(stems, tokenizer.stem(word)) for word in indexed_words.vocabulary], dtype=np.int64)
     is_significant = stem_of_word[indexed_words.word_ids] >= 0
     stem, op, field = stem_of_word[indexed_words.word_ids][is_significant], indexed_words.op_ids[is_significant], indexed_words.field_ids[is_significant]
 

@@ -11,19 +11,19 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics import rollup
+from analytics.rollups import rollup_job
 from analytics.models import Assignment, Cohort, Flag, OperationEvent
 from analytics.rollout.flags import FlagKey
-from gateway import jobs
+from gateway.jobs import runner
 from gateway.demo import activity
-from registry import switching
-from tests.browser import people
-from tests.browser.people import Person
+from registry.drafts import switch_service
+from tests.support import browser_users
+from tests.support.browser_users import Person
 from tests.integration import test_roles as matrix
-from tests.services import stores
+from tests.support.servers import stores
 from tests.services.conftest import PEPPER, environment_of, make_key, serve, set_up_store, store
-from tests.services.processes import Server, eventually, serving
-from tests.services.stores import Store
+from tests.support.servers.processes import Server, eventually, serving
+from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 
 __all__ = ["serve", "set_up_store", "store"]  # fixtures
@@ -32,13 +32,13 @@ __all__ = ["serve", "set_up_store", "store"]  # fixtures
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
-    path = people.chromium()
+    path = browser_users.chromium()
     if not path:
         pytest.skip("Chromium was not found: install Debian's package chromium, or name one in CHROMIUM")
     # Playwright runs a loop in this thread, and Django would take each query for one from inside of it.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=people.FLAGS)
+        running = playwright.chromium.launch(executable_path=path, args=browser_users.FLAGS)
         yield running
         running.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
@@ -62,7 +62,7 @@ def looked_at(
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
             copy = stores.make(folder, set_up_store)
             with copy.reached():
-                people.make()
+                browser_users.make()
                 key = make_key()
             server = stack.enter_context(serving(environment=environment_of(copy, folder), key=key))
             with copy.reached():
@@ -75,14 +75,14 @@ def looked_at(
 @pytest.fixture(scope="session")
 def admin(browser: Browser, looked_at: LookedAt) -> Iterator[Person]:
     """An admin who looks at every page."""
-    with people.somebody(browser, looked_at.server.url) as person:
+    with browser_users.somebody(browser, looked_at.server.url) as person:
         yield person.log_in("admin")
 
 
 @pytest.fixture
 def served(serve: Callable[..., Server]) -> Server:
     """A server with somebody of each role."""
-    people.make()
+    browser_users.make()
     return serve()
 
 
@@ -106,8 +106,8 @@ def picture(request: pytest.FixtureRequest) -> Callable[[Person, str], None]:
 
     def take(person: Person, name: str) -> None:
         if request.config.getoption("--pictures"):
-            people.IMAGES.mkdir(parents=True, exist_ok=True)
-            person.page.screenshot(path=people.IMAGES / f"{name}.png", animations="disabled", caret="hide")
+            browser_users.IMAGES.mkdir(parents=True, exist_ok=True)
+            person.page.screenshot(path=browser_users.IMAGES / f"{name}.png", animations="disabled", caret="hide")
 
     return take
 
@@ -120,10 +120,10 @@ def _rows(server: Server) -> dict[str, Any]:
     assert server.batch({"type": "help", "path": "root"}).status_code == 200
     eventually(lambda: OperationEvent.objects.count() >= 3, within=5, what="the events")
     at = timezone.now()
-    jobs.run_due_jobs(at=at)
-    rollup.run(at)
+    runner.run_due_jobs(at=at)
+    rollup_job.run(at)
     activity.load(at=at, days=7, turns_a_day=20)  # for reports to show
-    switching.switch_off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
+    switch_service.switch_off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, expect
 
-from registry import releases
+from registry.releases import publishing
 from registry.models import Op
-from tests.browser.people import Person
-from tests.services.processes import Server, eventually
+from tests.support.browser_users import Person
+from tests.support.servers.processes import Server, eventually
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
@@ -29,7 +29,7 @@ def is_served(server: Server, summary: str) -> Callable[[], bool]:
 def test_wording_is_edited_checked_published_served_and_taken_back(
     served: Server, come: Callable[[str], Person], picture: Callable[[Person, str], None]
 ) -> None:
-    first, before = releases.get_live_release(), served.help(OP)
+    first, before = publishing.get_live_release(), served.help(OP)
     picture(come("admin"), "home")
 
     ed = come("editor")
@@ -62,7 +62,7 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     eventually(is_served(served, WRITTEN), within=2, what="serving it in every worker")
     after = served.help(OP)
     assert after.headers["ETag"] != before.headers["ETag"]
-    assert after.headers["Gateway-Release"] == releases.get_live_release().version != first.version
+    assert after.headers["Gateway-Release"] == publishing.get_live_release().version != first.version
 
     admin = come("admin").page
     admin.goto("/admin/")

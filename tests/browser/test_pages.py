@@ -12,10 +12,10 @@ import pytest
 from django.contrib.admin import site
 from playwright.sync_api import Browser
 
-from tests.browser import people
+from tests.support import browser_users
 from tests.browser.conftest import LookedAt
-from tests.browser.people import DESKTOP, PHONE, Person
-from tests.effort import is_thorough
+from tests.support.browser_users import DESKTOP, PHONE, Person
+from tests.support.cpu_budget import is_thorough
 from tests.integration import test_roles as matrix
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -60,7 +60,7 @@ def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) ->
 
 
 def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
-    with people.somebody(browser, looked_at.server.url) as person:
+    with browser_users.somebody(browser, looked_at.server.url) as person:
         person.page.goto("/admin/")
 
         assert nothing_in_the_way(person) == []

@@ -8,21 +8,21 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from analytics import rollup
+from analytics.rollups import rollup_job
 from analytics.models import Assignment, AuditEntry, Cohort, Subject
-from analytics.rollout import shares
+from analytics.rollout import bucketing
 from gateway.demo import activity
-from tests.browser.people import Person
+from tests.support.browser_users import Person
 from tests.services.conftest import make_key
-from tests.services.processes import Server, eventually
+from tests.support.servers.processes import Server, eventually
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 NAME = "try-gateway"
 USERS = [*(f"user-{number}" for number in range(200)), DEMO_SUBJECT]  # the demo's was seen by the start of the server
-WITHIN_5 = [user for user in USERS if shares.is_within(NAME, user, 500)]
-WITHIN_25 = [user for user in USERS if shares.is_within(NAME, user, 2_500)]
+WITHIN_5 = [user for user in USERS if bucketing.is_within(NAME, user, 500)]
+WITHIN_25 = [user for user in USERS if bucketing.is_within(NAME, user, 2_500)]
 
 Ask = Callable[[str], dict[str, object]]
 
@@ -114,7 +114,7 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     expect(page.locator("#content")).to_contain_text("within the 25%")
     picture(manager, "who")
 
-    rollup.run(timezone.now())
+    rollup_job.run(timezone.now())
     page.goto("/admin/reports/side-by-side/")
     expect(page.locator("#content")).to_contain_text(NAME)
 

@@ -8,11 +8,11 @@ import pytest
 from django.db import connection
 from django.http import HttpResponse
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import OperationEvent
 from config import celery
-from gateway.batches import queue
-from gateway.errors import ErrorCode
+from gateway.batches import broker
+from gateway.contracts.errors import ErrorCode
 from gateway.models import BatchEntry
 from tests.conftest import Api
 
@@ -42,7 +42,7 @@ def told(db: None) -> Callable[[], list[OperationEvent]]:
     """Return the operation events recorded so far, oldest first."""
 
     def read() -> list[OperationEvent]:
-        events.flush()
+        event_log.flush()
         return list(OperationEvent.objects.order_by("id"))
 
     return read
@@ -66,14 +66,14 @@ def worker() -> None:
 @pytest.fixture
 def workers(worker: None) -> None:
     """The worker of a web process, which runs in threads of this one."""
-    queue._sender._failed_at = 0.0
+    broker._sender._failed_at = 0.0
 
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The batches for which a message was to be sent, one for each; none is."""
     sent: list[str] = []
-    monkeypatch.setattr(queue._sender, "put", lambda id, _: sent.append(str(id)))
+    monkeypatch.setattr(broker._sender, "put", lambda id, _: sent.append(str(id)))
     return sent
 
 
@@ -84,5 +84,5 @@ def quiet() -> Iterator[None]:
     until = time.monotonic() + 5
     while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < until:
         time.sleep(0.02)
-    events.discard_queued()
+    event_log.discard_queued()
     connection.close()

@@ -16,17 +16,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import OperationEvent
-from gateway.validation import get_subschema
-from registry import loader
-from registry.catalogs import Catalog
-from tests.arguments import arguments, id_slots
+from gateway.contracts.validation import get_subschema
+from registry.files import loader
+from registry.catalog.model import Catalog
+from tests.support.hostile_arguments import arguments, id_slots
 from tests.conftest import Api
-from tests.effort import examples
-from tests.integration import worlds
-from tests.integration.worlds import CANARY, MEMBER, MODELS, OWNER, SUBJECTS
-from tests.outside import Outside
+from tests.support.cpu_budget import examples
+from tests.support import access_world
+from tests.support.access_world import CANARY, MEMBER, MODELS, OWNER, SUBJECTS
+from tests.support.fake_internet import Outside
 from workspace.demo.rows import get_demo_id
 from workspace.models import Membership, Project, MemberRole
 
@@ -56,28 +56,28 @@ class World:
 
     def __init__(self, key: str) -> None:
         self.apis = {subject: Api(key, subject) for subject in SUBJECTS}
-        self.seeds = worlds.build()
+        self.seeds = access_world.build()
         self.shared = Membership.objects.get(subject=MEMBER, deleted_at=None, project__deleted_at=None).pk
         self.ids = [(MODELS[seed.kind]._meta.label, seed.id) for seed in self.seeds]  # in the order of their making
         self.cursors: list[str] = []
 
     def call(self, subject: str, op: str, args: dict[str, Any]) -> dict[str, Any]:
         """Make a call in both worlds and return its envelope, once all that must hold has been found to."""
-        before = worlds.snapshot()
-        sees = worlds.project_ids(subject)
-        changes = worlds.project_ids(subject, changing=True)
-        seen = worlds.visible(before, sees)
+        before = access_world.snapshot()
+        sees = access_world.project_ids(subject)
+        changes = access_world.project_ids(subject, changing=True)
+        seen = access_world.visible(before, sees)
         sent = set(UUID.findall(json.dumps(args)))
 
         with transaction.atomic():
-            worlds.erase(keeping=sees, also=sent - seen)
+            access_world.erase(keeping=sees, also=sent - seen)
             alone = self._answer(subject, op, args)
             transaction.set_rollback(True)
         told = self._answer(subject, op, args)
 
-        after = worlds.snapshot()
-        now_sees = worlds.project_ids(subject)
-        seen |= worlds.visible(after, now_sees)
+        after = access_world.snapshot()
+        now_sees = access_world.project_ids(subject)
+        seen |= access_world.visible(after, now_sees)
         self._assert_silent(told, {id for _, id in before.keys() | after.keys()} - seen - sent)
         self._assert_untouched(before, after, changes, new=now_sees - sees)
         known = {id for _, id in before} | sent
@@ -91,12 +91,12 @@ class World:
         """Return the headers, the envelope and the events of a call."""
         OperationEvent.objects.all().delete()
         response = self.apis[subject].post("exec", {"op": op, "args": args})
-        events.flush()
+        event_log.flush()
         assert response.status_code < 500, response.content
         return dict(response.headers), response.json(), list(OperationEvent.objects.values())
 
     def _assert_silent(self, told: Any, hidden: set[str]) -> None:
-        said = worlds.written(told).lower()
+        said = access_world.written(told).lower()
         assert not [seed for seed in self.seeds if seed.id in hidden and seed.canary in said]
         assert not hidden & set(UUID.findall(said))
 
@@ -104,7 +104,7 @@ class World:
         """Only rows of projects that the caller may change are changed, and only into rows of such projects."""
         for key in before.keys() | after.keys():
             if before.get(key) != after.get(key):
-                places = {worlds.project_of(key, row[key]) for row in (before, after) if key in row}
+                places = {access_world.project_of(key, row[key]) for row in (before, after) if key in row}
                 assert places <= changes | new, key
 
 
@@ -113,7 +113,7 @@ def _comparable(told: tuple[dict[str, str], dict[str, Any], list[Any]], known: s
     headers, envelope, recorded = told
     meta = {name: value for name, value in envelope["meta"].items() if name not in ("trace_id", "latency_ms")}
     kept = [{k: v for k, v in row.items() if k not in ("id", "trace_id", "latency_ms", "time")} for row in recorded]
-    said = worlds.written([sorted(set(headers) - {"Content-Length"}), envelope | {"meta": meta}, kept])
+    said = access_world.written([sorted(set(headers) - {"Content-Length"}), envelope | {"meta": meta}, kept])
     if '"time_range"' in said:  # an agenda's cursor holds the time that its list is of, which counts from now
         said = CURSOR.sub('"<cursor>"', said)
     said = UUID.sub(lambda found: found[0] if found[0] in known else "<new id>", said)
@@ -187,12 +187,12 @@ def test_nothing_is_told_or_changed_across_subjects(make_world: Callable[[], Wor
         def share(self, role: MemberRole, left: bool) -> None:
             """Give the member another role in the project that is shared, or take the project away."""
             place = Membership.objects.filter(pk=self.world.shared)
-            place.update(role=role, deleted_at=worlds.MADE_AT if left else None)
+            place.update(role=role, deleted_at=access_world.MADE_AT if left else None)
 
         def ids(self, subject: str, op: str, name: str) -> st.SearchStrategy[str]:
             """Most ids are of rows that the subject sees, others foreign, deleted, or never were."""
-            rows = worlds.snapshot()
-            seen = worlds.visible(rows, worlds.project_ids(subject))
+            rows = access_world.snapshot()
+            seen = access_world.visible(rows, access_world.project_ids(subject))
             kind = _kind_of(op, name)
             made = self.world.ids
             fitting = [id for label, id in made if kind is None or label == MODELS[kind]._meta.label]
@@ -211,8 +211,8 @@ def test_nothing_is_told_or_changed_across_subjects(make_world: Callable[[], Wor
 
 def test_no_id_slot_takes_what_is_foreign_or_deleted(make_world: Callable[[], World]) -> None:
     world = make_world()
-    rows = worlds.snapshot()
-    seen = {subject: worlds.visible(rows, worlds.project_ids(subject)) for subject in SUBJECTS}
+    rows = access_world.snapshot()
+    seen = {subject: access_world.visible(rows, access_world.project_ids(subject)) for subject in SUBJECTS}
     own = {kind: [seed.id for seed in world.seeds if seed.kind == kind and seed.id in seen[OWNER]] for kind in MODELS}
 
     for op, slots in SLOTS.items():

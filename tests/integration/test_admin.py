@@ -13,14 +13,18 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import events, rollup
+from analytics.events import event_log
+from analytics.rollups import rollup_job
 from analytics.models import Cohort, Flag, ToolSelection
-from analytics.rollout import exposures, people
+from analytics.rollout import exposures, last_seen
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
-from gateway import jobs, keys
+from gateway.jobs import runner
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope
-from registry import catalogs, releases, switching
+from registry.catalog import model
+from registry.releases import publishing
+from registry.drafts import switch_service
 from registry.models import Activation, Op, Release
 from tests.conftest import Api
 from workspace.demo import DEMO_PROJECT_ID
@@ -64,16 +68,16 @@ def everything(api: Api) -> None:
         "exec", {"op": "onto.task.create", "args": args, "idempotency_key": "once"}, Gateway_Turn="t1"
     ).json()["ok"]
     api.post("batch", {"ops": [{"type": "help", "path": "root"}]})
-    events.flush()
-    jobs.run_due_jobs(at=timezone.now())
+    event_log.flush()
+    runner.run_due_jobs(at=timezone.now())
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
     outcome = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
     exposures.record_exposures([outcome], subject="ana", at=timezone.now())
-    rollup.run(timezone.now())
+    rollup_job.run(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
     exposures.flush()
-    people.flush()
-    switching.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
+    last_seen.flush()
+    switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 
 @pytest.mark.parametrize("label", sorted(m._meta.label for app in OURS for m in apps.get_app_config(app).get_models()))
@@ -204,7 +208,7 @@ def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpC
     response = admin_client.post(page(ApiKey, "change", key.pk), form, follow=True)
 
     assert "not shown again" not in response.content.decode()
-    keys.follow()
+    api_keys.follow()
     assert api.post("help", {}).status_code == 200
     assert api.post("exec", {"op": "onto.task.list"}).status_code == 403
 
@@ -260,8 +264,8 @@ def test_release_made_live_in_the_admin_is_rolled_back_to(
     first = Release.objects.get()
     before = api.help("onto.task.get")
     Op.objects.filter(op="onto.task.get").update(summary="Changed")
-    releases.publish_draft(note="second", by="tests", at=timezone.now())
-    catalogs.refresh_live()
+    publishing.publish_draft(note="second", by="tests", at=timezone.now())
+    model.refresh_live()
     assert api.help("onto.task.get")["summary"] == "Changed"
 
     with django_capture_on_commit_callbacks(execute=True):

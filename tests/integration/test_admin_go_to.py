@@ -5,7 +5,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from core.adminsite import MAX_GO_TO_ROWS
+from core.admin.site import MAX_GO_TO_ROWS
 from registry.models import Op
 from tests.conftest import Api
 

@@ -19,13 +19,14 @@ from django.test import RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import events
-from core.adminsite import MAX_VALUE_LENGTH, MAX_WORDS
-from core.forms import LinesField, StrictJSONField
-from gateway import jobs, keys
+from analytics.events import event_log
+from core.admin.site import MAX_VALUE_LENGTH, MAX_WORDS
+from core.admin.form_fields import LinesField, StrictJSONField
+from gateway.jobs import runner
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
 from tests.conftest import Api
-from tests.effort import is_thorough
+from tests.support.cpu_budget import is_thorough
 from tests.integration.test_admin import MODELS, page
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Document
@@ -79,8 +80,8 @@ def everything(api: Api) -> None:
     args = {"project_id": DEMO_PROJECT_ID, "title": "x"}
     assert api.exec("onto.task.create", args, idempotency_key="once")["ok"]
     api.help("root")
-    events.flush()
-    jobs.run_due_jobs(at=timezone.now())
+    event_log.flush()
+    runner.run_due_jobs(at=timezone.now())
 
 
 # --- who may do what --------------------------------------------------------------------------------------------------
@@ -186,7 +187,7 @@ def test_key_that_could_not_be_made_is_a_field_error(db: None, admin_client: Htt
 
 def test_key_that_its_client_no_longer_may_have_is_not_rotated(db: None, admin_client: HttpClient) -> None:
     owner = Client.objects.create(name="chat")
-    key, _ = keys.issue(client=owner, by="tests", subject="demo-user")
+    key, _ = api_keys.issue(client=owner, by="tests", subject="demo-user")
     Client.objects.update(subject_pattern="acme-*")
 
     data = {"action": "rotate", "_selected_action": [key.pk]}

@@ -12,7 +12,7 @@ from django.test import Client as HttpClient
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import CohortRule
 from tests.conftest import Api
 
@@ -53,7 +53,7 @@ def test_changelist_asks_nothing_once_for_each_row(model: type[Model], staff: Ht
             "onto.task.create",
             {"project_id": api.exec("onto.project.list")["result"]["projects"][0]["id"], "title": "x"},
         )
-    events.flush()
+    event_log.flush()
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
     with CaptureQueriesContext(

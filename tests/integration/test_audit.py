@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analytics.models import AuditEntry, Cohort, Flag, OperationEvent
 from analytics.rollout.flags import FlagKey
-from registry import switching
+from registry.drafts import switch_service
 from registry.models import Connection, Op, Release, Switch
 
 pytestmark = pytest.mark.django_db
@@ -85,7 +85,7 @@ def test_history_of_a_row_is_what_was_changed_of_it(admin_client: HttpClient, ki
 
 def test_history_of_a_switch_is_when_it_was_off_and_on(live_catalog: Any, admin_client: HttpClient) -> None:
     for name, is_off in (("onto.task.get", True), ("onto.task.get", False), ("onto.task.list", True)):
-        switching.set_switch(kind="op", name=name, is_off=is_off, reason="Mending.", by="ann", at=timezone.now())
+        switch_service.set_switch(kind="op", name=name, is_off=is_off, reason="Mending.", by="ann", at=timezone.now())
     switch = Switch.objects.get(name="onto.task.get")
 
     answer = admin_client.get(reverse("admin:registry_switch_history", args=[switch.pk]), follow=True)

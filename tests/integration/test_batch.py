@@ -13,14 +13,14 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import follower
-from gateway import keys
-from gateway.batches import answers, queue, service, store, sweep
+from core import poller
+from gateway.clients import api_keys
+from gateway.batches import responses, broker, service, store, sweep
 from gateway.models import ApiKey, Batch, BatchEntry
-from registry import releases
+from registry.releases import publishing
 from registry.models import Op
 from tests.conftest import Api
-from tests.integration.batches import BAD, LIST, batch, create, held, reasons, slow, sweep_until_done, together
+from tests.support.batches import BAD, LIST, batch, create, held, reasons, slow, sweep_until_done, together
 from tests.integration.conftest import refused
 from tests.integration.test_concurrency import at_once
 from workspace.contract import OpOutcome, OpRequest
@@ -167,7 +167,7 @@ def test_dependent_entries_wait_and_the_others_do_not(api: Api, workers: None, m
 
 
 def test_without_a_broker_the_waiting_thread_runs_them_all(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
 
     answer = batch(api, *[LIST] * 5, BAD, mode="parallel")
 
@@ -311,10 +311,10 @@ def test_results_are_told_to_no_key_that_could_not_have_had_them(api: Api) -> No
     client = ApiKey.objects.get().client
 
     for scopes in (["batch", "help"], ["batch", "exec:read"]):
-        other = Api(keys.issue(client=client, by="tests", scopes=scopes)[1])
+        other = Api(api_keys.issue(client=client, by="tests", scopes=scopes)[1])
         refused(other.get(f"batches/{id}"), 403, "scope_missing")
         refused(other.post("batch", body), 403, "scope_missing")
-    enough = Api(keys.issue(client=client, by="tests", scopes=["batch", "help", "exec:read"])[1])
+    enough = Api(api_keys.issue(client=client, by="tests", scopes=["batch", "help", "exec:read"])[1])
     assert enough.get(f"batches/{id}").json()["ok"]
     assert enough.post("batch", body).json()["ok"]
 
@@ -333,8 +333,8 @@ def test_a_batch_runs_under_the_release_that_it_began_with(
     with held(monkeypatch, "list_onto_tasks"):
         taken = api.post("batch", {"ops": [LIST, {"type": "help", "path": "onto.task.list"}]}, Prefer="respond-async")
         Op.objects.filter(op="onto.task.list").update(summary="Another summary")
-        releases.publish_draft(note="changed", by="tests", at=timezone.now())
-        follower.refresh()
+        publishing.publish_draft(note="changed", by="tests", at=timezone.now())
+        poller.refresh()
 
     answer = api.get(f"batches/{taken.json()['batch_id']}").json()
     while answer["status"] != "done":
@@ -364,7 +364,7 @@ def test_what_takes_longer_than_the_batch_may_is_followed(
 def test_a_batch_in_the_background_goes_on_after_somebody_waited_for_it(
     api: Api, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
     settings.GATEWAY_BATCH_SECONDS = 1
     slow(monkeypatch, "list_onto_tasks", 1.2)
     body = {"ops": [LIST, LIST], "idempotency_key": "long"}
@@ -399,7 +399,7 @@ def test_a_batch_whose_answer_cannot_be_read_is_not_said_to_be_undone(
     def gone(*_: Any, **__: Any) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr(answers, "build_results", gone)
+    monkeypatch.setattr(responses, "build_results", gone)
 
     error = refused(api.post("batch", {"ops": [create("Done")]}), 503, "unavailable")
 
@@ -409,9 +409,9 @@ def test_a_batch_whose_answer_cannot_be_read_is_not_said_to_be_undone(
 
 
 def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
     id = api.post("batch", {"ops": [create("Never")]}, Prefer="respond-async").json()["batch_id"]
-    keys.revoke(ApiKey.objects.get(), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
 
     sweep_until_done(id)
 
@@ -421,7 +421,7 @@ def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_entry_whose_runner_died_is_run_again_and_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
     id = api.post("batch", {"ops": [create("Again")]}, Prefer="respond-async").json()["batch_id"]
     BatchEntry.objects.filter(batch=id).update(
         state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=1
@@ -435,7 +435,7 @@ def test_an_entry_whose_runner_died_is_run_again_and_once(api: Api, monkeypatch:
 
 
 def test_an_entry_that_takes_its_runners_down_is_given_up(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
     id = api.post("batch", {"ops": [create("Deadly"), LIST]}, Prefer="respond-async").json()["batch_id"]
     BatchEntry.objects.filter(batch=id, index=0).update(
         state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
@@ -449,7 +449,7 @@ def test_an_entry_that_takes_its_runners_down_is_given_up(api: Api, monkeypatch:
 
 
 def test_a_runner_that_was_given_up_undoes_what_it_did(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
     whole = HANDLERS["create_onto_task"]
     taken_over = threading.Event()
 
@@ -472,7 +472,7 @@ def test_a_runner_that_was_given_up_undoes_what_it_did(api: Api, monkeypatch: py
 
 
 def test_late_entries_are_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
     id = api.post("batch", {"ops": [create("Late")]}, Prefer="respond-async").json()["batch_id"]
     Batch.objects.filter(pk=id).update(runs_until=timezone.now() - timedelta(seconds=1))
 

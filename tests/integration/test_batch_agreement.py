@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import Batch, BatchEntry
 from tests.conftest import Api
-from tests.integration.batches import LIST, batch, create, reasons, until_done
+from tests.support.batches import LIST, batch, create, reasons, until_done
 from tests.integration.test_concurrency import at_once
 from workspace.demo import DEMO_TASK_ID
 from workspace.models import Task
@@ -131,7 +131,7 @@ def test_a_batch_in_the_background_goes_on_too_and_a_cancelled_one_does_not(aski
 def test_a_key_that_may_not_run_it_brings_no_token(asking: Api) -> None:
     body = {"ops": [DELETE], "idempotency_key": "rights"}
     confirmation = token(asking.post("batch", body).json())
-    _, reads = keys.issue(client=Batch.objects.get().client, by="tests", scopes=["batch", "exec:read"])
+    _, reads = api_keys.issue(client=Batch.objects.get().client, by="tests", scopes=["batch", "exec:read"])
 
     denied = Api(reads).post("batch", body, Gateway_Confirm=confirmation).json()
     confirmed = asking.post("batch", body, Gateway_Confirm=confirmation).json()

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from gateway.batches import holds, running, store
+from gateway.batches import leases, runner, store
 from tests.conftest import Api
-from tests.integration.batches import LIST, create, in_the_background
+from tests.support.batches import LIST, create, in_the_background
 
 pytestmark = [
     pytest.mark.both_databases,
@@ -23,15 +23,15 @@ def test_claims_and_reads_do_not_wait_for_the_disk_and_writes_and_what_is_cancel
     sent: list[str] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith(f"UPDATE {holds._ENTRY}"):
+        if sql.startswith(f"UPDATE {leases._ENTRY}"):
             sent.append("later" if "synchronous_commit" in sql else "at once")
         return execute(sql, params, many, context)
 
     batch = store.get_cached_batch(UUID(in_the_background(api, LIST, create("Kept"), LIST, mode="parallel")))
     with connection.execute_wrapper(note):
-        assert running.run_next_entry(batch)
-        assert running.run_next_entry(batch)
-        running.close_entries(batch, {2: "cancelled"})
+        assert runner.run_next_entry(batch)
+        assert runner.run_next_entry(batch)
+        runner.close_entries(batch, {2: "cancelled"})
 
     assert sent == ["later", "later", "later", "at once", "at once"]
     with connection.cursor() as cursor:

@@ -9,10 +9,10 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gateway.batches import holds, queue, running, store, sweep
+from gateway.batches import leases, broker, runner, store, sweep
 from gateway.models import Batch, BatchEntry
 from tests.conftest import Api
-from tests.integration.batches import LIST, batch, in_the_background, slow, until_done
+from tests.support.batches import LIST, batch, in_the_background, slow, until_done
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 
@@ -21,7 +21,7 @@ def test_one_message_wakes_a_thread_for_many_entries(
     api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.CELERY_WORKER_CONCURRENCY = 4
-    monkeypatch.setattr(running, "TURN_SECONDS", 60.0)
+    monkeypatch.setattr(runner, "TURN_SECONDS", 60.0)
 
     id = in_the_background(api, *[LIST] * 20, mode="parallel")
     assert messages == [id] * 4
@@ -31,10 +31,10 @@ def test_one_message_wakes_a_thread_for_many_entries(
 
     messages.clear()
     for each in (id, in_order):
-        assert running.run_turn(UUID(each))
+        assert runner.run_turn(UUID(each))
     assert messages == []
     assert set(BatchEntry.objects.exclude(batch=few).values_list("state", "attempts")) == {("done", 1)}
-    assert not running.run_turn(UUID(id))
+    assert not runner.run_turn(UUID(id))
 
 
 def test_no_more_threads_are_woken_than_a_batch_gets(
@@ -48,7 +48,7 @@ def test_no_more_threads_are_woken_than_a_batch_gets(
     assert messages == []  # the first has told them
 
     for _ in range(3):
-        holds.claim_entry(store.get_cached_batch(UUID(id)))
+        leases.claim_entry(store.get_cached_batch(UUID(id)))
     Batch.objects.update(woken_at=timezone.now() - timedelta(seconds=5))
     sweep.sweep_batches()
     assert messages == [id]
@@ -69,25 +69,25 @@ def test_who_waits_for_a_batch_leaves_it_to_the_threads_that_are_at_work(
 
 def test_an_entry_costs_few_queries(api: Api, messages: list[str], django_assert_num_queries: Any) -> None:
     id = UUID(in_the_background(api, *[LIST] * 10, mode="parallel"))
-    running.run_next_entry(store.get_cached_batch(id))
+    runner.run_next_entry(store.get_cached_batch(id))
 
     with django_assert_num_queries(2 + 2):  # claimed and answered; the op itself
-        running.run_next_entry(store.get_cached_batch(id))
+        runner.run_next_entry(store.get_cached_batch(id))
 
 
 def test_a_thread_leaves_a_batch_for_the_end_of_the_queue(
     api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "TURN_SECONDS", 0.0)
     id = in_the_background(api, LIST, LIST, mode="parallel")
     messages.clear()
 
-    assert running.run_turn(UUID(id))
+    assert runner.run_turn(UUID(id))
 
     assert messages == [id]
     assert BatchEntry.objects.filter(state="done").count() == 1
-    monkeypatch.setattr(queue, "is_down", lambda: True)  # a message would be lost: better to stay
-    assert running.run_turn(UUID(id))
+    monkeypatch.setattr(broker, "is_down", lambda: True)  # a message would be lost: better to stay
+    assert runner.run_turn(UUID(id))
     assert messages == [id]
     assert BatchEntry.objects.filter(state="done").count() == 2
 
@@ -96,12 +96,12 @@ def test_a_thread_leaves_a_batch_for_the_end_of_the_queue(
 def test_what_an_entry_lets_run_is_run_at_the_same_time(
     api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, turn: float, woken: int
 ) -> None:
-    monkeypatch.setattr(running, "TURN_SECONDS", turn)
+    monkeypatch.setattr(runner, "TURN_SECONDS", turn)
     id = in_the_background(api, LIST, *[{**LIST, "depends_on": [0]}] * 4, mode="parallel")
     assert messages == [id]
-    monkeypatch.setattr(holds, "claim_entry", once(holds.claim_entry))
+    monkeypatch.setattr(leases, "claim_entry", once(leases.claim_entry))
 
-    assert running.run_turn(UUID(id))
+    assert runner.run_turn(UUID(id))
 
     assert messages[1:] == [id] * woken
 
@@ -130,11 +130,11 @@ def test_a_batch_of_few_need_not_wait_for_a_batch_of_many(
 def test_a_worker_helps_out_where_no_message_comes(
     api: Api, messages: list[str], monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(running, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "TURN_SECONDS", 0.0)
     id = in_the_background(api, LIST, {**LIST, "depends_on": [0]}, LIST, mode=mode)
 
     monkeypatch.setattr(sweep, "_helper", None)
-    monkeypatch.setattr(queue, "_heard_at", 0.0)
+    monkeypatch.setattr(broker, "_heard_at", 0.0)
     sweep.start_helper()
     assert sweep._helper is None  # it was too early
     Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
@@ -153,10 +153,10 @@ def test_a_worker_that_has_enough_to_do_helps_nobody(
     id = in_the_background(api, LIST)
     Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
     settings.CELERY_WORKER_CONCURRENCY = 1
-    monkeypatch.setattr(queue, "_heard_at", 0.0)
-    monkeypatch.setattr(running, "running_entries", {"one": BatchEntry()} if why == "all its threads run" else {})
+    monkeypatch.setattr(broker, "_heard_at", 0.0)
+    monkeypatch.setattr(runner, "running_entries", {"one": BatchEntry()} if why == "all its threads run" else {})
     if why == "messages come":
-        queue.record_message()
+        broker.record_message()
 
     sweep.start_helper()
 
@@ -167,11 +167,11 @@ def test_a_worker_that_has_enough_to_do_helps_nobody(
 def test_a_batch_lives_by_the_clock_of_the_database(api: Api, messages: list[str], wrong: timedelta) -> None:
     with time_machine.travel(timezone.now() + wrong):
         id = in_the_background(api, LIST, LIST)
-        assert running.run_next_entry(store.get_cached_batch(UUID(id)))
+        assert runner.run_next_entry(store.get_cached_batch(UUID(id)))
         sweep.sweep_batches()
         assert api.get(f"batches/{id}").json()["summary"]["pending"] == 1
 
     taken = Batch.objects.get()
     assert abs(taken.runs_until - timedelta(hours=1) - timezone.now()) < timedelta(minutes=1)
-    assert running.run_turn(UUID(id))
+    assert runner.run_turn(UUID(id))
     assert api.get(f"batches/{id}").json()["ok"]

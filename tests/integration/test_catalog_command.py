@@ -11,9 +11,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analytics.models import AuditEntry
-from registry import loader, releases, snapshot
+from registry.files import loader
+from registry.releases import publishing
+from registry.snapshot import snapshot
 from registry.models import Activation, Group, Op, PromptSection
-from tests import shipped
+from tests.support import catalog_fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +24,7 @@ PATH = "onto.task.update"
 
 @pytest.fixture
 def published(db: None) -> None:
-    shipped.publish()
+    catalog_fixture.publish()
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def test_copy_goes_out_and_into_an_empty_database_and_out_the_same(
 ) -> None:
     Op.objects.filter(op=PATH).update(summary="Ünder — an admin's hand", notes="Two\nlines")
     assert "Wrote" in catalog("export", str(tmp_path / "one"))
-    version = releases.compute_draft_version()
+    version = publishing.compute_draft_version()
     for model in (Op, Group, PromptSection):
         model.objects.all().delete()
 
@@ -60,13 +62,13 @@ def test_copy_goes_out_and_into_an_empty_database_and_out_the_same(
     catalog("export", str(tmp_path / "other"))
 
     assert "Imported into the draft" in told
-    assert releases.compute_draft_version() == version
+    assert publishing.compute_draft_version() == version
     assert written(tmp_path / "one") == written(tmp_path / "other")
     assert "has this content already" in catalog("import", str(tmp_path / "one"))
 
 
 def test_export_of_a_release_is_what_was_published(published: None, catalog: Any, tmp_path: Path) -> None:
-    release = releases.get_live_release()
+    release = publishing.get_live_release()
     catalog("export", str(tmp_path / "draft"))
     Op.objects.filter(op=PATH).update(summary="Later")
 
@@ -169,27 +171,27 @@ def test_table_has_a_line_for_each_op_with_its_tokens(published: None, catalog: 
 
     assert len(rows) == Op.objects.count()
     assert rows[PATH]["summary"] == "'=HYPERLINK(1)"
-    live = releases.get_live_release()
+    live = publishing.get_live_release()
     assert rows["onto.task.get"]["tokens_full"] == str(live.tokens["onto.task.get"][1])
     assert catalog("export", "-", "--csv") == (tmp_path / "ops.csv").read_bytes().decode()
 
 
 def test_publish_and_rollback_say_what_is_live(published: None, catalog: Any) -> None:
-    first = releases.get_live_release()
+    first = publishing.get_live_release()
     Op.objects.filter(op=PATH).update(summary="Other words")
 
     published_now = catalog("publish", "--note", "Say it better", "--by", "ann")
-    second = releases.get_live_release()
+    second = publishing.get_live_release()
     back = catalog("rollback")
 
     assert f"Release {second} with {second.op_count} ops is live." in published_now
     assert f"Release {first} with" in back
-    assert releases.get_live_release() == first
+    assert publishing.get_live_release() == first
     newest, before = Activation.objects.all()[:2]
     assert (newest.note, newest.activated_by) == ("Rolled back", getpass.getuser())
     assert (before.note, before.activated_by) == ("Say it better", "ann")
     catalog("rollback", second.version[:10])
-    assert releases.get_live_release() == second
+    assert publishing.get_live_release() == second
     assert "Nothing to publish" in catalog("publish", "--note", "Again")
 
 
@@ -201,7 +203,7 @@ def test_rollback_refuses_what_it_cannot_do(published: None, catalog: Any) -> No
     with pytest.raises(CommandError, match="6 or more characters"):
         catalog("rollback", "f")
     with pytest.raises(CommandError, match="is already live"):
-        catalog("rollback", releases.get_live_release().version)
+        catalog("rollback", publishing.get_live_release().version)
 
 
 def test_publish_names_what_would_break_serving(published: None, catalog: Any) -> None:

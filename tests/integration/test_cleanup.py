@@ -17,8 +17,8 @@ from django.utils.module_loading import import_string
 
 from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
 from config import settings as ours
-from core import follower
-from gateway import cleanup, jobs
+from core import poller
+from gateway.jobs import retention, runner
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 
 pytestmark = pytest.mark.both_databases
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.both_databases
 NOW = timezone.now()
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 JOB = f"{__name__}.count"
-RECORDS = "gateway.cleanup.idempotency_records"
+RECORDS = "gateway.jobs.retention.idempotency_records"
 
 runs: list[datetime] = []
 left: list[bool] = []  # what the next runs say
@@ -40,7 +40,7 @@ def count(at: datetime) -> bool:
 @pytest.fixture(autouse=True)
 def _jobs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_JOBS = {JOB: timedelta(minutes=5)}
-    monkeypatch.setattr(jobs, "_next_poll", 0.0)
+    monkeypatch.setattr(runner, "_next_poll", 0.0)
     runs.clear()
     left.clear()
 
@@ -81,7 +81,7 @@ def test_records_go_once_they_are_past_their_time(records: Callable[..., None]) 
     records("now", expires_at=NOW)
     records("later", expires_at=NOW + timedelta(seconds=1))
 
-    assert cleanup.idempotency_records(NOW) is False
+    assert retention.idempotency_records(NOW) is False
 
     assert kept() == ["later"]
 
@@ -89,20 +89,20 @@ def test_records_go_once_they_are_past_their_time(records: Callable[..., None]) 
 def test_records_go_oldest_first_and_a_batch_at_a_time(
     records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleanup, "BATCH_SIZE", 2)
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     records("c", expires_at=NOW - timedelta(hours=1))
     records("a", "b", expires_at=NOW - timedelta(hours=3))
 
-    assert cleanup.idempotency_records(NOW) is True
+    assert retention.idempotency_records(NOW) is True
     assert kept() == ["c"]
-    assert cleanup.idempotency_records(NOW) is False
+    assert retention.idempotency_records(NOW) is False
     assert kept() == []
 
 
 def test_a_full_batch_is_a_thousand_rows(records: Callable[..., None]) -> None:
     records(*(f"key-{number}" for number in range(1_200)), expires_at=NOW)
 
-    assert cleanup.idempotency_records(NOW) is True
+    assert retention.idempotency_records(NOW) is True
     assert len(kept()) == 200
 
 
@@ -111,7 +111,7 @@ def test_figures_go_once_their_days_are_over(db: None, settings: Any) -> None:
     for days in (31, 30, 0):
         OpDaily.objects.create(day=(NOON - timedelta(days=days)).date(), op=f"{days}", is_settled=True)
 
-    cleanup.figures(NOON)
+    retention.figures(NOON)
 
     assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
 
@@ -124,7 +124,7 @@ def test_events_and_turns_go_once_their_days_are_over(db: None, settings: Any) -
         Turn.objects.create(client="chat", turn=name, time=at)
         ToolSelection.objects.create(client="chat", turn=name, time=at)
 
-    assert (cleanup.events(NOON), cleanup.turns(NOON)) == (False, False)
+    assert (retention.events(NOON), retention.turns(NOON)) == (False, False)
 
     assert set(OperationEvent.objects.values_list("op", flat=True)) == {"30", "0"}
     for model in (Turn, ToolSelection):
@@ -145,11 +145,11 @@ def test_args_and_results_go_before_their_events(db: None, settings: Any) -> Non
             trace_id="tr",
         )
 
-    assert cleanup.contents(NOON) is False
+    assert retention.contents(NOON) is False
     assert dict(OperationEvent.objects.values_list("op", "content")) == {"8": None, "6": {"args": {}}}
 
     settings.GATEWAY_CONTENT_DAYS = 0
-    cleanup.contents(NOON)
+    retention.contents(NOON)
     assert not OperationEvent.objects.filter(content__isnull=False).exists()
 
 
@@ -157,14 +157,14 @@ def test_sessions_go_once_they_are_past_their_time(db: None) -> None:
     for name, expires in (("past", NOW - timedelta(days=1)), ("later", NOW + timedelta(days=1))):
         Session.objects.create(session_key=name, session_data="", expire_date=expires)
 
-    cleanup.sessions(NOW)
+    retention.sessions(NOW)
 
     assert [session.session_key for session in Session.objects.all()] == ["later"]
 
 
 def test_a_job_runs_at_first_and_then_when_its_interval_is_over(db: None) -> None:
     for minutes in (0, 1, 4.99, 5, 6, 30):
-        jobs.run_due_jobs(at=NOW + timedelta(minutes=minutes))
+        runner.run_due_jobs(at=NOW + timedelta(minutes=minutes))
 
     assert [(at - NOW).seconds / 60 for at in runs] == [0, 5, 30]
     assert PeriodicJob.objects.get().next_run == NOW + timedelta(minutes=35)
@@ -174,7 +174,7 @@ def test_a_job_with_work_left_is_due_again_at_once(db: None) -> None:
     left.extend([True, True])
 
     for _ in range(5):
-        jobs.run_due_jobs(at=NOW)
+        runner.run_due_jobs(at=NOW)
 
     assert len(runs) == 3
 
@@ -182,9 +182,9 @@ def test_a_job_with_work_left_is_due_again_at_once(db: None) -> None:
 def test_a_job_that_fails_is_logged_and_comes_again(db: None, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
     settings.GATEWAY_JOBS = {f"{__name__}.breaks": timedelta(minutes=5), JOB: timedelta(minutes=5)}
 
-    with caplog.at_level(logging.ERROR, "gateway.jobs"):
-        jobs.run_due_jobs(at=NOW)
-        jobs.run_due_jobs(at=NOW + timedelta(minutes=5))
+    with caplog.at_level(logging.ERROR, "gateway.jobs.runner"):
+        runner.run_due_jobs(at=NOW)
+        runner.run_due_jobs(at=NOW + timedelta(minutes=5))
 
     assert len(runs) == 2
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
@@ -209,7 +209,7 @@ def test_a_job_runs_once_when_two_processes_find_it_due_at_the_same_time(due: No
         try:
             connection.ensure_connection()
             barrier.wait(20)
-            return jobs._claim_job(JOB, NOW)  # both have read that it is due
+            return runner._claim_job(JOB, NOW)  # both have read that it is due
         finally:
             connection.close()
 
@@ -226,7 +226,7 @@ def test_a_job_of_no_row_yet_runs_once_when_two_processes_start_at_the_same_time
         try:
             connection.ensure_connection()
             barrier.wait(20)
-            jobs.run_due_jobs(at=NOW)
+            runner.run_due_jobs(at=NOW)
         finally:
             connection.close()
 
@@ -242,31 +242,31 @@ def test_the_follower_looks_every_few_seconds_and_again_at_once_where_work_is_le
     db: None, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.GATEWAY_JOBS = {JOB: timedelta(0)}
-    settings.GATEWAY_FOLLOWS = ["gateway.jobs.follow"]
-    monkeypatch.setattr(follower, "close_old_connections", lambda: None)
+    settings.GATEWAY_FOLLOWS = ["gateway.jobs.runner.follow"]
+    monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     left.append(True)
 
     for _ in range(4):
-        follower.refresh()
+        poller.refresh()
     assert len(runs) == 2
 
-    monkeypatch.setattr(jobs, "_next_poll", 0.0)
-    follower.refresh()
+    monkeypatch.setattr(runner, "_next_poll", 0.0)
+    poller.refresh()
     assert len(runs) == 3
 
 
 def test_looking_costs_one_query_where_nothing_is_due(db: None, django_assert_num_queries: Any) -> None:
-    jobs.run_due_jobs(at=NOW)
+    runner.run_due_jobs(at=NOW)
 
     with django_assert_num_queries(1):
-        jobs.run_due_jobs(at=NOW)
+        runner.run_due_jobs(at=NOW)
 
 
 def test_run_jobs_runs_what_is_due_until_nothing_is_left(
     records: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.GATEWAY_JOBS = {RECORDS: timedelta(minutes=5)}
-    monkeypatch.setattr(cleanup, "BATCH_SIZE", 2)
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     records(*"abcde", expires_at=NOW - timedelta(hours=1))
     told = StringIO()
 

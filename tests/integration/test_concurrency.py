@@ -12,7 +12,7 @@ from django.db import connection
 from django.http import HttpResponse
 
 from gateway.models import IdempotencyRecord
-from registry import catalogs
+from registry.catalog import model
 from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.contract import OpHandler, OpOutcome, OpRequest
@@ -121,7 +121,7 @@ def slow(monkeypatch: pytest.MonkeyPatch, began: threading.Event, go_on: threadi
 
 def limited(op: str, milliseconds: int) -> None:
     """Give an op of the live catalog a shorter deadline."""
-    ops = catalogs.get_live_catalog().ops  # of this test alone
+    ops = model.get_live_catalog().ops  # of this test alone
     ops[op] = replace(ops[op], timeout_ms=milliseconds)
 
 

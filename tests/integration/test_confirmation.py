@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 
 from gateway.models import IdempotencyRecord
-from registry import catalogs
+from registry.catalog import model
 from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.demo import DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
@@ -19,7 +19,7 @@ DELETE = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_TO_DELETE_ID}}
 
 
 @pytest.fixture
-def asking(live_catalog: catalogs.Catalog, make_key: Callable[..., str]) -> Api:
+def asking(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Api:
     """A chat service that leaves it to the gateway to have its users asked."""
     return Api(make_key(confirms=True))
 

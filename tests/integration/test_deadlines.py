@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from gateway.models import IdempotencyRecord
-from registry import catalogs
+from registry.catalog import model
 from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.contract import OpHandler, OpOutcome, OpRequest
@@ -42,7 +42,7 @@ def slow(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
             return outcome
 
         monkeypatch.setitem(HANDLERS, name, OpHandler(dawdles))
-    ops = catalogs.get_live_catalog().ops
+    ops = model.get_live_catalog().ops
     for op in ("onto.task.create", "onto.task.get"):
         monkeypatch.setitem(ops, op, replace(ops[op], timeout_ms=100))
 

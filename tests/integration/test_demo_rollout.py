@@ -6,7 +6,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 from analytics.models import Assignment, Cohort, OperationEvent
-from analytics.rollout import current
+from analytics.rollout import rollout_cache
 from analytics.rollout.flags import FlagKey
 from registry.models import Release
 from tests.conftest import Api
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def load(*options: str) -> str:
     out = StringIO()
     call_command("load_demo", *options, stdout=out)
-    current.refresh()
+    rollout_cache.refresh()
     return out.getvalue()
 
 

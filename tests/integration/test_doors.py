@@ -11,8 +11,8 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import follower
-from gateway import keys
+from core import poller
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
 from registry.models import Activation
 from tests.conftest import Api
@@ -76,7 +76,7 @@ def test_door_refuses_an_expired_key_at_its_second(another: Another, live_catalo
 def test_door_refuses_a_revoked_key_in_this_process_at_once(api: Api, door: str) -> None:
     assert knock(api, door).status_code == 200
 
-    keys.revoke(ApiKey.objects.get(), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
 
     refused(knock(api, door), 401, "unauthenticated")
 
@@ -88,7 +88,7 @@ def test_door_refuses_a_key_revoked_elsewhere_once_followed(api: Api, door: str)
     key.revoked_at = timezone.now()
     key.save()
 
-    follower.refresh()
+    poller.refresh()
 
     refused(knock(api, door), 401, "unauthenticated")
 
@@ -100,7 +100,7 @@ def test_door_refuses_the_keys_of_an_inactive_client_once_followed(api: Api, doo
     client.is_active = False
     client.save()
 
-    follower.refresh()
+    poller.refresh()
 
     refused(knock(api, door), 401, "unauthenticated")
 
@@ -393,7 +393,7 @@ def test_answer_says_how_long_it_took_and_may_not_be_shared(api: Api, door: str)
 @pytest.mark.parametrize("door", DOORS)
 def test_door_without_a_live_release_is_unavailable(api: Api, door: str) -> None:
     Activation.objects.all().delete()
-    follower.refresh()
+    poller.refresh()
 
     response = knock(api, door)
 
@@ -402,7 +402,7 @@ def test_door_without_a_live_release_is_unavailable(api: Api, door: str) -> None
 
 
 def test_guessing_keys_is_slowed_down(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "MISSES_PER_SECOND", 1)  # whatever the speed of this machine
+    monkeypatch.setattr(api_keys, "MISSES_PER_SECOND", 1)  # whatever the speed of this machine
     guesses = [Api(f"gw_{number:08x}_guess") for number in range(20)]
 
     statuses = [knock(guess, "help").status_code for guess in guesses]

@@ -11,9 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
-from analytics.rollout import current, people, shares
+from analytics.rollout import rollout_cache, last_seen, bucketing
 from analytics.rollout.flags import FlagKey
-from registry import catalogs, releases
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import Op
 from tests.conftest import Api
 
@@ -43,14 +44,14 @@ def _seen(api: Api, settings: Any) -> None:
 
 
 def within(percentage: float) -> int:
-    return sum(shares.is_within("some", user, int(percentage * 100)) for user in USERS)
+    return sum(bucketing.is_within("some", user, int(percentage * 100)) for user in USERS)
 
 
 def made(**fields: Any) -> Cohort:
     cohort = Cohort.objects.create(
         **{"name": "some", "flag_id": FlagKey.SURFACE, "variant": "gateway", "percentage": 25} | fields
     )
-    current.refresh()
+    rollout_cache.refresh()
     return cohort
 
 
@@ -109,7 +110,7 @@ def test_deleting_a_cohort_says_what_becomes_of_its_users(admin_client: HttpClie
 
 
 def test_deleting_several_cohorts_says_what_becomes_of_their_users(admin_client: HttpClient) -> None:
-    surface, copy = made(), made(name="copy", flag_id=FlagKey.RELEASE, variant=releases.get_live_release().version, percentage=100)
+    surface, copy = made(), made(name="copy", flag_id=FlagKey.RELEASE, variant=publishing.get_live_release().version, percentage=100)
     selected = {"action": "delete_selected", "_selected_action": [surface.pk, copy.pk]}
 
     page = unescape(admin_client.post(reverse("admin:analytics_cohort_changelist"), selected).content.decode())
@@ -147,11 +148,11 @@ def test_a_flag_that_is_turned_off_says_what_becomes_of_everyone(admin_client: H
 
 
 def test_another_release_says_how_many_ops_read_differently(admin_client: HttpClient) -> None:
-    before = releases.get_live_release().version
+    before = publishing.get_live_release().version
     Op.objects.filter(op__in=["onto.task.get", "onto.task.list"]).update(summary="Read it")
     Op.objects.filter(op="onto.task.delete").update(status="retired")
-    releases.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")
-    catalogs.refresh_live()
+    publishing.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")
+    model.refresh_live()
 
     told = effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
 
@@ -168,12 +169,12 @@ def test_a_form_with_errors_asks_to_mend_it_and_nobody_seen_is_told(admin_client
 
 
 def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClient) -> None:
-    inside = next(user for user in USERS if shares.is_within("some", user, 2_500))
-    outside = next(user for user in USERS if not shares.is_within("some", user, 2_500))
+    inside = next(user for user in USERS if bucketing.is_within("some", user, 2_500))
+    outside = next(user for user in USERS if not bucketing.is_within("some", user, 2_500))
     made(position=1)
     dev = made(name="dev-team", percentage=100, listed=["vip"])
     CohortRule.objects.create(cohort=dev, attribute="environment", values=["dev"])
-    current.refresh()
+    rollout_cache.refresh()
 
     def told(**query: str) -> str:
         page = admin_client.get(reverse("admin:rollout_who"), query).content.decode()
@@ -191,7 +192,7 @@ def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClien
 def test_of_more_users_than_are_looked_at_that_is_said(
     admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(people, "MAX_SUBJECTS", 50)
+    monkeypatch.setattr(last_seen, "MAX_SUBJECTS", 50)
 
     assert "50 of the latest 50 users move from legacy to gateway." in effect(admin_client, percentage="100")
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import DatabaseError
 from django.http import HttpResponse
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from tests.conftest import Api
@@ -241,7 +241,7 @@ def test_write_is_undone_where_its_event_cannot_be_kept(api: Api, monkeypatch: p
     def lost(event: dict[str, Any]) -> None:
         raise DatabaseError("no space left")
 
-    monkeypatch.setattr(events, "record_event", lost)
+    monkeypatch.setattr(event_log, "record_event", lost)
     response = api.post(
         "exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": "once"}
     )

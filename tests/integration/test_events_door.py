@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from analytics import events as recorded
+from analytics.events import event_log as recorded
 from analytics.models import OperationEvent
-from gateway import pages
+from gateway.api import pagination
 from tests.conftest import Api
 from tests.integration.conftest import refused
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
@@ -110,7 +110,7 @@ def test_queries_that_are_none_are_told_what_to_send(api: Api, query: str) -> No
 
 
 def test_a_cursor_of_another_list_is_none_of_these(api: Api) -> None:
-    foreign = pages.build_page([], (timezone.now(), "a-release"))["next_cursor"]
+    foreign = pagination.build_page([], (timezone.now(), "a-release"))["next_cursor"]
 
     refused(api.get(f"events?cursor={foreign}"), 400, "malformed_call")
 

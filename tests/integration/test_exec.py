@@ -8,10 +8,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.models import OperationEvent
-from gateway import repair
+from gateway.arguments import repair
 from gateway.models import IdempotencyRecord
 from tests.conftest import Api
-from tests.factories import ProjectFactory, TaskFactory
+from tests.support.factories import ProjectFactory, TaskFactory
 from tests.integration.conftest import SECRET, refused
 from workspace.contract import OpHandler, OpOutcome
 from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID

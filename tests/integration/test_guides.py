@@ -7,7 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from registry import catalogs, releases
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import PromptSection, Release
 from tests.conftest import Api
 
@@ -16,8 +17,8 @@ PURPOSE = {"prompt": "overview", "name": "purpose"}
 
 def publish() -> Release:
     """Publish the draft and follow: a test's transaction never commits."""
-    release = releases.publish_draft(note="Edit", by="tests", at=timezone.now())
-    catalogs.refresh_live()
+    release = publishing.publish_draft(note="Edit", by="tests", at=timezone.now())
+    model.refresh_live()
     return release
 
 
@@ -45,7 +46,7 @@ def test_an_unknown_section_is_refused_with_those_that_exist(api: Api) -> None:
 
 
 def test_an_edit_reaches_the_model_with_a_release_and_leaves_with_it(api: Api) -> None:
-    before, first = purpose(api), releases.get_live_release()
+    before, first = purpose(api), publishing.get_live_release()
     assert first is not None
     PromptSection.objects.filter(**PURPOSE).update(text="Edited.")
     assert purpose(api) == before  # the draft is nobody's to read
@@ -54,8 +55,8 @@ def test_an_edit_reaches_the_model_with_a_release_and_leaves_with_it(api: Api) -
     assert purpose(api) == "Edited."
     assert second.version != first.version
 
-    releases.activate_release(version=first.version, note="Back", by="tests", at=timezone.now())
-    catalogs.refresh_live()
+    publishing.activate_release(version=first.version, note="Back", by="tests", at=timezone.now())
+    model.refresh_live()
     assert purpose(api) == before
 
 
@@ -78,7 +79,7 @@ def test_a_person_edits_a_section_and_publishes_it_in_the_admin(api: Api, admin_
     review = reverse("admin:registry_release_review")
     looked_at = admin_client.get(review).context["review"].seen
     admin_client.post(review, {"seen": looked_at, "note": "Ours"})
-    catalogs.refresh_live()
+    model.refresh_live()
 
     assert saved.status_code == 302
     assert Release.objects.count() == 2

@@ -6,9 +6,9 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
-from core import follower
-from gateway.batches import queue
-from registry import catalogs
+from core import poller
+from gateway.batches import broker
+from registry.catalog import model
 from registry.models import Activation
 from tests.conftest import Api
 
@@ -28,7 +28,7 @@ def test_ready_with_a_live_release(api: Api, client: Client) -> None:
 
 
 def test_ready_though_the_broker_is_away(api: Api, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue._sender, "_failed_at", time.monotonic())
+    monkeypatch.setattr(broker._sender, "_failed_at", time.monotonic())
 
     response = client.get("/readyz")
 
@@ -37,7 +37,7 @@ def test_ready_though_the_broker_is_away(api: Api, client: Client, monkeypatch: 
 
 
 def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
-    catalogs.clear_cache()
+    model.clear_cache()
 
     response = client.get("/readyz")
 
@@ -47,7 +47,7 @@ def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
 
 def test_not_ready_once_no_release_is_live_any_more(api: Api, client: Client) -> None:
     Activation.objects.all().delete()
-    follower.refresh()
+    poller.refresh()
 
     assert client.get("/readyz").status_code == 503
 

@@ -8,10 +8,10 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
-from core import follower
-from gateway import keys
+from core import poller
+from gateway.clients import api_keys
 from gateway.models import Client
-from registry import catalogs
+from registry.catalog import model
 from tests.conftest import Api
 from tests.integration.conftest import refused
 
@@ -255,7 +255,7 @@ def test_change_of_a_clients_ops_is_followed(api: Api) -> None:
     client.op_patterns = ["util.*"]
     client.save()
 
-    follower.refresh()
+    poller.refresh()
 
     assert [item["path"] for item in api.help("root")["items"]] == ["util"]
 
@@ -265,7 +265,7 @@ def test_help_needs_no_subject(another: Callable[..., Api], live_catalog: Any) -
 
 
 def test_help_is_for_callers_with_a_key(live_catalog: Any) -> None:
-    keys.clear_cache()
+    api_keys.clear_cache()
 
     refused(HttpClient().get("/api/v1/help"), 401, "unauthenticated")
 
@@ -290,7 +290,7 @@ def test_refusal_names_the_release_that_decided_it(api: Api) -> None:
     response = api.post("help", {"path": "onto.nothing"})
 
     assert response.status_code == 404
-    assert response.headers["Gateway-Release"] == catalogs.get_live_catalog().version
+    assert response.headers["Gateway-Release"] == model.get_live_catalog().version
 
 
 def test_get_with_a_thousand_parameters_is_refused(api: Api) -> None:

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from analytics.models import Cohort, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
-from registry import releases, switching, watching
+from registry.releases import publishing
+from registry.drafts import switch_service, change_tracking
 from registry.models import Activation, Op
 from tests.conftest import Api
 
@@ -27,7 +28,7 @@ def home(client: HttpClient) -> str:
 
 def change(path: str, **fields: Any) -> Op:
     op = Op.objects.get(op=path)
-    with watching.track_changes([op], by="ann", at=timezone.now()):
+    with change_tracking.track_changes([op], by="ann", at=timezone.now()):
         for name, value in fields.items():
             setattr(op, name, value)
         op.save()
@@ -38,7 +39,7 @@ def test_a_quiet_day_says_so_and_what_to_do_next(api: Api, admin_client: HttpCli
     page = home(admin_client)
 
     assert "Nothing to publish." in page
-    assert str(releases.get_live_release()) in page
+    assert str(publishing.get_live_release()) in page
     assert "No earlier release to roll back to." in page
     assert "No calls yet." in page
     assert "Nothing is off." in page
@@ -55,10 +56,10 @@ def test_what_is_not_live_leads_to_the_review(api: Api, admin_client: HttpClient
 
 
 def test_what_is_live_can_be_compared_and_rolled_back_with_one_click(api: Api, admin_client: HttpClient) -> None:
-    first = releases.get_live_release()
+    first = publishing.get_live_release()
     assert first is not None
     change("onto.task.get", summary="Get one task, whole")
-    second = releases.publish_draft(note="Say that it is whole", by="ann", at=timezone.now() - timedelta(days=2))
+    second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now() - timedelta(days=2))
 
     page = home(admin_client)
 
@@ -73,13 +74,13 @@ def test_what_is_live_can_be_compared_and_rolled_back_with_one_click(api: Api, a
 
 
 def test_after_a_rollback_the_release_just_left_is_none_to_roll_back_to(api: Api, admin_client: HttpClient) -> None:
-    first = releases.get_live_release()
+    first = publishing.get_live_release()
     assert first is not None
     change("onto.task.get", summary="Get one task, whole")
-    second = releases.publish_draft(note="Say that it is whole", by="ann", at=timezone.now())
+    second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now())
     assert f"Roll back to {first}" in home(admin_client)
 
-    releases.activate_release(version=first.pk, note="Back", by="ann", at=timezone.now())
+    publishing.activate_release(version=first.pk, note="Back", by="ann", at=timezone.now())
 
     page = home(admin_client)
     assert "Roll back to" not in page
@@ -107,7 +108,7 @@ def test_ops_that_do_well_are_counted(api: Api, admin_client: HttpClient) -> Non
 
 
 def test_what_is_switched_off_is_told_with_its_reason(api: Api, admin_client: HttpClient) -> None:
-    switching.switch_off(kind="op", name="onto.task.move", reason="It <loses> tasks", by="ben", at=timezone.now())
+    switch_service.switch_off(kind="op", name="onto.task.move", reason="It <loses> tasks", by="ben", at=timezone.now())
 
     page = home(admin_client)
 

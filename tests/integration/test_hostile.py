@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.validation import find_field_errors
-from registry import schemas
+from gateway.contracts.validation import find_field_errors
+from registry.jsonschema import schemas
 from tests.conftest import Api
-from tests.effort import within
+from tests.support.cpu_budget import within
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 

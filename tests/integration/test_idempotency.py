@@ -10,10 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import follower
-from gateway import keys
+from core import poller
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from registry import releases
+from registry.releases import publishing
 from registry.models import Op
 from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused
@@ -173,7 +173,7 @@ def test_key_is_its_clients_and_subjects_own(another: Callable[..., Api], live_c
 
 
 def test_key_is_shared_by_all_keys_of_a_client(api: Api) -> None:
-    _, other = keys.issue(client=Client.objects.get(), by="tests")
+    _, other = api_keys.issue(client=Client.objects.get(), by="tests")
 
     api.post("exec", CREATE | {"idempotency_key": KEY})
     again = Api(other).post("exec", CREATE | {"idempotency_key": KEY})
@@ -202,8 +202,8 @@ def test_key_is_free_again_when_its_time_is_over(api: Api) -> None:
 def test_replay_does_not_need_the_op_to_be_live(api: Api) -> None:
     api.post("exec", CREATE | {"idempotency_key": KEY})
     Op.objects.filter(op="onto.task.create").update(status=Op.Status.RETIRED)
-    releases.publish_draft(note="Retire", by="tests", at=timezone.now(), accepted="Texts name what is retired")
-    follower.refresh()
+    publishing.publish_draft(note="Retire", by="tests", at=timezone.now(), accepted="Texts name what is retired")
+    poller.refresh()
 
     assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
     refused(api.post("exec", CREATE | {"idempotency_key": "new"}), 404, "unknown_op")
@@ -219,7 +219,7 @@ def test_replay_needs_permission_still(api: Api, change: dict[str, Any], reason:
     for name, value in change.items():
         setattr(row, name, value)
     row.save()
-    follower.refresh()
+    poller.refresh()
 
     refused(api.post("exec", CREATE | {"idempotency_key": KEY}), 403, reason)
 

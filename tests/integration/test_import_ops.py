@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from core import follower, tokens
-from registry import budget, catalogs, releases
+from core import poller, tokens
+from registry.help import token_budget
+from registry.catalog import model
+from registry.releases import publishing
 from registry.management.commands.import_ops import EXIT_INCOMPLETE
 from registry.models import Group, Op
 from tests.conftest import Api
@@ -39,7 +41,7 @@ def importing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..
         try:
             call_command("import_ops", str(file), "--format", form, "--group", group, **options)
         finally:
-            follower.refresh()
+            poller.refresh()
             output = capsys.readouterr().out
         return output
 
@@ -73,7 +75,7 @@ def test_an_import_is_published_with_its_warnings_and_its_note_is_the_reason(
 ) -> None:
     importing([tool("wait", "Wait.", properties={"delay": {"type": "number"}})], publish=True)
 
-    release = releases.get_live_release()
+    release = publishing.get_live_release()
     assert release is not None
     assert release.accepted_because == "Import of weather.json into weather"
     assert [warning["rule"] for warning in release.accepted_warnings] == ["number_without_unit"]
@@ -115,11 +117,11 @@ def test_the_map_leads_from_paths_to_upstreams_names(importing: Callable[..., st
 
 
 def test_nothing_is_served_before_it_is_published(api: Api, importing: Callable[..., str]) -> None:
-    version = catalogs.get_live_catalog().version
+    version = model.get_live_catalog().version
 
     importing(TOOLS)
 
-    assert catalogs.get_live_catalog().version == version
+    assert model.get_live_catalog().version == version
     refused(api.post("help", {"path": "weather"}), 404, "unknown_path")
     importing(TOOLS, publish=True)
     assert api.help("weather")["type"] == "group"
@@ -178,7 +180,7 @@ def test_a_bad_file_changes_nothing(
     assert caught.value.returncode == 1
     assert "Nothing was imported." in str(caught.value)
     assert (Op.objects.count(), Group.objects.count()) == before
-    assert catalogs.get_live_catalog() is live_catalog
+    assert model.get_live_catalog() is live_catalog
 
 
 def test_a_missing_file_is_told(db: None) -> None:
@@ -234,13 +236,13 @@ def test_help_on_a_large_import_keeps_its_budgets(large: Api) -> None:
     listed = large.help("trade.golda_record")["items"]
     short = large.help("trade.golda_record.get")
     full = large.help("trade.golda_record.get", format="full")
-    sizes = sorted(catalogs.get_live_catalog().tokens[path] for path in catalogs.get_live_catalog().ops if path.startswith("trade."))
+    sizes = sorted(model.get_live_catalog().tokens[path] for path in model.get_live_catalog().ops if path.startswith("trade."))
 
     assert sum(tokens.count(item["summary"]) for item in listed) / len(listed) <= 13
-    assert (budget.count_tokens(short), budget.count_tokens(full)) == tuple(catalogs.get_live_catalog().tokens["trade.golda_record.get"])
+    assert (token_budget.count_tokens(short), token_budget.count_tokens(full)) == tuple(model.get_live_catalog().tokens["trade.golda_record.get"])
     assert sizes[len(sizes) // 2][0] <= 100
     assert sizes[len(sizes) // 2][1] <= 250
-    assert budget.count_tokens(large.help("trade.golda_record.get", arg="limit")) <= 50
+    assert token_budget.count_tokens(large.help("trade.golda_record.get", arg="limit")) <= 50
 
 
 def test_the_way_from_the_root_to_a_call_stays_short(large: Api) -> None:
@@ -250,6 +252,6 @@ def test_the_way_from_the_root_to_a_call_stays_short(large: Api) -> None:
     browsed = [large.help(), large.help("trade"), large.help("trade.golda_record"), *last]
     searched = [large.help(query="get golda record", limit=5), *last]
 
-    assert sum(map(budget.count_tokens, [large.help(), *last])) <= 500
-    assert sum(map(budget.count_tokens, searched)) <= 500
-    assert sum(map(budget.count_tokens, browsed)) <= 1_500
+    assert sum(map(token_budget.count_tokens, [large.help(), *last])) <= 500
+    assert sum(map(token_budget.count_tokens, searched)) <= 500
+    assert sum(map(token_budget.count_tokens, browsed)) <= 1_500

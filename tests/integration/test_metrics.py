@@ -10,8 +10,8 @@ from django.db import DatabaseError
 from django.test import Client
 
 import gateway.metrics
-from core import follower, logs, metrics
-from registry import catalogs
+from core import poller, logs, metrics
+from registry.catalog import model
 from tests.conftest import Api
 from tests.unit.core.test_metrics import value
 from workspace.demo import DEMO_PROJECT_ID
@@ -110,7 +110,7 @@ def test_a_write_whose_commit_fails_is_counted_as_what_was_answered(api: Api, mo
         raise DatabaseError("the commit failed")
 
     ok, failed, all_before = counted("exec", "write"), counted("exec", "write", "INTERNAL", "internal"), total()
-    monkeypatch.setattr("gateway.writes.events.record_event", fails)
+    monkeypatch.setattr("gateway.execution.local_write.events.record_event", fails)
 
     api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"})
 
@@ -121,14 +121,14 @@ def test_a_write_whose_commit_fails_is_counted_as_what_was_answered(api: Api, mo
 
 def test_the_follower_takes_release_buffer_and_its_own_success(api: Api) -> None:
     api.help("onto")
-    follower.refresh()
+    poller.refresh()
 
     assert value("gateway_release_live") == 1
     assert value("gateway_release_loaded_timestamp_seconds") > 1.7e9
     assert value("gateway_followed_timestamp_seconds") > 1.7e9
     assert value("gateway_events_buffered") >= 1
 
-    catalogs.clear_cache()
+    model.clear_cache()
     gateway.metrics.follow()
     assert value("gateway_release_live") == 0
 
@@ -147,7 +147,7 @@ def test_a_failed_call_is_logged_with_its_trace_and_release(api: Api) -> None:
         def emit(self, record: logging.LogRecord) -> None:
             seen.append((logs.trace.get(), logs.release.get()))
 
-    logger = logging.getLogger("gateway.execution")
+    logger = logging.getLogger("gateway.execution.pipeline")
     look = Look()
     logger.addHandler(look)
     response = api.post("exec", {"op": "nothing"})

@@ -7,11 +7,12 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.models import Assignment, Cohort, CohortRule
-from analytics.rollout import current, exposures
+from analytics.rollout import rollout_cache, exposures
 from analytics.rollout.flags import FlagKey
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import Client, Scope
-from registry import catalogs, releases
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import Op
 
 pytestmark = pytest.mark.django_db
@@ -27,13 +28,13 @@ def _switched_on(settings: Any) -> None:
 
 @pytest.fixture
 def headers(db: None) -> dict[str, str]:
-    _, plaintext = keys.issue(client=Client.objects.create(name="chat"), by="tests", scopes=[Scope.FLAGS])
+    _, plaintext = api_keys.issue(client=Client.objects.create(name="chat"), by="tests", scopes=[Scope.FLAGS])
     return {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"}
 
 
 def make_cohort(name: str = "dev-team", flag: str = SURFACE, **fields: Any) -> Cohort:
     cohort = Cohort.objects.create(**{"name": name, "flag_id": flag, "variant": "gateway", "percentage": 100} | fields)
-    current.refresh()
+    rollout_cache.refresh()
     return cohort
 
 
@@ -79,7 +80,7 @@ def test_rules_read_the_context_and_the_key(client: HttpClient, headers: dict[st
         ("trait", "plan", ["pro"]),
     ):
         CohortRule.objects.create(cohort=cohort, attribute=attribute, trait=trait, values=values)
-    current.refresh()
+    rollout_cache.refresh()
     context = {"environment": "dev", "model": "claude-sonnet-4-5", "plan": "pro"}
 
     assert ask(client, headers, **context)[1]["value"] == "gateway"
@@ -126,14 +127,14 @@ def test_all_flags_at_once_have_an_etag(client: HttpClient, headers: dict[str, s
 def test_whose_release_was_withdrawn_follows_what_is_live(
     client: HttpClient, headers: dict[str, str], live_catalog: Any
 ) -> None:
-    pinned = releases.get_live_release().version
+    pinned = publishing.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary="Read one task")
-    releases.publish_draft(note="Next", by="tests", at=timezone.now())
+    publishing.publish_draft(note="Next", by="tests", at=timezone.now())
     make_cohort("copy-a", FlagKey.RELEASE, variant=pinned)
     assert ask(client, headers, FlagKey.RELEASE)[1]["value"] == pinned
 
-    releases.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
-    catalogs.drop_withdrawn()
+    publishing.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
+    model.drop_withdrawn()
 
     assert ask(client, headers, FlagKey.RELEASE)[1] == {
         "key": "tool_release",
@@ -174,7 +175,7 @@ def test_an_unknown_flag_is_not_found(client: HttpClient, headers: dict[str, str
 
 
 def test_flags_need_their_scope(client: HttpClient, db: None) -> None:
-    _, plaintext = keys.issue(client=Client.objects.create(name="other"), by="tests", scopes=[Scope.HELP])
+    _, plaintext = api_keys.issue(client=Client.objects.create(name="other"), by="tests", scopes=[Scope.HELP])
 
     assert ask(client, {})[0] == 401
     assert ask(client, {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"})[0] == 403

@@ -11,10 +11,11 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from registry import catalogs, releases
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import Op
 from tests.conftest import Api
-from tests.unit.registry.admin.pages import form_of
+from tests.support.admin_pages import form_of
 
 
 @pytest.fixture
@@ -56,8 +57,8 @@ def test_what_is_previewed_is_what_is_served(api: Api, admin_client: HttpClient,
     before = answers(api, op.op, "state_key")
     assert admin_client.post(change, sent).status_code == 302
     unpublished = answers(api, op.op, "state_key")
-    releases.publish_draft(note="Test", by="tests", at=timezone.now(), accepted="A test")
-    catalogs.refresh_live()
+    publishing.publish_draft(note="Test", by="tests", at=timezone.now(), accepted="A test")
+    model.refresh_live()
 
     assert unpublished == before
     assert answers(api, op.op, "urgency") == shown
@@ -90,8 +91,8 @@ def test_what_blocks_is_told_before_it_is_saved_and_when_it_is_published(
     assert "Blocks publishing" in told
     assert refused.status_code == 200
     assert saved.status_code == 302
-    with pytest.raises(releases.NotPublishable, match="state_key must be no argument"):
-        releases.publish_draft(note="Test", by="tests", at=timezone.now())
+    with pytest.raises(publishing.NotPublishable, match="state_key must be no argument"):
+        publishing.publish_draft(note="Test", by="tests", at=timezone.now())
 
 
 def test_a_row_that_was_added_and_removed_again_is_not_saved(api: Api, admin_client: HttpClient, op: Op) -> None:

@@ -25,7 +25,7 @@ from schemathesis.specs.openapi import checks
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from tests.conftest import Api
-from tests.effort import examples
+from tests.support.cpu_budget import examples
 from tests.integration.conftest import refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Api
-from tests.effort import examples
+from tests.support.cpu_budget import examples
 from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 

@@ -7,7 +7,8 @@ import jsonschema_rs
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from registry import catalogs, releases
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import Op, Release
 from tests.conftest import Api
 from tests.integration.conftest import refused
@@ -21,7 +22,7 @@ PATH = "onto.task.update"
 def publish(number: int) -> Release:
     Op.objects.filter(op=PATH).update(summary=f"Edition {number}")
     at = AT + timedelta(seconds=number // 2)  # two at once
-    return releases.publish_draft(note=f"Note {number}", by="ann", at=at, accepted="Texts name what is retired")
+    return publishing.publish_draft(note=f"Note {number}", by="ann", at=at, accepted="Texts name what is retired")
 
 
 def all_of(api: Api, limit: int) -> list[list[dict[str, Any]]]:
@@ -37,10 +38,10 @@ def all_of(api: Api, limit: int) -> list[list[dict[str, Any]]]:
 
 
 def test_releases_are_listed_newest_first(api: Api) -> None:
-    shipped = releases.get_live_release()
+    shipped = publishing.get_live_release()
     first, second = publish(1), publish(4)
-    releases.activate_release(version=first.version, note="Back", by="bob", at=AT)
-    releases.withdraw_release(version=second.version, reason="Wrong priority", by="bob", at=AT)
+    publishing.activate_release(version=first.version, note="Back", by="bob", at=AT)
+    publishing.withdraw_release(version=second.version, reason="Wrong priority", by="bob", at=AT)
 
     answer = api.get("releases").json()
 
@@ -123,7 +124,7 @@ def test_one_release_tells_its_ops_with_their_tokens(api: Api) -> None:
 
 
 def test_one_release_tells_a_client_of_its_own_ops_alone(api: Api, another: Any) -> None:
-    version = releases.get_live_release().version
+    version = publishing.get_live_release().version
 
     told = another(op_patterns=["util.*"]).get(f"releases/{version}").json()
 
@@ -136,13 +137,13 @@ def test_unknown_release_is_said(api: Api, version: str) -> None:
 
 
 def test_version_is_matched_exactly(api: Api) -> None:
-    refused(api.get(f"releases/{releases.get_live_release().version[:12]}"), 404, "unknown_release")
+    refused(api.get(f"releases/{publishing.get_live_release().version[:12]}"), 404, "unknown_release")
 
 
 def test_releases_are_told_where_nothing_is_live(api: Api) -> None:
-    version = releases.get_live_release().version
+    version = publishing.get_live_release().version
     Release.objects.get().activations.all().delete()
-    catalogs.refresh_live()
+    model.refresh_live()
 
     assert [(each["version"], each["live"], each["note"]) for each in api.get("releases").json()["results"]] == [
         (version, False, "")
@@ -153,7 +154,7 @@ def test_releases_are_told_where_nothing_is_live(api: Api) -> None:
 def test_answers_have_the_documented_form(api: Api, path: str, component: str) -> None:
     other = publish(1)
     publish(2)
-    releases.withdraw_release(version=other.version, reason="Wrong", by="bob", at=AT)
+    publishing.withdraw_release(version=other.version, reason="Wrong", by="bob", at=AT)
     components = api.http.get("/api/schema").json()["components"]
     form = jsonschema_rs.Draft202012Validator({"$ref": f"#/components/schemas/{component}", "components": components})
 

@@ -14,10 +14,11 @@ from django.core.management import call_command
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics import reports, rollup
+from analytics import reports
+from analytics.rollups import rollup_job
 from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
 from analytics.rollout.flags import FlagKey
-from gateway.admin.reports.showing import REPORT_TITLES
+from gateway.admin.reports.report_page import REPORT_TITLES
 from gateway.demo import activity
 from registry.models import Op, Release
 from tests.conftest import Api
@@ -203,7 +204,7 @@ def misname(*names: str) -> None:
     said = {"type": "exec", "ok": False, "status": 404, "code": "NOT_FOUND", "reason": "unknown_op", "latency_ms": 1}
     for name in names:
         OperationEvent.objects.create(time=NOW - timedelta(minutes=5), op=name, trace_id="tr_1", **said)
-    rollup.run(NOW)
+    rollup_job.run(NOW)
 
 
 def test_a_name_that_nothing_has_becomes_an_alias(
@@ -254,7 +255,7 @@ def test_demo_of_activity_is_written_once_and_counted(now: None, db: None) -> No
     OperationEvent.objects.create(
         time=NOW - timedelta(days=2), type="exec", op="onto.task.get", tool_name="t", ok=True, status=200, latency_ms=1
     )
-    while rollup.run(NOW):  # a server has long been running
+    while rollup_job.run(NOW):  # a server has long been running
         pass
 
     call_command("load_demo", "--activity", verbosity=0)

@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from gateway.models import Batch, Client, Scope
-from gateway.views import GatewayView, PublicView
+from gateway.api.views import GatewayView, PublicView
 from registry.models import Release
 from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused

@@ -20,15 +20,15 @@ from django.middleware.common import CommonMiddleware
 from django.test import Client as HttpClient
 from django.utils import timezone
 
-from analytics import events
-from core import faults, follower, logs
-from gateway import jobs
-from gateway.authentication import KeyAuthentication
+from analytics.events import event_log
+from core import safe_traceback, poller, logs
+from gateway.jobs import runner
+from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import EmbeddedExecutor
 from gateway.models import Client
-from registry import schemas
-from registry.catalogs import Catalog
+from registry.jsonschema import schemas
+from registry.catalog.model import Catalog
 from tests.conftest import Api
 from workspace import handlers
 from workspace.contract import OpHandler, OpOutcome, OpRequest
@@ -114,7 +114,7 @@ def said(response: HttpResponse) -> str:
 
 
 def nothing_came_out(canaries: Canaries, logged: Lines, responses: list[HttpResponse]) -> None:
-    events.flush()
+    event_log.flush()
     recorded = dump("analytics_operationevent")
     assert recorded.count("datetime") > len(responses) / 2  # the events were really there
     assert canaries.in_("".join(map(said, responses))) == []
@@ -335,7 +335,7 @@ def test_secrets_in_exceptions_come_out_nowhere(
         assert response.json()["error"]["code"] == "INTERNAL"
         assert canaries.in_(said(response)) == []
 
-    events.flush()
+    event_log.flush()
     assert len(canaries.planted) == 3
     assert "exec.crashed" in logged.text or response.status_code == 503  # a bug is logged
     assert canaries.in_(logged.text) == []
@@ -349,7 +349,7 @@ def test_secrets_in_exceptions_outside_exec_come_out_nowhere(
         raise RuntimeError(canaries.plant())
 
     monkeypatch.setattr(EmbeddedExecutor, "prepare", fails)
-    monkeypatch.setattr("gateway.discovery.answer_help", lambda **_: _raised_from(canaries.plant()))
+    monkeypatch.setattr("gateway.help.service.answer_help", lambda **_: _raised_from(canaries.plant()))
 
     responses = [api.post("help", {}), api.post("exec", {"op": "onto.task.list"})]
 
@@ -374,21 +374,21 @@ def _in_authentication(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatc
 
 
 def _in_a_job(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    settings.GATEWAY_JOBS = {"gateway.cleanup.sessions": timedelta(hours=1)}
-    monkeypatch.setattr("gateway.cleanup.sessions", fails)
-    jobs.run_due_jobs(at=timezone.now())
+    settings.GATEWAY_JOBS = {"gateway.jobs.retention.sessions": timedelta(hours=1)}
+    monkeypatch.setattr("gateway.jobs.retention.sessions", fails)
+    runner.run_due_jobs(at=timezone.now())
 
 
 def _in_the_follower(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    settings.GATEWAY_FOLLOWS = ["gateway.keys.follow"]
-    monkeypatch.setattr("gateway.keys.follow", fails)
-    monkeypatch.setattr(follower, "close_old_connections", lambda: None)
-    monkeypatch.setattr(follower, "_failing_paths", set())
-    follower.refresh()
+    settings.GATEWAY_FOLLOWS = ["gateway.clients.api_keys.follow"]
+    monkeypatch.setattr("gateway.clients.api_keys.follow", fails)
+    monkeypatch.setattr(poller, "close_old_connections", lambda: None)
+    monkeypatch.setattr(poller, "_failing_paths", set())
+    poller.refresh()
 
 
 def _in_a_thread(fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(threading, "excepthook", faults.log_thread_failure)
+    monkeypatch.setattr(threading, "excepthook", safe_traceback.log_thread_failure)
     thread = threading.Thread(target=fails)
     thread.start()
     thread.join()
@@ -424,9 +424,9 @@ def test_events_that_cannot_be_written_are_logged_without_what_they_hold(
     def fails(cursor: Any, batch: Any) -> None:
         raise OperationalError(f"COPY analytics_operationevent, line 1, column subject: {canaries.plant()}")
 
-    monkeypatch.setattr(events, "_bulk_insert", fails)
+    monkeypatch.setattr(event_log, "_bulk_insert", fails)
     api.help("root")
-    events.flush()
+    event_log.flush()
 
     assert "events.lost count=1" in logged.text
     assert canaries.in_(logged.text) == []
@@ -438,7 +438,7 @@ def test_key_is_nowhere_in_the_database_and_in_no_line(api: Api, logged: Lines) 
     api.help("onto.task")
     api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "Renamed"}, idempotency_key="once")
     api.exec("onto.task.update", {"task_id": DEMO_TASK_ID})
-    events.flush()
+    event_log.flush()
 
     everything = dump()
     assert everything.count(prefix) >= 2  # the key's own row and the events of its calls

@@ -9,9 +9,10 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from analytics import audit, events
+from analytics import audit
+from analytics.events import event_log
 from analytics.models import AuditEntry, Cohort, CohortRule, Turn
-from gateway import subjects
+from gateway.jobs import subject_data
 from gateway.models import ApiKey, BatchEntry
 from tests.conftest import Api
 
@@ -31,7 +32,7 @@ def leave_traces(make_key: Any, subject: str) -> None:
     )
     api.post("batch", {"ops": [{"type": "help"}]})
     Turn.objects.create(client=subject, turn="t1", subject=subject, time=timezone.now())
-    events.flush()
+    event_log.flush()
 
 
 def cohort_naming(*names: str) -> Cohort:
@@ -82,9 +83,9 @@ def test_forgetting_leaves_nothing_of_one_and_all_of_another(live_catalog: Any, 
 def test_a_rule_that_named_nobody_else_names_nobody(live_catalog: Any) -> None:
     cohort = cohort_naming("ana")
 
-    subjects.forget("ana")
+    subject_data.forget("ana")
 
-    assert cohort.rules.get().values == [subjects.FORGOTTEN]
+    assert cohort.rules.get().values == [subject_data.FORGOTTEN]
 
 
 def test_a_key_that_is_bound_is_told_of(live_catalog: Any, make_key: Any) -> None:
@@ -110,4 +111,4 @@ def test_every_model_that_names_a_subject_is_known() -> None:
     }
 
     # A key is told of and not deleted: an administrator may want another subject for it.
-    assert {kept.model for kept in subjects.find_rows("ana").values()} == (named - {ApiKey}) | {BatchEntry}
+    assert {kept.model for kept in subject_data.find_rows("ana").values()} == (named - {ApiKey}) | {BatchEntry}

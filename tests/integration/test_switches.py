@@ -9,7 +9,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from unfold.widgets import UnfoldBooleanWidget
 
-from registry import switches, switching
+from registry.catalog import switches
+from registry.drafts import switch_service
 from registry.models import Connection, Group, Op, Switch
 from tests.conftest import Api
 from tests.integration.conftest import refused
@@ -22,7 +23,7 @@ REASON = "Titles are being mended."
 
 
 def turn(kind: str, name: str, *, is_off: bool = True) -> None:
-    switching.set_switch(kind=kind, name=name, is_off=is_off, reason=REASON, by="ann", at=timezone.now())
+    switch_service.set_switch(kind=kind, name=name, is_off=is_off, reason=REASON, by="ann", at=timezone.now())
     switches.refresh_switches()  # a test's transaction is never committed
 
 

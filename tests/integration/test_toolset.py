@@ -12,15 +12,18 @@ from anthropic.types import ToolParam
 from django.utils import timezone
 from openai.types.chat import ChatCompletionToolParam
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import Assignment, Cohort, CohortRule, OperationEvent, ToolSelection
-from analytics.rollout import current, exposures
+from analytics.rollout import rollout_cache, exposures
 from analytics.rollout.flags import FlagKey
-from core import follower, tokens
-from gateway import keys, serving, tools
+from core import poller, tokens
+from gateway.clients import api_keys
+from gateway.routing import release_routing
+from gateway.contracts import tool_definitions
 from gateway.models import ApiKey, Scope
 from gateway.toolset import service
-from registry import catalogs, releases
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import Op, PromptSection
 from tests.conftest import Api
 from tests.integration.conftest import refused
@@ -35,7 +38,7 @@ SHAPES: dict[str, Any] = {
     "mcp": (pydantic.TypeAdapter(mcp.types.Tool), lambda tool: tool, "inputSchema"),
 }
 PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
-GATEWAY_TOOLS = {tool["name"] for tool in tools.GATEWAY_TOOLS}
+GATEWAY_TOOLS = {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS}
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +50,7 @@ def cohort(name: str = "dev-team", flag: FlagKey = FlagKey.SURFACE, *rules: dict
     made = Cohort.objects.create(**{"name": name, "flag_id": flag, "variant": "gateway", "percentage": 100} | fields)
     for rule in rules:
         CohortRule.objects.create(cohort=made, **rule)
-    current.refresh()
+    rollout_cache.refresh()
     return made
 
 
@@ -59,10 +62,10 @@ def ask(api: Api, body: dict[str, Any] | None = None, **headers: str) -> dict[st
 
 def publish_next(summary: str = "Read one task") -> tuple[str, str]:
     """Publish a release with another summary; return the version before and the new one."""
-    before = releases.get_live_release().version
+    before = publishing.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary=summary)
-    after = releases.publish_draft(note="Next", by="tests", at=timezone.now()).version
-    catalogs.refresh_live()
+    after = publishing.publish_draft(note="Next", by="tests", at=timezone.now()).version
+    model.refresh_live()
     return before, after
 
 
@@ -87,8 +90,8 @@ def test_the_gateway_surface_is_the_three_tools_byte_for_byte(api: Api) -> None:
 
     found = ask(api)
 
-    assert json.dumps([tool["function"] for tool in found["tools"]]) == json.dumps(list(tools.GATEWAY_TOOLS))
-    assert (found["surface"], found["cohort"], found["release"]) == ("gateway", "dev-team", catalogs.get_live_catalog().version)
+    assert json.dumps([tool["function"] for tool in found["tools"]]) == json.dumps(list(tool_definitions.GATEWAY_TOOLS))
+    assert (found["surface"], found["cohort"], found["release"]) == ("gateway", "dev-team", model.get_live_catalog().version)
     assert "selection" not in found
     sent = json.dumps(found["tools"], separators=(",", ":"), ensure_ascii=False)
     assert found["tokens"] == tokens.count(sent) + tokens.count(found["prompt"])
@@ -100,7 +103,7 @@ def test_nobodys_cohort_is_legacy_with_every_tool_of_the_context(api: Api) -> No
 
     names = {tool["function"]["name"] for tool in project["tools"]}
     assert (project["surface"], project["cohort"]) == ("legacy", "")
-    assert names == {op.tool_name for op in catalogs.get_live_catalog().ops.values() if {"project", "base"} & set(op.contexts)}
+    assert names == {op.tool_name for op in model.get_live_catalog().ops.values() if {"project", "base"} & set(op.contexts)}
     assert project["selection"] == {"kind": "static", "count": len(names)}
     assert {tool["function"]["name"] for tool in nowhere["tools"]} < names
     assert not names & GATEWAY_TOOLS
@@ -109,7 +112,7 @@ def test_nobodys_cohort_is_legacy_with_every_tool_of_the_context(api: Api) -> No
 def test_legacy_shows_only_what_the_key_may_run(live_catalog: Any, make_key: Any) -> None:
     found = ask(Api(make_key(scopes=[Scope.TOOLSET, Scope.EXEC_READ])), Gateway_Context=PROJECT)
 
-    shown = [catalogs.get_live_catalog().find_op(tool["function"]["name"]) for tool in found["tools"]]
+    shown = [model.get_live_catalog().find_op(tool["function"]["name"]) for tool in found["tools"]]
     assert shown
     assert not any(op.is_write for op in shown if op)
 
@@ -160,7 +163,7 @@ def test_a_turn_stays_on_its_release_and_surface(api: Api) -> None:
     turn = ask(api)
     before, after = publish_next()
     Cohort.objects.all().delete()
-    current.refresh()
+    rollout_cache.refresh()
 
     held = api.post("help", {"path": "onto.task.get"}, Gateway_Toolset=turn["id"], Gateway_Model="gpt-5-mini")
     free = api.post("help", {"path": "onto.task.get"})
@@ -170,7 +173,7 @@ def test_a_turn_stays_on_its_release_and_surface(api: Api) -> None:
     assert [each.headers["Gateway-Release"] for each in (held, free, run, batch)] == [before, after, before, before]
     assert held.json()["summary"] != free.json()["summary"] == "Read one task"
     assert batch.json()["results"][0]["result"]["summary"] == held.json()["summary"]
-    events.flush()
+    event_log.flush()
     told = list(OperationEvent.objects.order_by("id").values_list("surface", "cohort", "release", "model"))
     assert sorted(told) == sorted(
         [
@@ -213,8 +216,8 @@ def test_a_toolset_is_void_after_its_time_and_once_its_release_is_withdrawn(api:
 
     id = ask(api)["id"]
     before, _ = publish_next()
-    releases.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
-    catalogs.drop_withdrawn()
+    publishing.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
+    model.drop_withdrawn()
 
     refused(api.post("exec", {"op": "onto.task.list"}, Gateway_Toolset=id), 400, "toolset_withdrawn")
 
@@ -224,8 +227,8 @@ def test_a_cohort_on_a_withdrawn_release_follows_what_is_live_without_a_query(
 ) -> None:
     before, after = publish_next()
     cohort("copy-a", FlagKey.RELEASE, variant=before)
-    releases.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
-    follower.refresh()
+    publishing.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
+    poller.refresh()
     api.post("help", {"path": "onto.task.get"})
 
     with django_assert_num_queries(0):
@@ -233,7 +236,7 @@ def test_a_cohort_on_a_withdrawn_release_follows_what_is_live_without_a_query(
 
     assert served.headers["Gateway-Release"] == after
     with django_assert_num_queries(0):
-        serving.follow()  # nor is it read twice a second
+        release_routing.follow()  # nor is it read twice a second
 
 
 def test_a_toolset_is_an_exposure_and_a_preview_is_none(api: Api, make_key: Any) -> None:
@@ -271,7 +274,7 @@ def test_a_body_that_is_none_is_told_what_to_send(api: Api, body: dict[str, Any]
 
 
 def test_legacy_tools_call_each_other_by_the_names_that_the_model_has(api: Api) -> None:
-    catalog = catalogs.get_live_catalog()
+    catalog = model.get_live_catalog()
 
     tools = json.dumps(ask(api, Gateway_Context=PROJECT)["tools"])
 
@@ -283,7 +286,7 @@ def test_legacy_tools_call_each_other_by_the_names_that_the_model_has(api: Api) 
 def test_the_prompt_names_nothing_that_is_not_on_the_surface(api: Api, surface: str) -> None:
     found = ask(api, {"surface": surface}, Gateway_Context=PROJECT)
 
-    catalog = catalogs.get_live_catalog()
+    catalog = model.get_live_catalog()
     shown = {tool["function"]["name"] for tool in found["tools"]}
     names = GATEWAY_TOOLS | {op.tool_name for op in catalog.ops.values()}
     assert {name for name in names if name in found["prompt"]} <= shown
@@ -296,8 +299,8 @@ def test_a_passage_that_names_a_tool_is_handed_out_beside_that_tool_alone(api: A
     PromptSection.objects.create(
         prompt="legacy_surface", name="tasks", position=20, title="Tasks", text="Call update_onto_task to close one."
     )
-    releases.publish_draft(note="Next", by="tests", at=timezone.now())
-    catalogs.refresh_live()
+    publishing.publish_draft(note="Next", by="tests", at=timezone.now())
+    model.refresh_live()
     reads = Api(make_key(scopes=[Scope.TOOLSET, Scope.EXEC_READ]))
 
     writes, only_reads, nowhere = ask(api, Gateway_Context=PROJECT), ask(reads, Gateway_Context=PROJECT), ask(api)
@@ -334,8 +337,8 @@ def test_telemetry_is_kept_once_a_turn_the_later_telling_counts(api: Api) -> Non
 
 
 def test_telemetry_is_of_the_subject_of_its_toolset_and_of_no_other(live_catalog: Any, make_key: Any) -> None:
-    client = ApiKey.objects.get(prefix=make_key()[: keys.PREFIX_LENGTH]).client
-    ana, ben = (Api(keys.issue(client=client, by="tests", subject=name)[1], subject="") for name in ("ana", "ben"))
+    client = ApiKey.objects.get(prefix=make_key()[: api_keys.PREFIX_LENGTH]).client
+    ana, ben = (Api(api_keys.issue(client=client, by="tests", subject=name)[1], subject="") for name in ("ana", "ben"))
     of_ana, of_ben = (ask(each)["id"] for each in (ana, ben))
     ana.post("telemetry", {"toolset": of_ana, "turn": "t1"}, Gateway_Session="s1")
 

@@ -8,7 +8,7 @@ from django.db import connection
 
 from tests.conftest import Api
 from tests.integration.test_concurrency import at_once
-from tests.unit.workspace.forest import dense
+from tests.support.document_forest import dense
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.demo.rows import get_demo_id

@@ -13,9 +13,13 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import events, reports, rollup
+from analytics.events import event_log
+from analytics import reports
+from analytics.rollups import rollup_job
 from analytics.models import OperationEvent
-from registry import catalogs, releases, switches, switching
+from registry.catalog import model, switches
+from registry.releases import publishing
+from registry.drafts import switch_service
 from registry.models import Connection, Op, Release
 from tests.conftest import Api
 from workspace.demo import DEMO_SUBJECT
@@ -79,7 +83,7 @@ def test_writing_is_undone_and_its_event_names_who_tried_it(admin_client: HttpCl
 
     tried = attempt(admin_client, "onto.task.update", args)
     attempt(admin_client, "onto.task.get", {"task_id": args["task_id"]})
-    events.flush()
+    event_log.flush()
 
     assert answer(tried)["ok"]
     assert answer(tried)["meta"]["dry_run"]
@@ -97,10 +101,10 @@ def test_writing_is_undone_and_its_event_names_who_tried_it(admin_client: HttpCl
 def test_no_figure_counts_what_was_tried(admin_client: HttpClient) -> None:
     for args in ({"task_id": "x"}, "{", "[]", "{}"):
         attempt(admin_client, "onto.task.update", args)
-    events.flush()
+    event_log.flush()
     at = timezone.now() + timedelta(seconds=1)
 
-    rollup.run(at)
+    rollup_job.run(at)
 
     assert OperationEvent.objects.filter(ok=False).count() == 4
     assert reports.get_op_figures("onto.task.update", at=at) == reports.OpFigures()
@@ -153,7 +157,7 @@ def test_draft_is_tried_before_it_is_live(api: Api, admin_client: HttpClient) ->
     assert [error["path"] for error in drafted["error"]["details"]["field_errors"]] == ["/reason"]
     assert served["ok"]
     assert api.exec(target.op, args, dry_run=True)["ok"]
-    assert catalogs.get_live_catalog().ops[target.op].required == {"task_id"}
+    assert model.get_live_catalog().ops[target.op].required == {"task_id"}
 
 
 def test_draft_that_cannot_run_says_so_and_the_live_one_is_offered(admin_client: HttpClient) -> None:
@@ -179,16 +183,16 @@ def test_op_that_is_not_live_yet_runs_as_the_draft_says(admin_client: HttpClient
 
 
 def test_switched_off_op_is_refused(admin_client: HttpClient) -> None:
-    switching.set_switch(kind="op", name="onto.task.list", is_off=True, reason="Slow", by="tests", at=timezone.now())
+    switch_service.set_switch(kind="op", name="onto.task.list", is_off=True, reason="Slow", by="tests", at=timezone.now())
     switches.refresh_switches()
 
     assert answer(attempt(admin_client, "onto.task.list", {}))["error"]["details"]["reason"] == "switched_off"
 
 
 def test_nothing_runs_before_anything_is_live(admin_client: HttpClient) -> None:
-    releases.Activation.objects.all().delete()
+    publishing.Activation.objects.all().delete()
     Release.objects.all().delete()
-    catalogs.clear_cache()
+    model.clear_cache()
 
     shown = admin_client.get(page("onto.task.get")).content.decode()
 

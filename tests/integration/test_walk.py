@@ -1,6 +1,6 @@
 """The source's required query pattern, as a model would go: root, group, op, exec, error, repaired exec."""
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import OperationEvent
 from tests.conftest import Api
 from workspace.demo import DEMO_TASK_ID
@@ -41,7 +41,7 @@ def test_walk_from_the_root_to_a_repaired_update(api: Api) -> None:
     assert repaired["result"]["task"]["state_key"] == "done"
     assert repaired["meta"]["operation"]["entity_id"] == DEMO_TASK_ID
 
-    events.flush()
+    event_log.flush()
     told = list(OperationEvent.objects.order_by("id").values_list("type", "op", "ok"))
     assert ("exec", "onto.task.update", True) in told
     assert ("exec", "onto.task.update", False) in told

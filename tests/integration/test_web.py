@@ -12,15 +12,16 @@ import pytest
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core.pages import reading
-from gateway import database
-from gateway.utilities import places, visit
-from registry import catalogs, releases
+from core.web_text import subprocess_reader
+from gateway.execution import db_errors
+from gateway.builtin_ops import concurrency_slots, fetch_page
+from registry.catalog import model
+from registry.releases import publishing
 from registry.models import Op
 from tests.conftest import Api
 from tests.integration.conftest import SECRET, refused
-from tests.outside import RESULTS, Outside
-from tests.unit.core.http.servers import Server, answer, redirect
+from tests.support.fake_internet import RESULTS, Outside
+from tests.support.http_servers import Server, answer, redirect
 
 HTML = {"Content_Type": "text/html"}
 PARAGRAPH = "<p>The quick brown fox jumps over the lazy dog near the bank of the river, again and again.</p>"
@@ -57,7 +58,7 @@ def test_a_page_is_read_as_others_text(api: Api, outside: Outside) -> None:
             "length": len(content),
             "has_more": False,
         },
-        "notice": visit.NOTICE,
+        "notice": fetch_page.NOTICE,
         "message": f"Full text, {len(content)} characters.",
     }
     sent = outside.requests[-1].lower()
@@ -252,7 +253,7 @@ def test_a_site_that_fails_is_told_as_its_failure(
     reason: str,
     retryable: bool,
 ) -> None:
-    monkeypatch.setattr(visit, "FETCH_TIMEOUT_MS", 1_000)
+    monkeypatch.setattr(fetch_page, "FETCH_TIMEOUT_MS", 1_000)
     outside.put("example.com/", said)
     started = time.monotonic()
 
@@ -270,16 +271,16 @@ def test_a_page_that_is_too_hard_to_read_is_told_so(
     outside.put("example.com/", answer(b"<html><body><p " + attributes + b">x</p>", **HTML))
 
     with monkeypatch.context() as hurried:
-        hurried.setattr(reading, "MAX_SECONDS", 1)
+        hurried.setattr(subprocess_reader, "MAX_SECONDS", 1)
         assert "send mode raw" in fails(api, "http://example.com/", 502, "unreadable_content")["message"]
     assert page(api, "http://example.com/", mode="raw")["length"] > 1_000_000
 
 
 def test_a_visit_waits_for_no_other(api: Api, outside: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
     outside.put("example.com/")
-    monkeypatch.setattr(places, "_slots", places.BoundedSemaphore(1))
+    monkeypatch.setattr(concurrency_slots, "_slots", concurrency_slots.BoundedSemaphore(1))
 
-    with places.hold_slot():
+    with concurrency_slots.hold_slot():
         response = api.post("exec", {"op": "util.web.visit", "args": {"url": "http://example.com/"}})
 
     assert refused(response, 503, "busy")["details"]["retryable"] is True
@@ -302,8 +303,8 @@ def test_nothing_is_fetched_inside_a_reads_transaction(
         assert inside == []
         return answer(PARAGRAPH.encode(), **HTML)
 
-    within = database.enforce_read_deadline
-    monkeypatch.setattr(database, "enforce_read_deadline", watched)
+    within = db_errors.enforce_read_deadline
+    monkeypatch.setattr(db_errors, "enforce_read_deadline", watched)
     outside.put("example.com/", answers)
 
     assert page(api, "http://example.com/")
@@ -394,8 +395,8 @@ def test_a_search_without_an_endpoint_is_not_configured(
 def test_the_deadline_of_the_op_bounds_the_fetch(api: Api, outside: Outside) -> None:
     outside.put("example.com/", _dripping)
     Op.objects.filter(op="util.web.visit").update(timeout_ms=500)
-    releases.publish_draft(note="Hurry", by="tests", at=timezone.now())
-    catalogs.refresh_live()
+    publishing.publish_draft(note="Hurry", by="tests", at=timezone.now())
+    model.refresh_live()
     started = time.monotonic()
 
     fails(api, "http://example.com/", 504, "upstream_timeout")

@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import follower
-from registry import releases
+from core import poller
+from registry.releases import publishing
 from registry.models import Op
 from tests.conftest import Api
 from tests.integration.conftest import refused
@@ -19,8 +19,8 @@ LISTED = ("task", "goal", "plan", "document", "milestone", "risk")
 
 
 def publish() -> None:
-    releases.publish_draft(note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired")
-    follower.refresh()
+    publishing.publish_draft(note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired")
+    poller.refresh()
 
 
 def test_gets_that_list_are_those_of_the_issue(live_catalog: Any) -> None:

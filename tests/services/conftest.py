@@ -10,12 +10,12 @@ import pytest
 from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import Client
-from tests.services import brokers, stores
-from tests.services.brokers import Broker
-from tests.services.processes import Process, Server, serving, working
-from tests.services.stores import Store
+from tests.support.servers import brokers, stores
+from tests.support.servers.brokers import Broker
+from tests.support.servers.processes import Process, Server, serving, working
+from tests.support.servers.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
 PEPPER = "the pepper of the test servers, which is long enough"
@@ -130,7 +130,7 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
         **SECRETS,
         "DATABASE_URL": store.url,
         "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
-        "DJANGO_SETTINGS_MODULE": "tests.services.probe_settings",
+        "DJANGO_SETTINGS_MODULE": "tests.support.servers.probe_settings",
         "AGENTIC_CHAT_TOOL_GATEWAY": "on",  # as make run sets it
         **variables,
     }
@@ -139,5 +139,5 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
 def make_key(**fields: Any) -> str:
     """Return a new key of the client "tests"."""
     client, _ = Client.objects.get_or_create(name="tests")
-    _, plaintext = keys.issue(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
+    _, plaintext = api_keys.issue(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
     return plaintext

@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 
 from gateway.models import BatchEntry
-from tests.services.brokers import Broker
-from tests.services.processes import Process, Server, eventually
+from tests.support.servers.brokers import Broker
+from tests.support.servers.processes import Process, Server, eventually
 from tests.services.test_writes import standing_still
 from workspace.models import Task
 

@@ -11,12 +11,12 @@ from django.db import connection
 
 from analytics.models import OperationEvent
 from gateway.models import BatchEntry, IdempotencyRecord
-from tests.services import brokers, crashes
-from tests.services.brokers import Broker
+from tests.support.servers import brokers, crashes
+from tests.support.servers.brokers import Broker
 from tests.services.conftest import environment_of, make_key
-from tests.services.crashes import Fleet, Ledger
-from tests.services.processes import eventually
-from tests.services.stores import Store
+from tests.support.servers.crashes import Fleet, Ledger
+from tests.support.servers.processes import eventually
+from tests.support.servers.stores import Store
 from workspace.models import Task
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.server, pytest.mark.chance]

@@ -10,7 +10,7 @@ import pytest
 
 from analytics.models import OperationEvent
 from gateway.models import BatchEntry
-from tests.services.processes import Server
+from tests.support.servers.processes import Server
 from tests.services.test_batches import call, done
 from tests.services.test_production import GOOD, manage
 from tests.services.test_writes import standing_still

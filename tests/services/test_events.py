@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from analytics.models import OperationEvent
-from tests.services.processes import Server, eventually, process_of
+from tests.support.servers.processes import Server, eventually, process_of
 
 pytestmark = pytest.mark.server
 

@@ -25,10 +25,10 @@ from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import OperationEvent
-from tests.services import checkouts, stores
+from tests.support.servers import checkouts, stores
 from tests.services.conftest import PEPPER, SECRETS, make_key
-from tests.services.processes import Process, Server, eventually, free_port, wait_until_ready
-from tests.services.stores import Store
+from tests.support.servers.processes import Process, Server, eventually, free_port, wait_until_ready
+from tests.support.servers.stores import Store
 from tests.unit.core.test_metrics import value
 from workspace.demo import DEMO_PROJECT_ID
 
@@ -70,7 +70,7 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
         "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
         "DATABASE_URL": store.url,
         "GATEWAY_METRICS_TOKEN": TOKEN,
-        "DJANGO_SETTINGS_MODULE": "tests.services.probe_settings",
+        "DJANGO_SETTINGS_MODULE": "tests.support.servers.probe_settings",
         **variables,
     }
 
@@ -220,7 +220,7 @@ def test_log_lines_are_json_with_the_trace_of_their_request(running: Server) -> 
     trace = answer.headers["Gateway-Trace"]
     lines = eventually(lambda: [line for line in running.process.lines if trace in line], within=5)
     told = json.loads(lines[0])
-    assert (told["logger"], told["trace"]) == ("gateway.execution", trace)
+    assert (told["logger"], told["trace"]) == ("gateway.execution.pipeline", trace)
     assert told["release"] == answer.headers["Gateway-Release"]
     assert running.key not in running.process.output
 

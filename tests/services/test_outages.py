@@ -11,13 +11,13 @@ import pytest
 from django.conf import settings
 
 from gateway.models import BatchEntry
-from tests.services import brokers
-from tests.services import postgres as postgresql
-from tests.services.brokers import Broker
+from tests.support.servers import brokers
+from tests.support.servers import postgres as postgresql
+from tests.support.servers.brokers import Broker
 from tests.services.conftest import environment_of
-from tests.services.postgres import Postgres
-from tests.services.processes import Process, Server, eventually, serving, working
-from tests.services.stores import Store
+from tests.support.servers.postgres import Postgres
+from tests.support.servers.processes import Process, Server, eventually, serving, working
+from tests.support.servers.stores import Store
 from tests.services.test_batches import call, done, keep
 from tests.services.test_writes import standing_still
 from workspace.models import Task

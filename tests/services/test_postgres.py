@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.services.processes import WORKERS, Server, eventually
-from tests.services.stores import Store
+from tests.support.servers.processes import WORKERS, Server, eventually
+from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 

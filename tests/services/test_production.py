@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from django.conf import settings
 
-from tests.services.processes import Server
+from tests.support.servers.processes import Server
 
 pytestmark = pytest.mark.server
 

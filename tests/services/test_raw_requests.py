@@ -8,7 +8,7 @@ from http.client import HTTPResponse
 import pytest
 
 from analytics.models import OperationEvent
-from tests.services.processes import Server, eventually
+from tests.support.servers.processes import Server, eventually
 
 pytestmark = pytest.mark.server
 

@@ -10,13 +10,14 @@ import pytest
 from django.utils import timezone
 
 from benchmarks import mixing
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
-from registry import releases, switching
+from registry.releases import publishing
+from registry.drafts import switch_service
 from registry.models import Op
-from tests.effort import is_thorough
+from tests.support.cpu_budget import is_thorough
 from tests.services.conftest import make_key
-from tests.services.processes import Server, eventually, process_of
+from tests.support.servers.processes import Server, eventually, process_of
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.server
@@ -28,7 +29,7 @@ OP = "onto.task.update"
 def publish(summary: str) -> str:
     """Give OP another summary, publish, and return the version."""
     Op.objects.filter(op=OP).update(summary=summary)
-    return releases.publish_draft(note=summary, by="tests", at=timezone.now()).version
+    return publishing.publish_draft(note=summary, by="tests", at=timezone.now()).version
 
 
 def read(http: httpx2.Client, key: str = "") -> httpx2.Response:
@@ -73,7 +74,7 @@ def test_server_follows_a_switch_in_every_worker_within_two_seconds_and_replays_
     with shared_server.workers() as workers:
         for kind, name in (("op", OP), ("group", "onto"), ("connection", "workspace")):
             for is_off in (True, False):
-                switching.set_switch(kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now())
+                switch_service.set_switch(kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now())
                 took = seconds_until(lambda off=is_off: all(allowed(http) != off for http in workers.values()))
 
                 assert took < FOLLOWS_WITHIN, (kind, is_off)
@@ -98,7 +99,7 @@ def test_server_refuses_a_revoked_key_in_every_worker_within_two_seconds(shared_
     with shared_server.workers() as workers:
         assert [read(http, key).status_code for http in workers.values()] == [200, 200]
 
-        keys.revoke(ApiKey.objects.get(prefix=key[: keys.PREFIX_LENGTH]), at=timezone.now())
+        api_keys.revoke(ApiKey.objects.get(prefix=key[: api_keys.PREFIX_LENGTH]), at=timezone.now())
         took = seconds_until(lambda: all(read(http, key).status_code == 401 for http in workers.values()))
 
         assert took < FOLLOWS_WITHIN
@@ -111,7 +112,7 @@ def test_server_refuses_a_revoked_key_in_every_worker_within_two_seconds(shared_
 
 def test_server_refuses_the_keys_of_a_client_that_is_off_within_two_seconds(shared_server: Server) -> None:
     client = Client.objects.create(name="switched off")
-    _, key = keys.issue(client=client, by="tests", subject=DEMO_SUBJECT)
+    _, key = api_keys.issue(client=client, by="tests", subject=DEMO_SUBJECT)
     with shared_server.workers() as workers:
         assert [read(http, key).status_code for http in workers.values()] == [200, 200]
         client.is_active = False

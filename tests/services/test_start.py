@@ -19,10 +19,10 @@ from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from gateway.models import Scope
-from tests.effort import is_thorough
-from tests.services import checkouts, stores
-from tests.services.checkouts import Checkout, may_log_in
-from tests.services.processes import STARTS_WITHIN, Process, Server, eventually, free_port
+from tests.support.cpu_budget import is_thorough
+from tests.support.servers import checkouts, stores
+from tests.support.servers.checkouts import Checkout, may_log_in
+from tests.support.servers.processes import STARTS_WITHIN, Process, Server, eventually, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.server

@@ -12,7 +12,7 @@ import pytest
 
 from analytics.models import OperationEvent
 from gateway.models import IdempotencyRecord
-from tests.services.processes import Server, eventually
+from tests.support.servers.processes import Server, eventually
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from tests.databases import ROOT
+from tools.databases import ROOT
 
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 

@@ -27,9 +27,11 @@ from workspace.demo import (
 )
 from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT
 from workspace.demo.rows import KITCHEN, PHOTO_BOOK, WEBSITE, DemoRow, get_demo_id
-from workspace.kinds import CALENDAR, DOCUMENT, EVENT, ENTITY_TYPE_BY_NAME, PROJECT, TASK, EntityType
+from workspace.entity_types import CALENDAR, DOCUMENT, EVENT, ENTITY_TYPE_BY_NAME, PROJECT, TASK, EntityType
 from workspace.models import Document, Edge, Membership, Profile, Task
-from workspace.services import changes, task_events, tree
+from workspace.services.entities import changes
+from workspace.services.calendar import task_events
+from workspace.services.documents import tree
 
 __all__ = [
     "DEMO_COLLEAGUE",

@@ -3,42 +3,26 @@
 from functools import partial
 
 from workspace.contract import OpHandler
-from workspace.handlers import (
-    agendas,
-    calendars,
-    document_places,
-    document_sections,
-    document_tree,
-    documents,
-    edges,
-    events,
-    everything,
-    fields,
-    graph,
-    links,
-    moves,
-    profiles,
-    projects,
-    reads,
-    schedules,
-    slots,
-    task_documents,
-    tasks,
-    writes,
-)
-from workspace.kinds import ENTITY_TYPE_BY_NAME, TASK, EntityType
-from workspace.services import task_events
+from workspace.handlers.calendar import list_events, project_calendars, events, schedules, slots
+from workspace.handlers.documents import document_moves, document_sections, document_tree, documents, task_documents
+from workspace.handlers.graph import edges, graph, links
+from workspace.handlers.generic import search_all, fields, generic_reads, generic_writes
+from workspace.handlers.tasks import move_task, tasks
+from workspace.handlers import profiles
+from workspace.handlers.projects import projects
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK, EntityType
+from workspace.services.calendar import task_events
 
 
 def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
     """Return the handlers that every kind has: list, search, get, create, update, delete."""
     return {
-        f"list_onto_{kind.plural}": OpHandler(partial(reads.list_rows, kind=kind)),
-        f"search_onto_{kind.plural}": OpHandler(partial(reads.search_rows, kind=kind)),
-        f"get_onto_{kind.name}_details": OpHandler(partial(reads.get_row, kind=kind)),
-        f"create_onto_{kind.name}": OpHandler(partial(writes.create_row, kind=kind)),
-        f"update_onto_{kind.name}": OpHandler(partial(writes.update_row, kind=kind)),
-        f"delete_onto_{kind.name}": OpHandler(partial(writes.delete_row, kind=kind)),
+        f"list_onto_{kind.plural}": OpHandler(partial(generic_reads.list_rows, kind=kind)),
+        f"search_onto_{kind.plural}": OpHandler(partial(generic_reads.search_rows, kind=kind)),
+        f"get_onto_{kind.name}_details": OpHandler(partial(generic_reads.get_row, kind=kind)),
+        f"create_onto_{kind.name}": OpHandler(partial(generic_writes.create_row, kind=kind)),
+        f"update_onto_{kind.name}": OpHandler(partial(generic_writes.update_row, kind=kind)),
+        f"delete_onto_{kind.name}": OpHandler(partial(generic_writes.delete_row, kind=kind)),
     }
 
 
@@ -48,15 +32,15 @@ HANDLERS: dict[str, OpHandler] = {
     "create_onto_project": OpHandler(projects.create_project),
     "delete_onto_project": OpHandler(projects.delete_project),
     "get_onto_task_details": OpHandler(tasks.get_task),
-    "create_onto_task": OpHandler(partial(writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)),
-    "update_onto_task": OpHandler(partial(writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)),
-    "move_onto_task": OpHandler(moves.move_task),
+    "create_onto_task": OpHandler(partial(generic_writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)),
+    "update_onto_task": OpHandler(partial(generic_writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)),
+    "move_onto_task": OpHandler(move_task.move_task),
     "create_onto_document": OpHandler(documents.create_document),
     "update_onto_document": OpHandler(documents.update_document),
     "delete_onto_document": OpHandler(documents.delete_document),
     "get_document_tree": OpHandler(document_tree.get_tree),
     "get_document_path": OpHandler(document_tree.get_path),
-    "move_document_in_tree": OpHandler(document_places.move_document),
+    "move_document_in_tree": OpHandler(document_moves.move_document),
     "get_document_outline": OpHandler(document_sections.get_outline),
     "read_document_section": OpHandler(document_sections.get_section),
     "list_task_documents": OpHandler(task_documents.list_documents),
@@ -67,16 +51,16 @@ HANDLERS: dict[str, OpHandler] = {
     "get_linked_entities": OpHandler(links.get_linked_rows),
     "get_onto_project_graph": OpHandler(graph.get_graph),
     "reorganize_onto_project_graph": OpHandler(graph.reorganize_graph),
-    "search_ontology": OpHandler(everything.search_all_kinds),
+    "search_ontology": OpHandler(search_all.search_all_kinds),
     "get_field_info": OpHandler(fields.get_field_info),
     "find_available_slots": OpHandler(slots.find_slots),
     "schedule_task": OpHandler(schedules.schedule_task),
     "get_user_profile": OpHandler(profiles.get_profile),
-    "list_calendar_events": OpHandler(agendas.list_events),
+    "list_calendar_events": OpHandler(list_events.list_events),
     "get_calendar_event_details": OpHandler(events.get_event),
     "create_calendar_event": OpHandler(events.create_event),
     "update_calendar_event": OpHandler(events.update_event),
     "delete_calendar_event": OpHandler(events.delete_event),
-    "get_project_calendar": OpHandler(calendars.get_calendar),
-    "set_project_calendar": OpHandler(calendars.set_calendar),
+    "get_project_calendar": OpHandler(project_calendars.get_calendar),
+    "set_project_calendar": OpHandler(project_calendars.set_calendar),
 }

@@ -1,8 +1,9 @@
 """The calling user's own profile."""
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.models import week
-from workspace.services import profiles, times
+from workspace.models import working_week
+from workspace.services.access import profiles
+from workspace.services.time import times
 
 
 def get_profile(request: OpRequest) -> OpOutcome:
@@ -12,11 +13,11 @@ def get_profile(request: OpRequest) -> OpOutcome:
     local_fields = {
         "time_zone": profile.time_zone,
         "local_time": times.format_time(now, zone=profile.zone),
-        "weekday": week.WEEKDAYS[now.astimezone(profile.zone).weekday()],
+        "weekday": working_week.WEEKDAYS[now.astimezone(profile.zone).weekday()],
     }
     parts = {
         "name": profile.name or None,
-        "working_hours": {day: profile.working_hours.get(day, []) for day in week.WEEKDAYS},
+        "working_hours": {day: profile.working_hours.get(day, []) for day in working_week.WEEKDAYS},
         "preferences": profile.preferences,
     }
     part = request.args.get("part")

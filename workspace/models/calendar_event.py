@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Case, F, OuterRef, Q, Subquery, Value, When
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 from workspace.models.membership import EDITING_ROLES, Membership, MemberRole
 from workspace.models.profile import DEFAULT_ZONE, validate_zone
@@ -140,7 +140,7 @@ class CalendarEvent(Entity):
         ]
         constraints = [
             # Without a title an event cannot be identified in a list.
-            rules.require_text("title", name="event_title_given"),
+            check_constraints.require_text("title", name="event_title_given"),
             # In no calendar nobody could see it. In two calendars it would be unclear who may change it.
             models.CheckConstraint(
                 condition=(Q(project=None) & ~Q(subject="")) | Q(project__isnull=False, subject=""),
@@ -171,7 +171,7 @@ class CalendarEvent(Entity):
                 name="event_start_before_end",
                 violation_error_message="end_at must be after start_at.",
             ),
-            rules.require_order("start_date", "end_date", name="event_end_date_not_before_start"),
+            check_constraints.require_order("start_date", "end_date", name="event_end_date_not_before_start"),
             # The recurrence rules cover only the enum.
             models.CheckConstraint(
                 condition=Q(recurrence="") | Q(recurrence__in=Recurrence.values),

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Length
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 
 MAX_CONTENT_LENGTH = 200_000  # characters
@@ -116,11 +116,11 @@ class Document(Entity):
         ]
         constraints = [
             # Without a title a document cannot be identified in a list.
-            rules.require_text("title", name="document_title_given"),
+            check_constraints.require_text("title", name="document_title_given"),
             # With another prefix, no filter for document types would find the row.
-            rules.require_type_prefix("document.", name="document_type_key_of_document"),
+            check_constraints.require_type_prefix("document.", name="document_type_key_of_document"),
             # No filter would find a state outside the enum.
-            rules.require_choice("state_key", DocumentState, name="document_state_known"),
+            check_constraints.require_choice("state_key", DocumentState, name="document_state_known"),
             # A document cannot be its own parent. The tree service prevents longer cycles.
             models.CheckConstraint(
                 condition=Q(parent=None) | ~Q(parent=F("pk")),

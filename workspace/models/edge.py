@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import AsSent
 
 
@@ -61,10 +61,10 @@ class Edge(models.Model):
                 violation_error_message="An edge must join two different rows.",
             ),
             # Rows of an unknown kind could not be looked up.
-            rules.require_choice("src_kind", EdgeKind, name="edge_src_kind_known"),
-            rules.require_choice("dst_kind", EdgeKind, name="edge_dst_kind_known"),
+            check_constraints.require_choice("src_kind", EdgeKind, name="edge_src_kind_known"),
+            check_constraints.require_choice("dst_kind", EdgeKind, name="edge_dst_kind_known"),
             # An edge without a relation has no meaning.
-            rules.require_text("rel", name="edge_rel_given"),
+            check_constraints.require_text("rel", name="edge_rel_given"),
         ]
 
     def __str__(self) -> str:

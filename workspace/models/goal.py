@@ -4,7 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 
 
@@ -43,7 +43,7 @@ class Goal(Entity):
     priority = models.SmallIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(rules.HIGHEST_PRIORITY), MaxValueValidator(rules.LOWEST_PRIORITY)],
+        validators=[MinValueValidator(check_constraints.HIGHEST_PRIORITY), MaxValueValidator(check_constraints.LOWEST_PRIORITY)],
         help_text="1 (most urgent) to 5 (least urgent); null clears it.",
     )
     target_date = models.DateField(null=True, blank=True, help_text="The day to achieve the goal by; null clears it.")
@@ -65,15 +65,15 @@ class Goal(Entity):
         ]
         constraints = [
             # Without a name a goal cannot be identified in a list.
-            rules.require_text("name", name="goal_name_given"),
+            check_constraints.require_text("name", name="goal_name_given"),
             # With another prefix, no filter for goal types would find the row.
-            rules.require_type_prefix("goal.", name="goal_type_key_of_goal"),
+            check_constraints.require_type_prefix("goal.", name="goal_type_key_of_goal"),
             # No filter would find a state outside the enum.
-            rules.require_choice("state_key", GoalState, name="goal_state_known"),
+            check_constraints.require_choice("state_key", GoalState, name="goal_state_known"),
             # The documented scale has five steps.
-            rules.require_priority_range("priority", name="goal_priority_in_range"),
+            check_constraints.require_priority_range("priority", name="goal_priority_in_range"),
             # completed_at is set for every achieved goal and for no other.
-            rules.require_stamp("completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"),
+            check_constraints.require_stamp("completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"),
         ]
 
     def __str__(self) -> str:

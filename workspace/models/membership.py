@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from workspace.models import rules
+from workspace.models import check_constraints
 
 
 class MemberRole(models.TextChoices):
@@ -39,9 +39,9 @@ class Membership(models.Model):
             # list, search and get uses this index to find a subject's projects.
             models.UniqueConstraint(fields=["subject", "project"], name="membership_unique_subject"),
             # The policy covers only the known roles.
-            rules.require_choice("role", MemberRole, name="membership_role_known"),
+            check_constraints.require_choice("role", MemberRole, name="membership_role_known"),
             # A call without a subject must never match a member.
-            rules.require_text("subject", name="membership_subject_given"),
+            check_constraints.require_text("subject", name="membership_subject_given"),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 
 
@@ -68,13 +68,13 @@ class Milestone(Entity):
         ]
         constraints = [
             # Without a title a milestone cannot be identified in a list.
-            rules.require_text("title", name="milestone_title_given"),
+            check_constraints.require_text("title", name="milestone_title_given"),
             # With another prefix, no filter for milestone types would find the row.
-            rules.require_type_prefix("milestone.", name="milestone_type_key_of_kind"),
+            check_constraints.require_type_prefix("milestone.", name="milestone_type_key_of_kind"),
             # No filter would find a state outside the enum.
-            rules.require_choice("state_key", MilestoneState, name="milestone_state_known"),
+            check_constraints.require_choice("state_key", MilestoneState, name="milestone_state_known"),
             # completed_at is set for every completed milestone and for no other.
-            rules.require_stamp("completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"),
+            check_constraints.require_stamp("completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"),
         ]
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 
 
@@ -61,15 +61,15 @@ class Plan(Entity):
         ]
         constraints = [
             # Without a name a plan cannot be identified in a list.
-            rules.require_text("name", name="plan_name_given"),
+            check_constraints.require_text("name", name="plan_name_given"),
             # With another prefix, no filter for plan types would find the row.
-            rules.require_type_prefix("plan.", name="plan_type_key_of_plan"),
+            check_constraints.require_type_prefix("plan.", name="plan_type_key_of_plan"),
             # No filter would find a state outside the enum.
-            rules.require_choice("state_key", PlanState, name="plan_state_known"),
+            check_constraints.require_choice("state_key", PlanState, name="plan_state_known"),
             # A phase cannot end before it begins.
-            rules.require_order("start_date", "end_date", name="plan_end_not_before_start"),
+            check_constraints.require_order("start_date", "end_date", name="plan_end_not_before_start"),
             # completed_at is set for every completed plan and for no other.
-            rules.require_stamp("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
+            check_constraints.require_stamp("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
         ]
 
     def __str__(self) -> str:

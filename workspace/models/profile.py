@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from workspace.models import rules, week
+from workspace.models import check_constraints, working_week
 from workspace.models.entity import AsSent
 
 DEFAULT_ZONE = "UTC"
@@ -43,7 +43,7 @@ class Profile(models.Model):
     )
     working_hours = models.JSONField(
         blank=True,
-        default=week.usual,
+        default=working_week.usual,
         help_text='Local times by weekday: {"monday": ["09:00-12:00", "13:00-17:00"]}. A day without times is '
         "a day off. A night shift is 22:00-24:00 on one day and 00:00-06:00 on the next.",
     )
@@ -65,9 +65,9 @@ class Profile(models.Model):
                 violation_error_message="This subject already has a profile; edit that one.",
             ),
             # A call without a subject must never match a profile.
-            rules.require_text("subject", name="profile_subject_given"),
+            check_constraints.require_text("subject", name="profile_subject_given"),
             # Calendar times cannot be shown without a time zone.
-            rules.require_text("time_zone", name="profile_time_zone_given"),
+            check_constraints.require_text("time_zone", name="profile_time_zone_given"),
         ]
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Profile(models.Model):
     def clean(self) -> None:
         """Validate working_hours and preferences, for which SQL has no portable constraint."""
         try:
-            week.validate_week(self.working_hours)
+            working_week.validate_week(self.working_hours)
         except ValidationError as error:
             raise ValidationError({"working_hours": error.messages}) from error
         if not isinstance(self.preferences, dict):

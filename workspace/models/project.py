@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.document import BRAIN_DUMPS, NOTES, Document
 from workspace.models.entity import Entity, EntityQuerySet
 from workspace.models.plan import Plan
@@ -104,15 +104,15 @@ class Project(Entity):
     class Meta:
         constraints = [
             # Without a name a project cannot be identified in a list.
-            rules.require_text("name", name="project_name_given"),
+            check_constraints.require_text("name", name="project_name_given"),
             # With another prefix, no filter for project types would find the row.
-            rules.require_type_prefix("project.", name="project_type_key_of_project"),
+            check_constraints.require_type_prefix("project.", name="project_type_key_of_project"),
             # No filter would find a state outside the enum.
-            rules.require_choice("state_key", ProjectState, name="project_state_known"),
+            check_constraints.require_choice("state_key", ProjectState, name="project_state_known"),
             # A project cannot end before it begins.
-            rules.require_order("start_at", "end_at", name="project_end_not_before_start"),
+            check_constraints.require_order("start_at", "end_at", name="project_end_not_before_start"),
             # completed_at is set for every completed project and for no other.
-            rules.require_stamp("completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"),
+            check_constraints.require_stamp("completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"),
         ]
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 from workspace.models.profile import DEFAULT_ZONE, validate_zone
 
@@ -52,9 +52,9 @@ class ProjectCalendar(Entity):
     class Meta:
         constraints = [
             # Without a name a calendar cannot be identified in a list.
-            rules.require_text("name", name="calendar_name_given"),
+            check_constraints.require_text("name", name="calendar_name_given"),
             # Calendar services support only these colours.
-            rules.require_choice("color_id", CalendarColor, name="calendar_color_known"),
+            check_constraints.require_choice("color_id", CalendarColor, name="calendar_color_known"),
             # With two calendars, a project's events would have two colours.
             models.UniqueConstraint(
                 fields=["project"], condition=Q(deleted_at=None), name="calendar_one_of_project_while_alive"

@@ -4,7 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 
 
@@ -29,7 +29,7 @@ class Requirement(Entity):
     )
     priority = models.SmallIntegerField(
         default=3,
-        validators=[MinValueValidator(rules.HIGHEST_PRIORITY), MaxValueValidator(rules.LOWEST_PRIORITY)],
+        validators=[MinValueValidator(check_constraints.HIGHEST_PRIORITY), MaxValueValidator(check_constraints.LOWEST_PRIORITY)],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
 
@@ -48,11 +48,11 @@ class Requirement(Entity):
         ]
         constraints = [
             # An empty requirement has no meaning.
-            rules.require_text("text", name="requirement_text_given"),
+            check_constraints.require_text("text", name="requirement_text_given"),
             # With another prefix, no filter for requirement types would find the row.
-            rules.require_type_prefix("requirement.", name="requirement_type_key_of_kind"),
+            check_constraints.require_type_prefix("requirement.", name="requirement_type_key_of_kind"),
             # The documented scale has five steps.
-            rules.require_priority_range("priority", name="requirement_priority_in_range"),
+            check_constraints.require_priority_range("priority", name="requirement_priority_in_range"),
         ]
 
     def __str__(self) -> str:

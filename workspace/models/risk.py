@@ -4,7 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
 
 
@@ -79,12 +79,12 @@ class Risk(Entity):
         ]
         constraints = [
             # Without a title a risk cannot be identified in a list.
-            rules.require_text("title", name="risk_title_given"),
+            check_constraints.require_text("title", name="risk_title_given"),
             # With another prefix, no filter for risk types would find the row.
-            rules.require_type_prefix("risk.", name="risk_type_key_of_risk"),
+            check_constraints.require_type_prefix("risk.", name="risk_type_key_of_risk"),
             # No filter would find a state or an impact outside the enum.
-            rules.require_choice("state_key", RiskState, name="risk_state_known"),
-            rules.require_choice("impact", RiskImpact, name="risk_impact_known"),
+            check_constraints.require_choice("state_key", RiskState, name="risk_state_known"),
+            check_constraints.require_choice("impact", RiskImpact, name="risk_impact_known"),
             # A probability is between 0 and 1.
             models.CheckConstraint(
                 condition=Q(probability=None) | Q(probability__range=(0, 1)),
@@ -92,7 +92,7 @@ class Risk(Entity):
                 violation_error_message="probability must be between 0 (never) and 1 (certain).",
             ),
             # mitigated_at is set for every mitigated risk and for no other.
-            rules.require_stamp("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
+            check_constraints.require_stamp("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
         ]
 
     def __str__(self) -> str:

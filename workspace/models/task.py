@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from workspace.models import rules
+from workspace.models import check_constraints
 from workspace.models.edge import Edge, EdgeKind
 from workspace.models.entity import Entity, EntityQuerySet
 
@@ -87,7 +87,7 @@ class Task(Entity):
     )
     priority = models.SmallIntegerField(
         default=3,
-        validators=[MinValueValidator(rules.HIGHEST_PRIORITY), MaxValueValidator(rules.LOWEST_PRIORITY)],
+        validators=[MinValueValidator(check_constraints.HIGHEST_PRIORITY), MaxValueValidator(check_constraints.LOWEST_PRIORITY)],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
     start_at = models.DateTimeField(null=True, blank=True, help_text="When work should start; null clears it.")
@@ -138,13 +138,13 @@ class Task(Entity):
         ]
         constraints = [
             # Without a title a task cannot be identified in a list.
-            rules.require_text("title", name="task_title_given"),
+            check_constraints.require_text("title", name="task_title_given"),
             # With another prefix, no filter for task types would find the row.
-            rules.require_type_prefix("task.", name="task_type_key_of_task"),
+            check_constraints.require_type_prefix("task.", name="task_type_key_of_task"),
             # No filter or count would include a state outside the enum.
-            rules.require_choice("state_key", TaskState, name="task_state_known"),
+            check_constraints.require_choice("state_key", TaskState, name="task_state_known"),
             # The documented scale has five steps.
-            rules.require_priority_range("priority", name="task_priority_in_range"),
+            check_constraints.require_priority_range("priority", name="task_priority_in_range"),
             # A task takes at least a minute and at most a month.
             models.CheckConstraint(
                 condition=Q(duration_minutes__range=(1, MAX_DURATION_MINUTES)),
@@ -170,9 +170,9 @@ class Task(Entity):
                 violation_error_message="parent_task_id must be a different task.",
             ),
             # Work cannot be due before it starts.
-            rules.require_order("start_at", "due_at", name="task_due_not_before_start"),
+            check_constraints.require_order("start_at", "due_at", name="task_due_not_before_start"),
             # completed_at is set for every done task and for no other.
-            rules.require_stamp("completed_at", state=TaskState.DONE, name="task_completed_at_while_done"),
+            check_constraints.require_stamp("completed_at", state=TaskState.DONE, name="task_completed_at_while_done"),
         ]
 
     def __str__(self) -> str:

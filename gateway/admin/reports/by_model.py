@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from analytics import links
+from analytics.reports import row_links
 from analytics.models import Cohort
 from analytics.reports import totals
-from analytics.reports.scope import ReportFilter
+from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import ReportQuery, label_value
-from gateway.admin.reports.showing import ReportContent
+from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_query import ReportQuery, label_value
+from gateway.admin.reports.report_page import ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Release
 
@@ -30,11 +30,11 @@ FIGURE_COLUMNS = [
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show the totals of each family of models."""
-    showing.check_permission(request)
+    report_page.check_permission(request)
     query = ReportQuery(request, left_out=["model"])
     totals_by_family = totals.sum_by_value(query.scope, "model")
     table = build_breakdown_table("models", "Models", "model", query.scope, totals_by_family)
-    return showing.render_report(request, "report_models", query, ReportContent(lead=LEAD, tables=[table], is_empty=not totals_by_family))
+    return report_page.render_report(request, "report_models", query, ReportContent(lead=LEAD, tables=[table], is_empty=not totals_by_family))
 
 
 def build_breakdown_table(name: str, title: str, by: str, scope: ReportFilter, totals_by_value: dict[str, Totals]) -> ReportTable:
@@ -61,12 +61,12 @@ def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, page: str
     empty_filter = {} if value else {f"{by}__exact": ""}
     return [
         ReportCell(label_value(by, value), page),
-        ReportCell(each.calls, links.to_events(scope, links.CALLS, empty_filter)),
-        ReportCell(each.failure_rate, links.to_events(scope, links.FAILED, empty_filter)),
-        ReportCell(each.repair_rate, links.to_events(scope, links.REPAIRS, empty_filter)),
-        ReportCell(each.turns, links.to_turns(scope, empty_filter)),
+        ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, empty_filter)),
+        ReportCell(each.failure_rate, row_links.to_events(scope, row_links.FAILED, empty_filter)),
+        ReportCell(each.repair_rate, row_links.to_events(scope, row_links.REPAIRS, empty_filter)),
+        ReportCell(each.turns, row_links.to_turns(scope, empty_filter)),
         ReportCell(each.success_rate),
-        ReportCell(each.unknown_per_thousand, links.to_events(scope, links.UNKNOWN, empty_filter)),
-        ReportCell(each.loop_rate, links.to_turns(scope, links.LOOPS, empty_filter)),
+        ReportCell(each.unknown_per_thousand, row_links.to_events(scope, row_links.UNKNOWN, empty_filter)),
+        ReportCell(each.loop_rate, row_links.to_turns(scope, row_links.LOOPS, empty_filter)),
         ReportCell(each.mean_latency_ms),
     ]

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from analytics import links, reports
+from analytics.reports import row_links
+from analytics import reports
 from analytics.reports import OpFigures
-from analytics.reports.scope import ReportFilter
-from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import ReportQuery
-from gateway.admin.reports.showing import ReportContent
+from analytics.reports.report_filter import ReportFilter
+from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_query import ReportQuery
+from gateway.admin.reports.report_page import ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Op
 
@@ -37,7 +38,7 @@ DEFAULT_SORT = (1, False)
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show every op that was called, sorted by one column."""
-    showing.check_permission(request)
+    report_page.check_permission(request)
     query = ReportQuery(request)
     figures_by_op = {op: each for op, each in reports.sum_figures_by_op(query.scope.select_daily_figures()).items() if each.calls}
     errors = reports.find_most_common_errors(query.scope.select_daily_figures())
@@ -49,7 +50,7 @@ def page(request: HttpRequest) -> HttpResponse:
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    return showing.render_report(request, "report_ops", query, ReportContent(lead=LEAD, tables=[table], is_empty=not rows))
+    return report_page.render_report(request, "report_ops", query, ReportContent(lead=LEAD, tables=[table], is_empty=not rows))
 
 
 def map_op_urls(names: Iterable[str]) -> dict[str, str]:
@@ -59,14 +60,14 @@ def map_op_urls(names: Iterable[str]) -> dict[str, str]:
 
 
 def _build_row(scope: ReportFilter, op: str, each: OpFigures, error: tuple[str, str] | None, link: str) -> list[ReportCell]:
-    op_filter = {"op__exact": op} if op else links.UNKNOWN
+    op_filter = {"op__exact": op} if op else row_links.UNKNOWN
     return [
         ReportCell(op or UNKNOWN_NAMES_LABEL, link),
-        ReportCell(each.calls, links.to_events(scope, links.CALLS, op_filter)),
-        ReportCell(each.failed, links.to_events(scope, links.FAILED, op_filter)),
+        ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, op_filter)),
+        ReportCell(each.failed, row_links.to_events(scope, row_links.FAILED, op_filter)),
         ReportCell(each.failure_rate),
         ReportCell(f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")),
-        ReportCell(each.mended, links.to_events(scope, links.REPAIRS, op_filter)),
+        ReportCell(each.mended, row_links.to_events(scope, row_links.REPAIRS, op_filter)),
         ReportCell(each.repair_rate),
         ReportCell(each.mean_latency_ms),
     ]

@@ -7,17 +7,17 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from analytics import links
-from analytics.reports import comparing, totals
-from analytics.reports.comparing import MIN_SAMPLE, MetricComparison, OpChange, Proportion, ComparisonVerdict
-from analytics.reports.intervals import ConfidenceInterval
-from analytics.reports.scope import NO_COHORT, ReportFilter
+from analytics.reports import row_links
+from analytics.reports import comparison, totals
+from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange, Proportion, ComparisonVerdict
+from analytics.reports.confidence_intervals import ConfidenceInterval
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from core import charts
-from gateway.admin.reports import by_model, showing, tables
-from gateway.admin.reports.asked import ReportQuery, label_value, build_choices
+from gateway.admin.reports import by_model, report_page, tables
+from gateway.admin.reports.report_query import ReportQuery, label_value, build_choices
 from gateway.admin.reports.by_op import map_op_urls
-from gateway.admin.reports.showing import ReportContent
+from gateway.admin.reports.report_page import ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Activation, Release
 
@@ -53,7 +53,7 @@ UNTESTED_METRICS: tuple[tuple[str, Callable[[Totals], float | None], tables.Form
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show two cohorts or releases side by side: those in the query string, else the two with most calls."""
-    showing.check_permission(request)
+    report_page.check_permission(request)
     by = request.GET.get("by", "")
     by = by if by in DIMENSION_TITLES else "cohort"
     query = ReportQuery(request, left_out=[by])
@@ -70,7 +70,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if by == "release" and pair and Release.objects.filter(pk__in=pair).count() == 2:
         address = reverse("admin:registry_release_compare")
         more["copy"] = f"{address}?before={pair[0]}&after={pair[1]}"
-    return showing.render_report(request, "report_comparison", query, report, **more)
+    return report_page.render_report(request, "report_comparison", query, report, **more)
 
 
 def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str, Totals]) -> tuple[str, str] | None:
@@ -97,8 +97,8 @@ def _build_tables(scope: ReportFilter, by: str, totals_by_side: dict[str, Totals
         return [all_sides_table]
     first, second = (totals_by_side[name] for name in pair)
     labels = [label_value(by, name) for name in pair]
-    rates = comparing.compare_metrics(first, second, days=scope.days)
-    moved = comparing.find_changed_ops(scope, by, *pair)
+    rates = comparison.compare_metrics(first, second, days=scope.days)
+    moved = comparison.find_changed_ops(scope, by, *pair)
     return [
         ReportTable("comparison", "Side by side", _build_columns(labels), [*_build_rate_rows(rates), *_build_untested_rows(first, second)]),
         ReportTable("moved", "Ops whose failure rate changed significantly", _build_columns(labels, "Op"), _build_moved_rows(scope, moved)),
@@ -140,7 +140,7 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
         [
             ReportCell(each.op, urls.get(each.op, "")),
             *(ReportCell(_format_share(side)) for side in (each.first, each.second)),
-            ReportCell(_format_points(each.difference, each.interval), links.to_events(scope, {"op__exact": each.op}, links.FAILED)),
+            ReportCell(_format_points(each.difference, each.interval), row_links.to_events(scope, {"op__exact": each.op}, row_links.FAILED)),
             _draw_interval(each.interval, max_distance),
             ReportCell(f"{'Better' if each.difference < 0 else 'Worse'}: {_describe_range(each.interval)}"),
         ]

@@ -2,14 +2,14 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from analytics import links
+from analytics.reports import row_links
 from analytics.reports import funnel
 from analytics.reports.funnel import FunnelStep
-from analytics.reports.scope import ReportFilter
+from analytics.reports.report_filter import ReportFilter
 from core import charts
-from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import ReportQuery
-from gateway.admin.reports.showing import ReportContent
+from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_query import ReportQuery
+from gateway.admin.reports.report_page import ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
@@ -26,19 +26,19 @@ STEP_FILTERS = [{}, {"searches__gt": 0}, {"helps__gt": 0}, {"calls__gt": 0}, {"c
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show how many turns took each step."""
-    showing.check_permission(request)
+    report_page.check_permission(request)
     query = ReportQuery(request)
     steps = funnel.count_steps(query.scope)
     rows = [_build_row(query.scope, step, steps[0].turns, which) for step, which in zip(steps, STEP_FILTERS, strict=True)]
     report = ReportContent(lead=LEAD, tables=[ReportTable("funnel", "Turns", COLUMNS, rows)], is_empty=not steps[0].turns)
-    return showing.render_report(request, "report_funnel", query, report)
+    return report_page.render_report(request, "report_funnel", query, report)
 
 
 def _build_row(scope: ReportFilter, step: FunnelStep, turns: int, step_filter: dict[str, int]) -> list[ReportCell]:
     share, all_share = (each / turns if turns else None for each in (step.turns, step.cumulative_turns))
     return [
         ReportCell(step.name.capitalize()),
-        ReportCell(step.turns, links.to_turns(scope, step_filter)),
+        ReportCell(step.turns, row_links.to_turns(scope, step_filter)),
         ReportCell(share),
         ReportCell("", html=charts.draw_bar(share or 0)),
         ReportCell(step.cumulative_turns),

@@ -7,14 +7,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
-from analytics import links
+from analytics.reports import row_links
 from analytics.reports import totals
-from analytics.reports.scope import ReportFilter
+from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from core import charts
-from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import ReportQuery
-from gateway.admin.reports.showing import ReportFigure, ReportContent
+from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_query import ReportQuery
+from gateway.admin.reports.report_page import ReportFigure, ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
@@ -22,7 +22,7 @@ LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incompl
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show totals and charts of the period, and a table by day."""
-    showing.check_permission(request)
+    report_page.check_permission(request)
     query = ReportQuery(request)
     days = totals.sum_by_day(query.scope)
     total = sum(days.values(), start=Totals())
@@ -32,7 +32,7 @@ def page(request: HttpRequest) -> HttpResponse:
         tables=[_build_table(query.scope, days)],
         is_empty=not (total.calls or total.turns),
     )
-    return showing.render_report(request, "report_overview", query, report)
+    return report_page.render_report(request, "report_overview", query, report)
 
 
 def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Totals) -> list[ReportFigure]:
@@ -45,24 +45,24 @@ def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Tota
 
     count = tables.format_count
     return [
-        build_figure("Calls", lambda each: each.calls, count, "", links.to_events(scope, links.CALLS)),
+        build_figure("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, row_links.CALLS)),
         build_figure(
             *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
-            *(f"{count(total.failed)} of {count(total.calls)} calls", links.to_events(scope, links.FAILED)),
+            *(f"{count(total.failed)} of {count(total.calls)} calls", row_links.to_events(scope, row_links.FAILED)),
         ),
         build_figure(
             *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
-            *(f"{count(total.mended)} of {count(total.failed)} failed calls", links.to_events(scope, links.REPAIRS)),
+            *(f"{count(total.mended)} of {count(total.failed)} failed calls", row_links.to_events(scope, row_links.REPAIRS)),
         ),
-        build_figure("Turns", lambda each: each.turns, count, "", links.to_turns(scope)),
+        build_figure("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
         build_figure(
             *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
-            *(f"per 1,000 calls, {count(total.unknown_names)} in all", links.to_events(scope, links.UNKNOWN)),
+            *(f"per 1,000 calls, {count(total.unknown_names)} in all", row_links.to_events(scope, row_links.UNKNOWN)),
             "Unknown names per 1,000 calls",
         ),
         build_figure(
             *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
-            *(f"{count(total.looping)} of {count(total.turns)} turns", links.to_turns(scope, links.LOOPS)),
+            *(f"{count(total.looping)} of {count(total.turns)} turns", row_links.to_turns(scope, row_links.LOOPS)),
         ),
     ]
 
@@ -87,13 +87,13 @@ def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTabl
 def _build_row(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
     return [
         ReportCell(day.isoformat()),
-        ReportCell(each.calls, links.to_events(scope, links.CALLS, day=day)),
-        ReportCell(each.failed, links.to_events(scope, links.FAILED, day=day)),
+        ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, day=day)),
+        ReportCell(each.failed, row_links.to_events(scope, row_links.FAILED, day=day)),
         ReportCell(each.failure_rate),
         ReportCell(each.mended),  # no link: the repairing calls may be of a later day
         ReportCell(each.repair_rate),
-        ReportCell(each.turns, links.to_turns(scope, day=day)),
-        ReportCell(each.unknown_names, links.to_events(scope, links.UNKNOWN, day=day)),
+        ReportCell(each.turns, row_links.to_turns(scope, day=day)),
+        ReportCell(each.unknown_names, row_links.to_events(scope, row_links.UNKNOWN, day=day)),
         ReportCell(each.unknown_per_thousand),
-        ReportCell(each.looping, links.to_turns(scope, links.LOOPS, day=day)),
+        ReportCell(each.looping, row_links.to_turns(scope, row_links.LOOPS, day=day)),
     ]

@@ -2,15 +2,15 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from analytics import links
+from analytics.reports import row_links
 from analytics.models import ToolSelection
 from analytics.reports import selection
-from analytics.reports.scope import ReportFilter
+from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import SelectionTotals
-from gateway.admin.reports import showing, tables
-from gateway.admin.reports.asked import ReportQuery
+from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.by_op import map_op_urls
-from gateway.admin.reports.showing import ReportFigure, ReportContent
+from gateway.admin.reports.report_page import ReportFigure, ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
@@ -24,7 +24,7 @@ OUTCOME_COLUMNS = [ReportColumn("How the turn ended"), ReportColumn("Turns", tab
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show what was loaded, used, missed and escalated."""
-    showing.check_permission(request)
+    report_page.check_permission(request)
     query = ReportQuery(request)
     selections = selection.sum_selections(query.scope)
     report = ReportContent(
@@ -34,12 +34,12 @@ def page(request: HttpRequest) -> HttpResponse:
         is_empty=not selections.turns,
         empty=EMPTY_TEXT,
     )
-    return showing.render_report(request, "report_selection", query, report)
+    return report_page.render_report(request, "report_selection", query, report)
 
 
 def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[ReportFigure]:
     turns, turn_count = selections.turns or 1, tables.format_count(selections.turns)
-    all_rows = links.to_tool_selections(scope)
+    all_rows = row_links.to_tool_selections(scope)
     tokens = "–" if selections.tokens is None else tables.format_count(selections.tokens)
     return [
         ReportFigure("Reported turns", turn_count, "", all_rows),
@@ -50,11 +50,11 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
         ),
         ReportFigure(
             *("Turns with a tool miss", tables.format_rate(selections.miss_rate or 0)),
-            *(f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns", links.to_tool_selections(scope, {"missing": "yes"})),
+            *(f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns", row_links.to_tool_selections(scope, {"missing": "yes"})),
         ),
         ReportFigure(
             *("Turns with an escalation", tables.format_rate(selections.escalation_rate or 0)),
-            *(f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns", links.to_tool_selections(scope, {"escalating": "yes"})),
+            *(f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns", row_links.to_tool_selections(scope, {"escalating": "yes"})),
         ),
         ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
     ]
@@ -66,7 +66,7 @@ def _build_missed_table(scope: ReportFilter, selections: SelectionTotals) -> Rep
     rows = [
         [
             ReportCell(each.name, urls.get(each.name, "")),
-            ReportCell(each.turns, links.to_tool_selections(scope, {"missing": "yes", "q": each.name})),
+            ReportCell(each.turns, row_links.to_tool_selections(scope, {"missing": "yes", "q": each.name})),
             ReportCell(each.turns / selections.turns),
         ]
         for each in missed_tools
@@ -78,7 +78,7 @@ def _build_outcomes_table(scope: ReportFilter, selections: SelectionTotals) -> R
     rows = [
         [
             ReportCell(ToolSelection.Outcome(name).label),
-            ReportCell(turns, links.to_tool_selections(scope, {"outcome__exact": name})),
+            ReportCell(turns, row_links.to_tool_selections(scope, {"outcome__exact": name})),
             ReportCell(turns / selections.turns if selections.turns else None),
         ]
         for name, turns in selections.outcomes.items()

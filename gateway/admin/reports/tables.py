@@ -7,8 +7,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.safestring import SafeString
 
-from core import spreadsheet
-from core.spreadsheet import CellValue
+from core import safe_csv
+from core.safe_csv import CellValue
 
 Formatter = Callable[[Any], str]
 
@@ -61,7 +61,7 @@ class ReportTable:
 
     def to_csv_response(self) -> HttpResponse:
         """Return the table as a CSV download with unrounded numbers."""
-        content = spreadsheet.render_csv(
+        content = safe_csv.render_csv(
             [each.title for each in self.columns], [[cell.value for cell in row] for row in self.rows]
         )
         headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import Client, Scope
 
 MAX_DAYS = 3_650
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError("--rate must be at least 1 request per second.")
         client = self._get_or_create_client(options)
         try:
-            key, plaintext = keys.issue(
+            key, plaintext = api_keys.issue(
                 client=client,
                 by="create_api_key",
                 name=options["name"],
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 rate=options["rate"],
                 expires_at=None if days is None else timezone.now() + timedelta(days=days),
             )
-        except keys.SubjectNotAllowed as error:
+        except api_keys.SubjectNotAllowed as error:
             raise CommandError(str(error)) from None
         self.stderr.write(f"Key {key.prefix} of {client}. It is shown only once:")
         self.stdout.write(plaintext)

@@ -10,9 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
 from analytics.models import OperationEvent
-from gateway import context_cost, errors, roles
+from gateway import docs_context_cost, roles
+from gateway.contracts import errors
 from gateway.roles import Role
-from registry import loader
+from registry.files import loader
 from registry.checks import reference
 from workspace import diagrams
 
@@ -45,7 +46,7 @@ def _build_pages(root: Path) -> dict[Path, str]:
     return {
         readme: _replace_sections(readme.read_text(), settings=_build_settings_table(root)),
         workspace: _replace_sections(workspace.read_text(), entities=diagrams.render_entities(), edges=diagrams.render_relations()),
-        root / "docs/context-cost.md": context_cost.render_page(
+        root / "docs/context-cost.md": docs_context_cost.render_page(
             loader.read_shipped_catalog(), GENERATED_NOTICE.format(source="gateway/context_cost.py and the shipped catalog")
         ),
         root / "docs/reference/errors.md": _build_errors_page(root),

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
-from gateway import subjects
+from gateway.jobs import subject_data
 
 
 class Command(BaseCommand):
@@ -18,5 +18,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, subject: str, **options: Any) -> None:
         if not subject.strip():
             raise CommandError("Give a subject, as sent in Gateway-Subject.")
-        for row in subjects.export(subject):
+        for row in subject_data.export(subject):
             self.stdout.write(json.dumps(row, cls=DjangoJSONEncoder, ensure_ascii=False))

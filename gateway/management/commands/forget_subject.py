@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from gateway import subjects
+from gateway.jobs import subject_data
 
 
 class Command(BaseCommand):
@@ -19,9 +19,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, subject: str, **options: Any) -> None:
         if not subject.strip():
             raise CommandError("Give a subject, as sent in Gateway-Subject.")
-        for name, count in subjects.forget(subject).items():
+        for name, count in subject_data.forget(subject).items():
             if count:
                 self.stdout.write(f"{count:,} {name.replace('_', ' ')}")
-        for key in subjects.find_bound_keys(subject):
+        for key in subject_data.find_bound_keys(subject):
             self.stdout.write(f"The key {key} is bound to it and still works. Revoke and delete it in the admin.")
         self.stdout.write(f"All data about {subject} is deleted. Daily figures stay; they name no subject.")

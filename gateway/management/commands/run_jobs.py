@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from gateway import jobs
+from gateway.jobs import runner
 
 
 class Command(BaseCommand):
@@ -13,7 +13,7 @@ class Command(BaseCommand):
         job_names: set[str] = set()
         more = True
         while more:
-            results = jobs.run_due_jobs(at=timezone.now())
+            results = runner.run_due_jobs(at=timezone.now())
             job_names |= {name for name, _ in results}
             more = any(left for _, left in results)
         self.stdout.write(f"Ran {', '.join(sorted(job_names))}." if job_names else "Nothing is due.")

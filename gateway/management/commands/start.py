@@ -13,7 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
 
@@ -99,7 +99,7 @@ def _ensure_dev_env(url: str) -> dict[str, str]:
     updated = {**current, "GATEWAY_URL": url}
     if "ADMIN_PASSWORD" not in current or not _has_user(current.get("ADMIN_USERNAME", "")):
         updated |= _create_admin()
-    if "GATEWAY_API_KEY" not in current or keys.verify(current["GATEWAY_API_KEY"]) is None:
+    if "GATEWAY_API_KEY" not in current or api_keys.verify(current["GATEWAY_API_KEY"]) is None:
         updated |= _create_key()
     if updated != current:
         new_path = path.with_suffix(".new")
@@ -133,7 +133,7 @@ def _create_admin() -> dict[str, str]:
 
 def _create_key() -> dict[str, str]:
     client, _ = Client.objects.get_or_create(name="demo", defaults={"confirms": False})
-    _, plaintext = keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
+    _, plaintext = api_keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
     return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
 
 

@@ -7,7 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from registry import changes, difference, draft, export, files, releases, snapshot
+from registry.snapshot import diff, snapshot
+from registry.files import text_diff, export, yaml_format
+from registry.drafts import draft
+from registry.releases import publishing
 
 
 class Command(BaseCommand):
@@ -65,26 +68,26 @@ class Command(BaseCommand):
     def _load_content(self, version: str | None) -> tuple[dict[str, Any], dict[str, list[int]]]:
         if version is None:
             content = snapshot.snapshot_draft()
-            return content, releases.count_tokens(content)
+            return content, publishing.count_tokens(content)
         try:
-            release = releases.find_release(version)
-        except releases.UnknownRelease as error:
+            release = publishing.find_release(version)
+        except publishing.UnknownRelease as error:
             raise CommandError(str(error)) from None
-        return releases.load_content(release), release.tokens
+        return publishing.load_content(release), release.tokens
 
     def _diff(self, options: dict[str, Any]) -> None:
         self._show_changes(options["folder"])
 
-    def _show_changes(self, folder: Path) -> tuple[dict[str, Any], list[changes.CopyChange], str]:
+    def _show_changes(self, folder: Path) -> tuple[dict[str, Any], list[diff.CopyChange], str]:
         """Print what a folder would change. Return its content, the changes, and the draft's version."""
         if not folder.is_dir() or not any(folder.glob("*.yaml")):
             raise CommandError(f"{folder} has no YAML files. Name a folder written by `catalog export`.")
         try:
-            content = files.read_folder(folder, alone=False)
-        except files.InvalidCatalogFiles as error:
+            content = yaml_format.read_folder(folder, alone=False)
+        except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        seen_version, content_changes = releases.compute_draft_version(), draft.preview_write(content)
-        self.stdout.write(difference.format_changes(content_changes) if content_changes else "The draft has this content already.")
+        seen_version, content_changes = publishing.compute_draft_version(), draft.preview_write(content)
+        self.stdout.write(text_diff.format_changes(content_changes) if content_changes else "The draft has this content already.")
         return content, content_changes, seen_version
 
     def _import(self, options: dict[str, Any]) -> None:
@@ -118,25 +121,25 @@ class Command(BaseCommand):
 
     def _publish(self, options: dict[str, Any]) -> None:
         try:
-            release = releases.publish_draft(
+            release = publishing.publish_draft(
                 note=options["note"], by=options["by"], at=timezone.now(), accepted=options["note"]
             )
-        except releases.AlreadyLive:
+        except publishing.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft matches the live release.")
-        except releases.NotPublishable as error:
+        except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        except releases.AlreadyWithdrawn as error:
+        except publishing.AlreadyWithdrawn as error:
             raise CommandError(str(error)) from None
         else:
             self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
 
     def _rollback(self, options: dict[str, Any]) -> None:
         try:
-            release = releases.find_release(options["version"]) if options["version"] else releases.get_previous_release()
-            releases.activate_release(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
-        except releases.AlreadyLive:
+            release = publishing.find_release(options["version"]) if options["version"] else publishing.get_previous_release()
+            publishing.activate_release(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
+        except publishing.AlreadyLive:
             raise CommandError(f"Release {release} is already live.") from None
-        except (releases.UnknownRelease, releases.AlreadyWithdrawn) as error:
+        except (publishing.UnknownRelease, publishing.AlreadyWithdrawn) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
 

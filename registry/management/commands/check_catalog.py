@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from registry import checks, draft
-from registry.changes import Kind
-from registry.imports.prose import escape_for_terminal
+from registry import checks
+from registry.drafts import draft
+from registry.snapshot.diff import Kind
+from registry.text.cleanup import escape_for_terminal
 
 
 class Command(BaseCommand):

@@ -7,9 +7,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from registry import history, releases
-from registry.imports import documents, importing, reports
-from registry.imports.prose import escape_for_terminal
+from registry.drafts import history
+from registry.releases import publishing
+from registry.imports import openai, run_import, import_report
+from registry.text.cleanup import escape_for_terminal
 
 EXIT_INCOMPLETE = 3  # exit code if some functions were left out and the rest imported
 
@@ -19,14 +20,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="JSON: a list of functions, or an object with `tools`")
-        parser.add_argument("--format", choices=list(documents.ProviderFormat), required=True, help="the file's format")
+        parser.add_argument("--format", choices=list(openai.ProviderFormat), required=True, help="the file's format")
         parser.add_argument("--group", required=True, help="the group for the ops, such as crm")
         parser.add_argument("--map", type=Path, help="write {op path: upstream name} to this JSON file")
         parser.add_argument("--publish", action="store_true", help="publish the whole draft after the import")
 
     def handle(self, *args: Any, **options: Any) -> None:
         show_all = options["verbosity"] > 1
-        result = self._import(options["file"], documents.ProviderFormat(options["format"]), options["group"], show_all)
+        result = self._import(options["file"], openai.ProviderFormat(options["format"]), options["group"], show_all)
         if options["map"]:
             self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
@@ -37,21 +38,21 @@ class Command(BaseCommand):
                 f"{count} of {count + len(result.upstream_names)} functions were left out, the rest imported.", returncode=EXIT_INCOMPLETE
             )
 
-    def _import(self, file: Path, provider_format: documents.ProviderFormat, group: str, show_all: bool) -> importing.ImportResult:
+    def _import(self, file: Path, provider_format: openai.ProviderFormat, group: str, show_all: bool) -> run_import.ImportResult:
         try:
-            document = documents.parse_functions(file.read_bytes(), provider_format)
+            document = openai.parse_functions(file.read_bytes(), provider_format)
             with transaction.atomic():
-                result = importing.import_functions(document, group=group)
+                result = run_import.import_functions(document, group=group)
                 note = f"Import of {escape_for_terminal(file.name)} into {group}"
                 history.record_changes(result.merged.changes, by="import_ops", at=timezone.now(), note=note)
         except OSError as error:
             raise CommandError(f"Cannot read {escape_for_terminal(str(file))}: {error.strerror}.") from None
-        except (documents.InvalidFunctionList, importing.InvalidImportGroup) as error:
+        except (openai.InvalidFunctionList, run_import.InvalidImportGroup) as error:
             raise CommandError(f"{escape_for_terminal(str(error))} Nothing was imported.") from None
         except IntegrityError:
             message = "The draft was changed at the same time. Nothing was imported. Try again."
             raise CommandError(message) from None
-        self.stdout.write(reports.format_report(result, document, show_all=show_all))
+        self.stdout.write(import_report.format_report(result, document, show_all=show_all))
         return result
 
     def _write_map(self, file: Path, names: dict[str, str]) -> None:
@@ -64,10 +65,10 @@ class Command(BaseCommand):
         try:
             note = f"Import of {escape_for_terminal(file.name)} into {group}"
             # Imported copy has many warnings. The import report already lists what to review.
-            release = releases.publish_draft(note=note, by="import_ops", at=timezone.now(), accepted=note)
-        except releases.AlreadyLive:
+            release = publishing.publish_draft(note=note, by="import_ops", at=timezone.now(), accepted=note)
+        except publishing.AlreadyLive:
             self.stdout.write("The live release is up to date.")
-        except releases.NotPublishable as error:
+        except publishing.NotPublishable as error:
             problems = "\n".join(escape_for_terminal(str(problem)) for problem in error.problems)
             raise CommandError(f"Imported, but the draft cannot be published.\n{problems}") from None
         else:

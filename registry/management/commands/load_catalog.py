@@ -5,7 +5,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from registry import files, history, loader, releases
+from registry.files import yaml_format, loader
+from registry.drafts import history
+from registry.releases import publishing
 
 
 class Command(BaseCommand):
@@ -19,13 +21,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        live = releases.get_live_release()
-        had_edits = live is not None and releases.compute_draft_version() != live.version
+        live = publishing.get_live_release()
+        had_edits = live is not None and publishing.compute_draft_version() != live.version
         try:
             with transaction.atomic():
                 report = loader.load_into_draft(loader.read_shipped_catalog())
                 history.record_changes(report.changes, by="load_catalog", at=timezone.now(), note="Shipped catalog")
-        except files.InvalidCatalogFiles as error:
+        except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(str(report))
         if options["publish"]:
@@ -37,10 +39,10 @@ class Command(BaseCommand):
             return
         try:
             note = "Shipped catalog"
-            release = releases.publish_draft(note=note, by="load_catalog", at=timezone.now(), accepted=note)
-        except releases.AlreadyLive:
+            release = publishing.publish_draft(note=note, by="load_catalog", at=timezone.now(), accepted=note)
+        except publishing.AlreadyLive:
             self.stdout.write("The live release is up to date.")
-        except releases.NotPublishable as error:
+        except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         else:
             self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")

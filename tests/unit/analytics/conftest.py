@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from analytics import events
+from analytics.events import event_log
 
 Happen = Callable[..., None]
 
@@ -23,6 +23,6 @@ def happen(db: None) -> Happen:
         said = {"type": "exec", "op": "onto.task.update", "tool_name": "update_onto_task", "release": "r1"} | fields
         said = {"ok": not said.get("code"), "status": 200, "latency_ms": 2.0, "trace_id": "tr_1"} | said
         with connection.cursor() as cursor:
-            events._bulk_insert(cursor, [events.build_event(time=time, **said)] * times)
+            event_log._bulk_insert(cursor, [event_log.build_event(time=time, **said)] * times)
 
     return write

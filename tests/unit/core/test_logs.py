@@ -19,8 +19,8 @@ def _about_nothing() -> Any:
 
 def line(message: str, *args: Any, as_json: bool = True, exc_info: Any = None, **extra: Any) -> str:
     """Return a log line as it is written."""
-    record = logging.getLogger("gateway.calls").makeRecord(
-        "gateway.calls", logging.WARNING, "calls.py", 1, message, args, exc_info, extra=extra
+    record = logging.getLogger("gateway.execution.exec_call").makeRecord(
+        "gateway.execution.exec_call", logging.WARNING, "calls.py", 1, message, args, exc_info, extra=extra
     )
     return logs.formatter(as_json=as_json, secrets=[PEPPER, ""]).format(record)
 
@@ -32,7 +32,7 @@ def test_a_line_is_one_json_object_in_production() -> None:
     assert told == {
         "message": "exec of onto.task.get\nfailed",
         "level": "warning",
-        "logger": "gateway.calls",
+        "logger": "gateway.execution.exec_call",
         "status": 502,
     }
 

@@ -11,10 +11,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from registry import schemas
-from tests import suite
+from registry.jsonschema import schemas
+from tools import fetch_json_schema_suite
 
-FOLDER = suite.FOLDER / "tests" / "draft2020-12"
+FOLDER = fetch_json_schema_suite.FOLDER / "tests" / "draft2020-12"
 
 needs_suite = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="by design: the JSON Schema Test Suite is not here; make .venv/.suite fetches it"

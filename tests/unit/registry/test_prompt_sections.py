@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from core import canonical
-from registry import catalogs, checks, files, loader, releases, snapshot
+from core import canonical_json
+from registry.catalog import model
+from registry import checks
+from registry.files import yaml_format, loader
+from registry.releases import publishing
+from registry.snapshot import snapshot
 from registry.models import PromptSection
-from tests.unit.registry.entries import content
+from tests.support.op_entries import content
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +32,7 @@ def stored() -> dict[str, Any]:
 def test_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "prompts.yaml").write_text(FILE)
 
-    assert files.read_folder(tmp_path)["sections"] == [IDS]
+    assert yaml_format.read_folder(tmp_path)["sections"] == [IDS]
 
 
 @pytest.mark.parametrize(
@@ -45,22 +49,22 @@ def test_files_are_read(tmp_path: Path) -> None:
 def test_files_that_would_break_serving_are_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "prompts.yaml").write_text(text)
 
-    with pytest.raises(files.InvalidCatalogFiles) as refused:
-        files.read_folder(tmp_path)
+    with pytest.raises(yaml_format.InvalidCatalogFiles) as refused:
+        yaml_format.read_folder(tmp_path)
 
     assert said in str(refused.value)
 
 
 def test_loading_twice_changes_nothing() -> None:
     first = ship(IDS)
-    version = releases.compute_draft_version()
+    version = publishing.compute_draft_version()
 
     second = ship(IDS)
 
     assert first.added == ["root", "guide, ids"]
     assert (second.added, second.updated, second.unchanged) == ([], [], 2)
     assert stored() == IDS
-    assert releases.compute_draft_version() == version
+    assert publishing.compute_draft_version() == version
 
 
 @pytest.mark.parametrize("changes", [{"text": "New."}, {"title": "New"}, {"position": 20}, {"status": "retired"}])
@@ -98,10 +102,10 @@ def test_a_draft_without_sections_is_what_it_was_before_there_were_any() -> None
 
 def test_any_change_of_a_section_is_another_version() -> None:
     ship(IDS)
-    versions = {releases.compute_draft_version()}
+    versions = {publishing.compute_draft_version()}
     for changes in ({"text": "a"}, {"title": "b"}, {"position": 1}, {"status": "retired"}, {"name": "c"}):
         PromptSection.objects.update(**changes)
-        versions.add(releases.compute_draft_version())
+        versions.add(publishing.compute_draft_version())
 
     assert len(versions) == 6
     assert list(snapshot.snapshot_draft())[-1] == "sections"
@@ -110,12 +114,12 @@ def test_any_change_of_a_section_is_another_version() -> None:
 def test_a_draft_does_not_depend_on_when_rows_were_made() -> None:
     other = IDS | {"name": "a", "position": 99}
     ship(IDS, other)
-    before = canonical.digest(snapshot.snapshot_draft())
+    before = canonical_json.digest(snapshot.snapshot_draft())
     PromptSection.objects.all().delete()
 
     ship(other, IDS)
 
-    assert canonical.digest(snapshot.snapshot_draft()) == before
+    assert canonical_json.digest(snapshot.snapshot_draft()) == before
 
 
 def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> None:
@@ -127,13 +131,13 @@ def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> Non
         IDS | {"prompt": "other"},
     ]
 
-    catalog = catalogs.build_catalog("v" * 64, content() | {"sections": sections})
+    catalog = model.build_catalog("v" * 64, content() | {"sections": sections})
 
     assert {name: [each.name for each in prompt] for name, prompt in catalog.prompts.items()} == {
         "guide": ["a", "b", "last"],
         "other": ["ids"],
     }
-    assert catalogs.build_catalog("v" * 64, content()).prompts == {}  # a release of before there were any
+    assert model.build_catalog("v" * 64, content()).prompts == {}  # a release of before there were any
 
 
 def test_text_that_cannot_be_sent_is_found_before_it_is_published() -> None:

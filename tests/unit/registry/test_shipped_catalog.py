@@ -9,15 +9,19 @@ import pytest
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from analytics import events
+from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import tokens
-from registry import checks, help, loader, schemas, search, snapshot
-from registry.catalogs import FULL_VISIBILITY, Catalog, build_catalog
-from registry.help import HelpQuery
+from registry import checks, search
+from registry.help import help_pages
+from registry.files import loader
+from registry.jsonschema import schemas
+from registry.snapshot import snapshot
+from registry.catalog.model import FULL_VISIBILITY, Catalog, build_catalog
+from registry.help.help_pages import HelpQuery
 from tests.conftest import EXAMPLE, Api
 from tests.loops import for_each
-from workspace.kinds import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
+from workspace.entity_types import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
 from workspace.models.tags import MAX_TAG_LENGTH, MAX_TAGS, TagsField
 from workspace.relations import Rel
 
@@ -59,7 +63,7 @@ def found() -> Catalog:
 
 
 def count(found: Catalog, **query: Any) -> int:
-    return tokens.count(help.answer_query(found, HelpQuery(**query)).body.decode())
+    return tokens.count(help_pages.answer_query(found, HelpQuery(**query)).body.decode())
 
 
 def argument_names(schema: Any) -> set[str]:
@@ -252,7 +256,7 @@ def test_an_example_runs_as_it_stands(
     assert answer["ok"] is True, answer
     assert answer["op"] == path
     assert answer["result"]
-    events.flush()
+    event_log.flush()
     event = OperationEvent.objects.get(type="exec")
     assert (event.op, event.ok, event.status) == (path, True, 200)
     assert (event.entity, event.action, event.kind) == (
@@ -275,7 +279,7 @@ def test_an_example_runs_without_a_warning_but_for_what_is_unchanged(api: Api, p
 
 @for_each("path", OPS)
 def test_usage_can_be_sent_once_its_placeholders_are_filled(found: Catalog, path: str) -> None:
-    usage = help.orjson.loads(help.answer_query(found, HelpQuery(path=path, format="full")).body)["usage"]
+    usage = help_pages.orjson.loads(help_pages.answer_query(found, HelpQuery(path=path, format="full")).body)["usage"]
     example = OPS[path]["examples"][0]["args"]
 
     def filled(value: Any, sample: Any) -> Any:

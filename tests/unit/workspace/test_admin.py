@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.factories import (
+from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
     EdgeFactory,
@@ -24,9 +24,9 @@ from tests.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.kinds import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
+from workspace.entity_types import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
 from workspace.models import Document, Edge, Membership, Profile, Project, Risk, Task
-from workspace.services import tree
+from workspace.services.documents import tree
 
 IN_PROJECT = {
     "task": TaskFactory,

@@ -6,12 +6,12 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from tests.unit.workspace import forest
-from tests.unit.workspace.calls import call
+from tests.support import document_forest
+from tests.support.handler_calls import call
 from workspace import demo, relations
 from workspace.demo import edges as demo_edges
 from workspace.errors import Forbidden, NotFound
-from workspace.kinds import ENTITY_TYPE_BY_NAME
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import (
     CalendarEvent,
     Document,
@@ -34,7 +34,7 @@ from workspace.models import (
     TaskState,
 )
 from workspace.relations import Rel, Relation
-from workspace.services import task_events
+from workspace.services.calendar import task_events
 
 AT = datetime(2026, 3, 2, 23, 59, 59, 123_456, tzinfo=UTC)
 
@@ -202,7 +202,7 @@ def test_demo_subtasks_are_in_the_project_of_their_task(loaded: dict[str, int]) 
 
 
 def test_demo_documents_lie_in_trees(loaded: dict[str, int]) -> None:
-    website = forest.dense(Project.objects.get(pk=demo.DEMO_PROJECT_ID))
+    website = document_forest.dense(Project.objects.get(pk=demo.DEMO_PROJECT_ID))
 
     assert list(website) == ["Tone guide", "Launch day runbook", "Decisions of the weekly round"]
     assert website["Tone guide"] == {
@@ -210,7 +210,7 @@ def test_demo_documents_lie_in_trees(loaded: dict[str, int]) -> None:
         "What visitors ask first": {"Words that search engines know us by": {}},
     }
     for project in Project.objects.all():
-        forest.dense(project)
+        document_forest.dense(project)
 
 
 def test_load_again_puts_what_is_missing_beside_what_people_made(loaded: dict[str, int]) -> None:
@@ -223,7 +223,7 @@ def test_load_again_puts_what_is_missing_beside_what_people_made(loaded: dict[st
 
     assert demo.load(at=AT)["documents"] == 2
 
-    tree = forest.dense(project)
+    tree = document_forest.dense(project)
     assert list(tree["Launch day runbook"]) == ["Mine", "Hosting comparison"]
     assert list(tree)[-1] == "Words that search engines know us by"
 

@@ -5,7 +5,7 @@ from django.apps import apps
 from django.db import models
 
 from workspace import diagrams
-from workspace.kinds import ENTITY_TYPE_BY_NAME, EntityType
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Task
 from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, ALLOWED_PARENTS, Rel
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace import relations
-from workspace.kinds import ENTITY_TYPE_BY_NAME
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import EdgeKind
 from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, RELATION_ALIASES, ALLOWED_PARENTS, Rel, Relation, resolve_relation
 

@@ -4,13 +4,15 @@ from statistics import median
 
 import pytest
 
-from registry import catalogs, loader, sizes
+from registry.catalog import model
+from registry.files import loader
+from registry.help import token_counts
 from tests.conftest import Api
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
-from workspace.kinds import ENTITY_TYPE_BY_NAME, EntityType
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Document
 
-SHIPPED = catalogs.build_catalog("unit", loader.read_shipped_catalog())
+SHIPPED = model.build_catalog("unit", loader.read_shipped_catalog())
 
 # How the copy tells each order that a list has when nobody asks for another.
 ORDERS_TOLD = {
@@ -21,7 +23,7 @@ ORDERS_TOLD = {
 
 
 def test_help_stays_within_its_budget() -> None:
-    short, full = zip(*(sizes.count_catalog_tokens(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
+    short, full = zip(*(token_counts.count_catalog_tokens(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
 
     assert (median(short) <= 180, median(full) <= 450) == (True, True)
     # One call carries a whole project: its help names the fields of every kind of row.
@@ -30,7 +32,7 @@ def test_help_stays_within_its_budget() -> None:
     # Creates and updates name each field of a row; a model asks for their help once, and for that of lists often.
     *shorter, of_project = sorted(full)
     assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
-    reads = [sizes.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
+    reads = [token_counts.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
     assert max(full for _, full in reads) <= 510
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from analytics.reports import totals
-from analytics.reports.scope import NO_COHORT, ReportFilter
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from tests.unit.analytics.reports.conftest import NOON, Write
 

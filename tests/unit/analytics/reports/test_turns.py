@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from analytics.models import ToolSelection
-from analytics.reports import funnel, lost
+from analytics.reports import funnel, dead_ends
 from analytics.reports import selection as selections
 from analytics.reports.funnel import FunnelStep
-from analytics.reports.lost import UnknownName
-from analytics.reports.scope import ReportFilter
+from analytics.reports.dead_ends import UnknownName
+from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MissedTool as Missed
 from tests.unit.analytics.conftest import Happen
 from tests.unit.analytics.reports.conftest import NOON, Write
@@ -77,13 +77,13 @@ def test_names_that_nothing_has_are_counted_as_they_were_sent(happen: Happen) ->
     happen(NOON - timedelta(days=30), op="onto.old", reason="unknown_op", **unknown)
     happen(NOON)
 
-    assert lost.count_unknown_names(ReportFilter(NOON)) == [UnknownName("onto.snooze", 4), UnknownName("onto.tusk", 1)]
-    assert lost.count_unknown_names(ReportFilter(NOON), limit=1) == [UnknownName("onto.snooze", 4)]
-    assert lost.count_unknown_names(ReportFilter(NOON, model="claude")) == [UnknownName("onto.tusk", 1)]
+    assert dead_ends.count_unknown_names(ReportFilter(NOON)) == [UnknownName("onto.snooze", 4), UnknownName("onto.tusk", 1)]
+    assert dead_ends.count_unknown_names(ReportFilter(NOON), limit=1) == [UnknownName("onto.snooze", 4)]
+    assert dead_ends.count_unknown_names(ReportFilter(NOON, model="claude")) == [UnknownName("onto.tusk", 1)]
 
 
 def test_worst_loops_come_first(turn: Write) -> None:
     for repeats in (0, 2, 5, 1):
         turn(repeats=repeats)
 
-    assert [each.repeats for each in lost.list_worst_loops(ReportFilter(NOON), limit=2)] == [5, 2]
+    assert [each.repeats for each in dead_ends.list_worst_loops(ReportFilter(NOON), limit=2)] == [5, 2]

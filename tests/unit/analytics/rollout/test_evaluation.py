@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.rollout import shares
+from analytics.rollout import bucketing
 from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Reason, Rollout, TargetingRule, join_cohort_names
-from analytics.rollout.facts import EvaluationContext
+from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey, Surface
 
 ANA = EvaluationContext(
@@ -96,7 +96,7 @@ def test_nobody_unknown_is_within_a_percentage() -> None:
     nobody = replace(ANA, subject="")
 
     assert evaluate(cohort(parts=9_999), facts=nobody)[0] == "legacy"
-    assert evaluate(cohort(parts=shares.BUCKETS), facts=nobody)[0] == "gateway"
+    assert evaluate(cohort(parts=bucketing.BUCKETS), facts=nobody)[0] == "gateway"
 
 
 def test_the_second_percentage_is_of_the_rest() -> None:

@@ -7,8 +7,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from analytics.rollout import current
-from analytics.rollout.facts import EvaluationContext
+from analytics.rollout import rollout_cache
+from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import Cohort, CohortRule, Flag
 
@@ -23,7 +23,7 @@ def make_cohort(name: str = "dev-team", **fields: Any) -> Cohort:
 
 
 def surface_of(subject: str, **fields: Any) -> tuple[str, str]:
-    outcome = current.get_current().evaluate(FlagKey.SURFACE, EvaluationContext(subject, **fields))
+    outcome = rollout_cache.get_current().evaluate(FlagKey.SURFACE, EvaluationContext(subject, **fields))
     return outcome.variant, outcome.cohort
 
 
@@ -34,7 +34,7 @@ def test_every_declared_flag_has_its_row() -> None:
 def test_a_cohort_is_followed_with_its_rules_and_its_list() -> None:
     cohort = make_cohort(listed=["guest"])
     CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
-    current.refresh()
+    rollout_cache.refresh()
 
     assert surface_of("ana", environment="dev") == ("gateway", "dev-team")
     assert surface_of("ana", environment="production") == ("legacy", "")
@@ -43,45 +43,45 @@ def test_a_cohort_is_followed_with_its_rules_and_its_list() -> None:
 
 def test_a_cohort_or_a_flag_that_is_off_decides_nothing() -> None:
     cohort = make_cohort()
-    current.refresh()
+    rollout_cache.refresh()
     assert surface_of("ana")[0] == "gateway"
 
     Cohort.objects.filter(pk=cohort.pk).update(is_on=False)
-    current.refresh()
+    rollout_cache.refresh()
     assert surface_of("ana")[0] == "legacy"
 
     Cohort.objects.filter(pk=cohort.pk).update(is_on=True)
     Flag.objects.filter(key=FlagKey.SURFACE).update(is_on=False)
-    current.refresh()
+    rollout_cache.refresh()
     assert surface_of("ana")[0] == "legacy"
 
 
 def test_cohorts_are_asked_in_their_order() -> None:
     make_cohort("later", position=2)
     make_cohort("sooner", position=1, variant="legacy")
-    current.refresh()
+    rollout_cache.refresh()
 
     assert surface_of("ana") == ("legacy", "sooner")
 
 
 def test_following_swaps_nothing_where_nothing_changed(django_assert_num_queries: Any) -> None:
     make_cohort()
-    current.refresh()
-    before = current.get_current()
+    rollout_cache.refresh()
+    before = rollout_cache.get_current()
 
     with django_assert_num_queries(2):
-        current.refresh()
+        rollout_cache.refresh()
 
-    assert current.get_current() is before
+    assert rollout_cache.get_current() is before
 
 
 def test_a_renamed_cohort_keeps_who_is_in() -> None:
     cohort = make_cohort(percentage=50)
-    current.refresh()
+    rollout_cache.refresh()
     before = [surface_of(f"user-{number}")[0] for number in range(100)]
     cohort.name = "renamed"
     cohort.save()
-    current.refresh()
+    rollout_cache.refresh()
 
     assert [surface_of(f"user-{number}")[0] for number in range(100)] == before
 

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from core.deadlines import Deadline
 from core.http import Response, client, request
-from tests.unit.core.http.servers import Answer, Server, answer
+from tests.support.http_servers import Answer, Server, answer
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from core import http
 from core.http import OutgoingError, Response, client, errors
 from core.http.network import GuardedBackend
 from tests.unit.core.http.conftest import Resolver
-from tests.unit.core.http.servers import Server, answer
+from tests.support.http_servers import Server, answer
 
 Call = Callable[..., Response]
 Serve = Callable[..., Server]

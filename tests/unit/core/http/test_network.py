@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadUrl, BrokenAnswer, Response, TimedOut, TooLarge, Unreachable, Untrusted, client
 from tests.unit.core.http.conftest import Resolver
-from tests.unit.core.http.servers import Server, answer
+from tests.support.http_servers import Server, answer
 
 Call = Callable[..., Response]
 Serve = Callable[..., Server]

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from core.http import AddressRefused, Response
-from tests.unit.core.http.servers import Server, redirect
+from tests.support.http_servers import Server, redirect
 
 Call = Callable[..., Response]
 Serve = Callable[..., Server]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gateway.demo.turns import MODEL_FAMILIES, GATEWAY_TOOLS, LEGACY_TOOLS, UNKNOWN_NAMES, OPS, DemoVariant, TurnGenerator
-from registry import catalogs
+from registry.catalog import model
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 GATEWAY = DemoVariant("copy-b", "gateway", "b" * 64, failure_rate=0.1, repair_rate=0.8, unknown_name_rate=0.05, loop_rate=0.01)
@@ -49,11 +49,11 @@ def test_what_is_told_of_a_turn_fits_its_surface() -> None:
             assert set(told.escalated) <= set(told.missed)
 
 
-def test_ops_are_those_of_the_catalog(live_catalog: catalogs.Catalog) -> None:
+def test_ops_are_those_of_the_catalog(live_catalog: model.Catalog) -> None:
     assert {each.op: each.tool_name for each in OPS}.items() <= {
         op.op: op.tool_name for op in live_catalog.ops.values()
     }.items()
 
 
-def test_names_that_nothing_has_are_no_names_of_the_catalog(live_catalog: catalogs.Catalog) -> None:
+def test_names_that_nothing_has_are_no_names_of_the_catalog(live_catalog: model.Catalog) -> None:
     assert [name for name in UNKNOWN_NAMES if live_catalog.find_op(name)] == []

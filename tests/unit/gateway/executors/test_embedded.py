@@ -7,13 +7,14 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from core.deadlines import Deadline
-from gateway.errors import ErrorCode, InternalError, GatewayError
+from gateway.contracts.errors import ErrorCode, InternalError, GatewayError
 from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
-from registry import catalogs, connections, loader
+from registry.catalog import model, connections
+from registry.files import loader
 from registry.models import Connection
-from tests.unit.gateway.ops import op
+from tests.support.sample_ops import op
 from workspace import errors
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
@@ -25,7 +26,7 @@ def work(**fields: Any) -> UpstreamCall:
     found = op(**({"connection": "workspace"} | fields))
     return UpstreamCall(
         op=found,
-        catalog=catalogs.build_catalog("v" * 64, {"groups": [], "ops": []}),
+        catalog=model.build_catalog("v" * 64, {"groups": [], "ops": []}),
         args={"a": 1},
         subject="me",
         at=AT,

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from gateway import keys
+from gateway.clients import api_keys
 from gateway.models import ApiKey, Client, Scope
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def create(*arguments: str) -> tuple[str, str]:
 def test_command_prints_the_key_alone_on_standard_output() -> None:
     out, err = create("chat")
 
-    key = keys.verify(out.removesuffix("\n"))
+    key = api_keys.verify(out.removesuffix("\n"))
     assert key is not None
     assert (key.client, key.scopes, key.rate) == ("chat", set(Scope.values), 50)
     assert key.prefix in err

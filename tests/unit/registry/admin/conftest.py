@@ -2,14 +2,14 @@
 
 import pytest
 
-from registry import releases
+from registry.releases import publishing
 from registry.models import PromptSection, Release
-from tests.unit.registry.admin.pages import AT
-from tests.unit.registry.rows import make_op
+from tests.support.admin_pages import AT
+from tests.support.copy_rows import make_op
 
 
 @pytest.fixture
 def published(db: None) -> Release:
     make_op()
     PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
-    return releases.publish_draft(note="Test", by="tests", at=AT)
+    return publishing.publish_draft(note="Test", by="tests", at=AT)

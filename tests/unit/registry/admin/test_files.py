@@ -12,10 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from analytics.models import AuditEntry
-from registry import export, releases, snapshot
-from registry.admin import showing
+from registry.files import export
+from registry.releases import publishing
+from registry.snapshot import snapshot
+from registry.admin import diff_page
 from registry.models import Group, Op, Release
-from tests.unit.registry.rows import make_op
+from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +70,7 @@ def test_files_are_looked_at_before_they_are_brought_in(admin_client: Client, pu
     assert told.redirect_chain[0][0] == reverse("admin:registry_release_review")
     assert Op.objects.get().summary == "Brought in"
     assert set(AuditEntry.objects.values_list("by", "note")) == {("admin", "Import of files")}
-    assert releases.get_live_release() == published
+    assert publishing.get_live_release() == published
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_what_was_not_looked_at_is_not_brought_in(admin_client: Client, content:
 
 
 def test_of_many_changes_some_are_shown(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showing, "PAGE_SIZE", 2)
+    monkeypatch.setattr(diff_page, "PAGE_SIZE", 2)
     groups = export.dump_yaml({"groups": [{"path": f"g{number}", "summary": "A group"} for number in range(5)]})
 
     page = text(look(admin_client, ("groups.yaml", groups)))

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from analytics.models import AuditEntry
 from registry.models import Group, Op, PolicyRule
-from tests.unit.registry.admin.pages import form_of, save, url
-from tests.unit.registry.rows import make_op
+from tests.support.admin_pages import form_of, save, url
+from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -10,8 +10,8 @@ from django.utils.html import escape
 
 from analytics.models import AuditEntry
 from registry.models import Op
-from tests.unit.registry.admin.pages import act, form_of, save, url
-from tests.unit.registry.rows import make_op
+from tests.support.admin_pages import act, form_of, save, url
+from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -17,13 +17,13 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analytics.models import OpDaily
-from core import beside
-from registry import releases
+from core.admin import live_preview
+from registry.releases import publishing
 from registry.admin.preview_parts import format_cost
 from registry.models import Group, Op, PromptSection
-from registry.preview import AnswerPreview
-from tests.unit.registry.admin.pages import form_of, url
-from tests.unit.registry.rows import make_op
+from registry.releases.preview import AnswerPreview
+from tests.support.admin_pages import form_of, url
+from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ def ask(client: Client, op: Op | None, sent: dict[str, str]) -> HttpResponse:
 
 def test_an_op_is_read_as_it_is_typed(admin_client: Client) -> None:
     op = make_op()
-    releases.publish_draft(note="Test", by="tests", at=AT)
+    publishing.publish_draft(note="Test", by="tests", at=AT)
 
     as_is = ask(admin_client, op, typed(admin_client, op))
     changed = ask(admin_client, op, typed(admin_client, op) | {"summary": "Note <b>one</b> thing"})
@@ -148,7 +148,7 @@ def test_an_op_that_is_not_saved_yet_is_shown_as_well(admin_client: Client) -> N
 def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settings: Any) -> None:
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
     op = make_op()
-    releases.publish_draft(note="Test", by="tests", at=AT)
+    publishing.publish_draft(note="Test", by="tests", at=AT)
     OpDaily.objects.create(
         day=timezone.now().date(), op=op.op, calls=40, invalid=10, short_reads=1_000, is_settled=True
     )
@@ -195,7 +195,7 @@ def test_a_preview_writes_nothing(admin_client: Client) -> None:
 def test_only_forms_are_taken_and_none_too_large(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     op = make_op()
     sent = typed(admin_client, op)
-    monkeypatch.setattr(beside, "MAX_BYTES", 10)
+    monkeypatch.setattr(live_preview, "MAX_BYTES", 10)
 
     assert admin_client.get(reverse("admin:registry_op_preview", args=[op.pk])).status_code == 405
     assert ask(admin_client, op, sent).status_code == 413
@@ -249,7 +249,7 @@ def test_two_previews_of_a_large_draft_read_it_once(admin_client: Client) -> Non
 
 def test_a_group_is_read_as_it_is_typed(admin_client: Client) -> None:
     make_op()
-    releases.publish_draft(note="Test", by="tests", at=AT)
+    publishing.publish_draft(note="Test", by="tests", at=AT)
     today = {"day": timezone.now().date(), "is_settled": True}
     OpDaily.objects.create(op="onto", list_reads=1_000, **today)
     group = Group.objects.get(path="onto.task")

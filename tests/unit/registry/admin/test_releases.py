@@ -8,11 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from registry import releases
-from registry.admin import showing
+from registry.releases import publishing
+from registry.admin import diff_page
 from registry.models import Activation, Op, Release
-from tests.unit.registry.admin.pages import url
-from tests.unit.registry.rows import make_op
+from tests.support.admin_pages import url
+from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def text(response: HttpResponse) -> str:
 
 def publish(note: str, **fields: Any) -> Release:
     Op.objects.update(**fields)
-    return releases.publish_draft(note=note, by="ann", at=timezone.now())
+    return publishing.publish_draft(note=note, by="ann", at=timezone.now())
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_list_tells_the_state_and_the_last_note_of_each(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
     publish("Once more", summary="Third")
-    releases.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
+    publishing.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
 
     rows = [
         row
@@ -53,7 +53,7 @@ def test_the_list_tells_the_state_and_the_last_note_of_each(
 def test_the_timeline_tells_what_was_live_when_and_leads_on(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    releases.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
+    publishing.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
 
     page = admin_client.get(url(Release, "changelist"))
 
@@ -96,7 +96,7 @@ def test_a_release_tells_what_it_is_and_what_can_be_done_with_it(
 def test_the_ops_of_a_release_are_found_by_path_and_come_in_pages(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showing, "PAGE_SIZE", 2)
+    monkeypatch.setattr(diff_page, "PAGE_SIZE", 2)
     for name in ("a", "b", "ba"):
         make_op(f"onto.task.{name}", tool_name=f"{name}_task")
     release = publish("Three")
@@ -128,7 +128,7 @@ def test_an_op_is_read_as_it_was(admin_client: Client, published: Release, newer
 
 
 def test_a_withdrawn_release_is_read_as_well(admin_client: Client, published: Release, newer: Release) -> None:
-    releases.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    publishing.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
 
     page = admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": "onto.task.add"})
 

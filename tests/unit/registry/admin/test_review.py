@@ -12,12 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import OpDaily
-from registry import releases, watching
-from registry.admin import showing
+from registry.releases import publishing
+from registry.drafts import change_tracking
+from registry.admin import diff_page
 from registry.models import Activation, Group, Op, PromptSection, Release
-from tests.unit.registry.admin.pages import url
-from tests.unit.registry.entries import schema
-from tests.unit.registry.rows import make_op
+from tests.support.admin_pages import url
+from tests.support.op_entries import schema
+from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def publish(client: Client, **said: str) -> HttpResponse:
 
 
 def change(row: Any, by: str = "ann", **fields: Any) -> None:
-    with watching.track_changes([row], by=by, at=timezone.now()):
+    with change_tracking.track_changes([row], by=by, at=timezone.now()):
         for name, value in fields.items():
             setattr(row, name, value)
         row.save()
@@ -120,7 +121,7 @@ def test_publishing_needs_a_note(admin_client: Client) -> None:
     page = publish(admin_client, note=" ")
 
     assert "This field is required." in text(page)
-    assert releases.get_live_release() is None
+    assert publishing.get_live_release() is None
 
 
 def test_new_warnings_are_shown_before_anything_is_published(admin_client: Client) -> None:
@@ -139,7 +140,7 @@ def test_warnings_are_accepted_with_a_tick_and_a_reason(admin_client: Client) ->
 
     response = publish(admin_client, reviewed="on", because="The upstream says no more.")
 
-    release = releases.get_live_release()
+    release = publishing.get_live_release()
     assert response.status_code == 302
     assert release is not None
     assert release.accepted_because == "The upstream says no more."
@@ -167,7 +168,7 @@ def test_warnings_are_not_accepted_otherwise(admin_client: Client, said: dict[st
 
     response = publish(admin_client, **said)
 
-    assert releases.get_live_release() is None
+    assert publishing.get_live_release() is None
     assert error in text(response)
     assert "The copy does not give the unit or range of amount" in text(response)
     assert f'name="seen" value="{response.context["review"].seen}"' in text(response)
@@ -186,7 +187,7 @@ def test_what_was_edited_meanwhile_is_looked_at_before_it_is_published(
 
     assert "The draft has changed since you reviewed it." in page
     assert "Not looked at" in page
-    assert releases.get_live_release() == published
+    assert publishing.get_live_release() == published
 
 
 def test_what_would_break_serving_is_told_and_cannot_be_published(admin_client: Client, published: Release) -> None:
@@ -199,13 +200,13 @@ def test_what_would_break_serving_is_told_and_cannot_be_published(admin_client: 
     assert "The schema must be an object" in page
     assert 'name="note"' not in page
     assert refused.status_code == 200
-    assert releases.get_live_release() == published
+    assert publishing.get_live_release() == published
 
 
 def test_a_draft_that_is_an_older_release_again_asks_for_no_reason(admin_client: Client) -> None:
     op = make_op(parameters_schema=UNCLEAR)
     publish(admin_client, reviewed="on", because="Known")
-    first = releases.get_live_release()
+    first = publishing.get_live_release()
     change(op, parameters_schema=schema(("title",), title={"type": "string"}))
     publish(admin_client)
     change(op, parameters_schema=UNCLEAR)
@@ -216,7 +217,7 @@ def test_a_draft_that_is_an_older_release_again_asks_for_no_reason(admin_client:
     assert "The draft has the same content as release" in page
     assert 'name="because"' not in page
     assert response.status_code == 302
-    assert releases.get_live_release() == first
+    assert publishing.get_live_release() == first
 
 
 def test_a_draft_that_was_withdrawn_cannot_be_published(admin_client: Client, published: Release) -> None:
@@ -224,7 +225,7 @@ def test_a_draft_that_was_withdrawn_cannot_be_published(admin_client: Client, pu
     before = op.summary
     change(op, summary="Other")
     publish(admin_client)
-    releases.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    publishing.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
     change(op, summary=before)
 
     page = text(look(admin_client))
@@ -233,11 +234,11 @@ def test_a_draft_that_was_withdrawn_cannot_be_published(admin_client: Client, pu
     assert "The draft is what was withdrawn by ann: Wrong" in page
     assert "Change the draft, or restore" in page
     assert 'name="note"' not in page
-    assert releases.get_live_release() != published
+    assert publishing.get_live_release() != published
 
 
 def test_differences_come_in_pages(admin_client: Client, published: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showing, "PAGE_SIZE", 2)
+    monkeypatch.setattr(diff_page, "PAGE_SIZE", 2)
     for name in "abc":
         make_op(f"onto.task.{name}", tool_name=f"{name}_task")
 
@@ -252,14 +253,14 @@ def test_differences_come_in_pages(admin_client: Client, published: Release, mon
 def test_thousands_of_warnings_are_counted_and_some_shown(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showing, "MAX_LISTED", 2)
+    monkeypatch.setattr(diff_page, "MAX_LISTED", 2)
     delays = {f"delay_{letter}": {"type": "number"} for letter in "abc"}
     make_op(parameters_schema=schema(("title",), title={"type": "string"}, **delays))
 
     page = text(look(admin_client))
     publish(admin_client, reviewed="on", because="Known")
 
-    live = releases.get_live_release()
+    live = publishing.get_live_release()
     assert live is not None
     assert len(live.accepted_warnings) == 3
     shown = text(admin_client.get(url(Release, "change", live.pk)))
@@ -302,4 +303,4 @@ def test_who_may_see_copy_reviews_and_only_who_may_publish_publishes(
     assert 'name="note"' not in text(page)
     seen = page.context["review"].seen
     assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403
-    assert releases.get_live_release() == published
+    assert publishing.get_live_release() == published

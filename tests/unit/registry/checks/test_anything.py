@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import checks, schemas
-from tests.effort import examples, within
-from tests.unit.registry.checks.readings import context
-from tests.unit.registry.entries import op, schema
-from tests.unit.registry.test_schemas import SCHEMAS
+from registry import checks
+from registry.jsonschema import schemas
+from tests.support.cpu_budget import examples, within
+from tests.support.check_findings import context
+from tests.support.op_entries import op, schema
+from tests.unit.registry.jsonschema.test_schemas import SCHEMAS
 
 TEXTS = st.text(max_size=60) | st.from_regex(
     r"(Send|Never|[a-z]{1,4}_[a-z]{1,4}|a\.[a-z]{1,3}|[.;,`/ ]| ){1,12}", fullmatch=True

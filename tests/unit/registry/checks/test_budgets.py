@@ -2,10 +2,11 @@
 
 import pytest
 
-from registry import checks, sizes
+from registry import checks
+from registry.help import token_counts
 from registry.checks import budgets
-from tests.unit.registry.checks.readings import context
-from tests.unit.registry.entries import catalog, op, schema
+from tests.support.check_findings import context
+from tests.support.op_entries import catalog, op, schema
 
 
 @pytest.mark.parametrize(
@@ -24,10 +25,10 @@ def test_each_form_has_its_budget(counts: tuple[int, int], messages: list[str]) 
 def test_an_op_is_counted_as_it_would_be_served() -> None:
     entry = op("a.b", description="word " * 500, parameters_schema=schema(("b",), a={}, b={}), policy={"do": ["Do."]})
 
-    counted = sizes.count_entry_tokens(entry)
+    counted = token_counts.count_entry_tokens(entry)
     (found,) = checks.check_entry(entry, context(entry))
 
-    assert counted["a.b"] == sizes.count_catalog_tokens(catalog(entry, op("a.c")))["a.b"]
+    assert counted["a.b"] == token_counts.count_catalog_tokens(catalog(entry, op("a.c")))["a.b"]
     assert (found.rule, found.message) == (
         "full_over_budget",
         f"It has {counted['a.b'][1]} tokens; the budget is 450.",
@@ -35,4 +36,4 @@ def test_an_op_is_counted_as_it_would_be_served() -> None:
 
 
 def test_a_retired_op_costs_nothing() -> None:
-    assert sizes.count_entry_tokens(op("a.b", status="retired")) == {}
+    assert token_counts.count_entry_tokens(op("a.b", status="retired")) == {}

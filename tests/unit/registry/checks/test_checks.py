@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from benchmarks import synthetic
-from registry import checks, loader, sizes
-from registry.catalogs import build_catalog
-from registry.checks import FAMILIES, RULES, Finding, Severity, accepted, reference
+from registry import checks
+from registry.files import loader
+from registry.help import token_counts
+from registry.catalog.model import build_catalog
+from registry.checks import FAMILIES, RULES, Finding, Severity, waivers, reference
 from registry.models import Op, PolicyRule
-from tests.effort import within
-from tests.unit.registry.checks.readings import context
-from tests.unit.registry.entries import content, op, schema
-from tests.unit.registry.rows import make_op
+from tests.support.cpu_budget import within
+from tests.support.check_findings import context
+from tests.support.op_entries import content, op, schema
+from tests.support.copy_rows import make_op
 
 BAD = schema(amount={"type": "number"})
 
@@ -102,13 +104,13 @@ def test_the_draft_is_checked_as_it_stands() -> None:
 def test_what_is_shipped_warns_of_nothing_that_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = loader.read_shipped_catalog()
     assert [str(found) for found in checks.check_content(shipped)] == []
-    monkeypatch.setattr(accepted, "WAIVERS", {})
+    monkeypatch.setattr(waivers, "WAIVERS", {})
 
     needed = {(found.op, found.rule) for found in checks.check_content(shipped)}
 
     monkeypatch.undo()
-    assert needed == set(accepted.WAIVERS)
-    assert all(reason.endswith(".") for reason in accepted.WAIVERS.values())
+    assert needed == set(waivers.WAIVERS)
+    assert all(reason.endswith(".") for reason in waivers.WAIVERS.values())
 
 
 def test_new_findings_are_those_that_were_not_there_however_places_shift() -> None:
@@ -148,6 +150,6 @@ def test_one_op_among_six_thousand_is_checked_as_fast_as_one_types() -> None:
 def test_counts_of_a_release_serve_the_checks() -> None:
     snapshot = content(op("a.b", description="word " * 500))
 
-    found = checks.find_warnings(snapshot, sizes.count_catalog_tokens(build_catalog("", snapshot)))
+    found = checks.find_warnings(snapshot, token_counts.count_catalog_tokens(build_catalog("", snapshot)))
 
     assert rules(found) == ["full_over_budget"]

@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import checks, snapshot
+from registry import checks
+from registry.snapshot import snapshot
 from registry.models import Group, Op, OpAlias
-from tests.unit.registry.rows import make_op
+from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.checks import defaults
-from tests.unit.registry.checks.readings import arguments
+from tests.support.check_findings import arguments
 
 STATE = {"type": "string", "enum": ["todo", "done"]}
 

@@ -6,9 +6,9 @@ import pytest
 
 from registry.checks import names
 from registry.checks.finding import Finding
-from registry.checks.places import CheckedOp
-from tests.unit.registry.checks.readings import context
-from tests.unit.registry.entries import op, schema
+from registry.checks.text_locations import CheckedOp
+from tests.support.check_findings import context
+from tests.support.op_entries import op, schema
 
 STATES = {"type": "string", "enum": ["in_progress", "done"], "x-aliases": {"not_started": "done"}}
 UPDATE = op(

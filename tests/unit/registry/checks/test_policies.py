@@ -3,7 +3,7 @@
 import pytest
 
 from registry.checks import policies
-from tests.unit.registry.entries import op
+from tests.support.op_entries import op
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from registry.checks import providers
 from registry.checks.finding import Finding
-from tests.unit.registry.checks.readings import arguments, reading
-from tests.unit.registry.entries import schema
+from tests.support.check_findings import arguments, reading
+from tests.support.op_entries import schema
 
 
 def nested(levels: int) -> dict[str, Any]:

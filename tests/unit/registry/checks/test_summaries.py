@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from benchmarks import synthetic
 from registry.checks import summaries
 from registry.checks.context import CheckContext
-from registry.checks.likeness import MIN_SIMILARITY as BOUND
-from registry.checks.likeness import SummaryIndex, extract_words
-from tests.effort import within
-from tests.unit.registry.checks.readings import context
-from tests.unit.registry.entries import op
+from registry.checks.similarity import MIN_SIMILARITY as BOUND
+from registry.checks.similarity import SummaryIndex, extract_words
+from tests.support.cpu_budget import within
+from tests.support.check_findings import context
+from tests.support.op_entries import op
 
 
 @pytest.mark.parametrize(

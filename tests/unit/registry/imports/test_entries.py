@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from registry.imports import entries, paths
-from registry.imports.documents import FunctionDefinition
+from registry.imports import entries, op_paths
+from registry.imports.openai import FunctionDefinition
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def entry(name: str, description: str = "", tool_name: str | None = None, **schema: Any) -> dict[str, Any]:
     function = FunctionDefinition(name, description, {})
-    reading = paths.parse_tool_names([function], "crm")[name]
+    reading = op_paths.parse_tool_names([function], "crm")[name]
     return entries.build_op_entry(function, reading, SCHEMA | schema, path="crm.a.b", tool_name=tool_name or name)
 
 

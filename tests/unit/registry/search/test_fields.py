@@ -1,7 +1,7 @@
 """Fields: every text of an op is read, each word with its op and where it stands."""
 
 from registry.search import fields
-from tests.unit.registry.entries import catalog, op, schema
+from tests.support.op_entries import catalog, op, schema
 
 ENTRY = op(
     "onto.task.add",

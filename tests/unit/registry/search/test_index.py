@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.search.index import SearchIndex
-from tests.unit.registry.entries import catalog, op
+from tests.support.op_entries import catalog, op
 
 
 def ranked(request: str, *ops: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from registry.search import fields, postings
 from registry.search.fields import WEIGHTS
 from registry.search.postings import LENGTH_WEIGHT, SATURATION
-from tests.unit.registry.entries import catalog, op
+from tests.support.op_entries import catalog, op
 
 
 def built(*ops: dict) -> postings.Postings:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry import search
-from registry.catalogs import FULL_VISIBILITY, Catalog, Visibility
+from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
 from registry.search import fields
-from tests.effort import within
-from tests.unit.registry.entries import catalog, op, schema
+from tests.support.cpu_budget import within
+from tests.support.op_entries import catalog, op, schema
 
 OPS = [
     op("onto.task.create", kind="write", summary="Create a task", keywords=["reminder", "to-do"]),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import (
+from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
     EventFactory,
@@ -21,11 +21,11 @@ from tests.factories import (
     TaskFactory,
 )
 from tests.loops import for_each
-from tests.unit.workspace import graph
-from tests.unit.workspace.calls import call
+from tests.support import project_graph
+from tests.support.handler_calls import call
 from workspace.errors import Forbidden, NotFound, WorkspaceError
 from workspace.handlers import HANDLERS
-from workspace.kinds import ENTITY_TYPE_BY_NAME, PROJECT
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT
 from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, MemberRole, Task
 
 pytestmark = pytest.mark.both_databases
@@ -145,7 +145,7 @@ def task(db: None) -> Task:
     GoalFactory(project=task.project, name="canary", description="canary", measurement_criteria="canary")
     PlanFactory(project=task.project, name="canary", description="canary", plan="canary")
     MilestoneFactory(project=task.project, title="canary", description="canary")
-    graph.edge(task, "task_has_document", document, props={"role": "canary"})
+    project_graph.edge(task, "task_has_document", document, props={"role": "canary"})
     RiskFactory(project=task.project, title="canary", description="canary", content="canary")
     RequirementFactory(project=task.project, text="canary")
     EventFactory(project=task.project, title="canary", description="canary", location="canary", attendees=["canary"])

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from tests.factories import GoalFactory, ProjectFactory
-from tests.unit.workspace.calls import AT, call
+from tests.support.factories import GoalFactory, ProjectFactory
+from tests.support.handler_calls import AT, call
 from workspace.errors import InvalidArgs
 from workspace.models import Goal, Project
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.factories import MADE_AT, MilestoneFactory, ProjectFactory
-from tests.unit.workspace.calls import AT, call
+from tests.support.factories import MADE_AT, MilestoneFactory, ProjectFactory
+from tests.support.handler_calls import AT, call
 from workspace.errors import InvalidArgs
 from workspace.models import Milestone, Project
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.factories import MADE_AT, ProjectFactory
-from tests.unit.workspace import graph
-from tests.unit.workspace.calls import AT, call
+from tests.support.factories import MADE_AT, ProjectFactory
+from tests.support import project_graph
+from tests.support.handler_calls import AT, call
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Edge, Project, Task
 
@@ -32,18 +32,18 @@ def test_create_without_ties_makes_no_edge_and_says_nothing_of_it(project: Proje
 
     assert sorted(result) == ["message", "task"]
     assert result["message"] == "Created the task."
-    assert graph.sentences() == []
+    assert project_graph.sentences() == []
 
 
 def test_create_ties_the_task_and_answers_the_edges(project: Project) -> None:
-    plan, goal, milestone = (graph.row(kind, project) for kind in ("plan", "goal", "milestone"))
+    plan, goal, milestone = (project_graph.row(kind, project) for kind in ("plan", "goal", "milestone"))
 
     outcome = create(
         project, plan_id=str(plan.pk), goal_id=str(goal.pk).upper(), supporting_milestone_id=str(milestone.pk)
     )
 
     task = Task.objects.get()
-    assert graph.sentences() == ["plan has_task task", "task supports_goal goal", "task targets_milestone milestone"]
+    assert project_graph.sentences() == ["plan has_task task", "task supports_goal goal", "task targets_milestone milestone"]
     held = Edge.objects.get(rel="has_task")
     assert (held.src_id, held.dst_id, held.props) == (plan.pk, task.pk, {"is_primary": True})
     assert (held.project_id, held.created_by, held.created_at) == (project.pk, "owner", AT)
@@ -54,16 +54,16 @@ def test_create_ties_the_task_and_answers_the_edges(project: Project) -> None:
 
 
 def test_create_links_once_what_is_named_twice(project: Project) -> None:
-    plan = graph.row("plan", project)
+    plan = project_graph.row("plan", project)
 
     create(project, plan_id=str(plan.pk), parent=named(plan), parents=[named(plan)], connections=[named(plan)])
 
-    assert graph.sentences() == ["plan has_task task"]
+    assert project_graph.sentences() == ["plan has_task task"]
     assert Edge.objects.get().props == {"is_primary": True}
 
 
 def test_create_keeps_the_word_that_is_no_relation(project: Project) -> None:
-    other = graph.row("task", project)
+    other = project_graph.row("task", project)
 
     outcome = create(project, connections=[named(other, rel="echoes")])
 
@@ -78,9 +78,9 @@ def test_create_keeps_the_word_that_is_no_relation(project: Project) -> None:
 def test_create_refuses_what_is_not_in_the_project_in_the_same_words(
     project: Project, argument: str, kind: str
 ) -> None:
-    elsewhere = graph.row(kind, ProjectFactory())  # of the same owner
-    foreign = graph.row(kind, ProjectFactory(created_by="someone else"))
-    gone = graph.row(kind, project, deleted_at=MADE_AT)
+    elsewhere = project_graph.row(kind, ProjectFactory())  # of the same owner
+    foreign = project_graph.row(kind, ProjectFactory(created_by="someone else"))
+    gone = project_graph.row(kind, project, deleted_at=MADE_AT)
 
     told = set()
     for id in (elsewhere.pk, foreign.pk, gone.pk, uuid.uuid4()):
@@ -96,7 +96,7 @@ def test_create_refuses_what_is_not_in_the_project_in_the_same_words(
 
 
 def test_create_finds_what_is_named_by_title(project: Project) -> None:
-    plan, goal, task = graph.row("plan", project, name="Phase"), graph.row("goal", project), graph.row("task", project)
+    plan, goal, task = project_graph.row("plan", project, name="Phase"), project_graph.row("goal", project), project_graph.row("task", project)
 
     outcome = create(
         project,
@@ -104,14 +104,14 @@ def test_create_finds_what_is_named_by_title(project: Project) -> None:
         connections=[{"kind": "goal", "title": goal.name}, {"kind": "task", "id": str(task.pk), "title": "ignored"}],
     )
 
-    assert graph.sentences() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
+    assert project_graph.sentences() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
     assert Edge.objects.get(rel="has_task").src_id == plan.pk
     assert "Ignored connections/1/title: connections/1/id was sent too." in outcome.warnings
 
 
 def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> None:
-    rows = [graph.row("plan", project, name="Phase") for _ in range(2)]
-    graph.row("goal", ProjectFactory(), name="Elsewhere")
+    rows = [project_graph.row("plan", project, name="Phase") for _ in range(2)]
+    project_graph.row("goal", ProjectFactory(), name="Elsewhere")
 
     with pytest.raises(InvalidArgs) as refused:
         create(
@@ -131,7 +131,7 @@ def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> 
 
 
 def test_create_names_the_place_of_what_is_not_there(project: Project) -> None:
-    plan = graph.row("plan", project)
+    plan = project_graph.row("plan", project)
 
     with pytest.raises(NotFound, match="this parents/1/id;"):
         create(project, parents=[named(plan), {"kind": "goal", "id": str(uuid.uuid4())}])
@@ -150,7 +150,7 @@ def test_create_tells_all_that_is_wrong_at_once(project: Project) -> None:
 def test_create_costs_a_query_a_kind_and_one(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    plan, goal, other = (str(graph.row(kind, project).pk) for kind in ("plan", "goal", "goal"))
+    plan, goal, other = (str(project_graph.row(kind, project).pk) for kind in ("plan", "goal", "goal"))
 
     with django_assert_num_queries(2):
         create(project)
@@ -163,7 +163,7 @@ def update(task: Task, **sent: Any) -> Any:
 
 
 def test_update_sets_changes_and_clears_a_tie(project: Project) -> None:
-    task, goal, other = (graph.row(kind, project) for kind in ("task", "goal", "goal"))
+    task, goal, other = (project_graph.row(kind, project) for kind in ("task", "goal", "goal"))
 
     first = update(task, goal_id=str(goal.pk))
     assert first.result["message"] == "Changed goal_id."
@@ -174,14 +174,14 @@ def test_update_sets_changes_and_clears_a_tie(project: Project) -> None:
     assert [edge.dst_id for edge in Edge.objects.filter(deleted_at=None)] == [other.pk]
 
     cleared = update(task, goal_id=None)
-    assert (cleared.result["message"], graph.sentences()) == ("Changed goal_id.", [])
+    assert (cleared.result["message"], project_graph.sentences()) == ("Changed goal_id.", [])
     assert "edges" not in cleared.result
     assert {edge.deleted_at for edge in Edge.objects.all()} == {AT}
 
 
 def test_update_with_the_same_tie_changes_nothing(project: Project) -> None:
-    task, goal = graph.row("task", project), graph.row("goal", project)
-    edge = graph.edge(task, "supports_goal", goal)
+    task, goal = project_graph.row("task", project), project_graph.row("goal", project)
+    edge = project_graph.edge(task, "supports_goal", goal)
 
     for same in ({"goal_id": str(goal.pk)}, {"supporting_milestone_id": None}):
         assert update(task, **same).warnings == ("unchanged",)
@@ -191,21 +191,21 @@ def test_update_with_the_same_tie_changes_nothing(project: Project) -> None:
 
 
 def test_update_leaves_other_edges_alone(project: Project) -> None:
-    task, goal, plan = (graph.row(kind, project) for kind in ("task", "goal", "plan"))
-    graph.edge(task, "supports_goal", goal)
-    graph.edge(goal, "has_task", task)
-    graph.edge(plan, "has_task", task)
-    graph.edge(graph.row("task", project), "supports_goal", goal)
+    task, goal, plan = (project_graph.row(kind, project) for kind in ("task", "goal", "plan"))
+    project_graph.edge(task, "supports_goal", goal)
+    project_graph.edge(goal, "has_task", task)
+    project_graph.edge(plan, "has_task", task)
+    project_graph.edge(project_graph.row("task", project), "supports_goal", goal)
 
     update(task, goal_id=None)
 
-    assert graph.sentences() == ["goal has_task task", "plan has_task task", "task supports_goal goal"]
+    assert project_graph.sentences() == ["goal has_task task", "plan has_task task", "task supports_goal goal"]
 
 
 def test_update_refuses_what_is_not_in_the_project(project: Project) -> None:
-    task = graph.row("task", project, title="Old")
+    task = project_graph.row("task", project, title="Old")
 
     with pytest.raises(NotFound, match="No goal of this project that you can see has this goal_id"):
-        update(task, title="New", goal_id=str(graph.row("goal", ProjectFactory()).pk))
+        update(task, title="New", goal_id=str(project_graph.row("goal", ProjectFactory()).pk))
 
     assert not Edge.objects.exists()

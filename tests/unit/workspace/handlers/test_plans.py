@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from tests.factories import PlanFactory, ProjectFactory
-from tests.unit.workspace.calls import AT, call
+from tests.support.factories import PlanFactory, ProjectFactory
+from tests.support.handler_calls import AT, call
 from workspace.errors import InvalidArgs
 from workspace.models import Plan, Project
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.factories import ProfileFactory
-from tests.unit.workspace.calls import call
+from tests.support.factories import ProfileFactory
+from tests.support.handler_calls import call
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 5, tzinfo=UTC)  # a Wednesday
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.unit.workspace import graph
-from tests.unit.workspace.calls import call
+from tests.support import project_graph
+from tests.support.handler_calls import call
 from workspace import relations
 from workspace.contract import OpOutcome
 from workspace.errors import ArgumentError, InvalidArgs
-from workspace.handlers import entities, relationships
-from workspace.kinds import ENTITY_TYPE_BY_NAME
+from workspace.handlers.projects import new_entities, new_relationships
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import (
     Document,
     Edge,
@@ -28,10 +28,10 @@ from workspace.models import (
     Task,
 )
 from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS
-from workspace.services.edges import ORIGINAL_REL, IS_PRIMARY
+from workspace.services.edges.edges import ORIGINAL_REL, IS_PRIMARY
 
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
-LABELS = {name: kind.label for name, kind in entities.ENTITY_KINDS.items()}
+LABELS = {name: kind.label for name, kind in new_entities.ENTITY_KINDS.items()}
 
 
 def entity(temp_id: str, kind: str, **fields: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def told(errors: list[ArgumentError]) -> list[tuple[str, str]]:
 
 
 def sentences() -> list[str]:
-    return [sentence for sentence in graph.sentences() if sentence != "project has_document document"]
+    return [sentence for sentence in project_graph.sentences() if sentence != "project has_document document"]
 
 
 def test_every_kind_is_made_with_its_fields(db: None) -> None:
@@ -403,10 +403,10 @@ pairs = st.lists(
 @given(pairs)
 def test_whatever_is_related_no_row_has_two_parents_and_every_edge_joins_what_it_may(related: list[Any]) -> None:
     project = Project(**PROJECT)
-    first = entities.build_entities(ONE_OF_EACH, project=project, by="s", at=graph.MADE_AT)
+    first = new_entities.build_entities(ONE_OF_EACH, project=project, by="s", at=project_graph.MADE_AT)
 
-    found = relationships.parse_relationships(related, first.rows)
-    made = relationships.build_edges(found, first.rows, by="s", at=graph.MADE_AT)
+    found = new_relationships.parse_relationships(related, first.rows)
+    made = new_relationships.build_edges(found, first.rows, by="s", at=project_graph.MADE_AT)
 
     parents = [edge.dst_id for edge in made if edge.rel == PARENT_RELATIONS.get(EdgeKind(edge.dst_kind))]
     assert len(parents) == len(set(parents))

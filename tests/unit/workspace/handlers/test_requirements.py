@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.factories import ProjectFactory, RequirementFactory
-from tests.unit.workspace.calls import call
+from tests.support.factories import ProjectFactory, RequirementFactory
+from tests.support.handler_calls import call
 from workspace.errors import InvalidArgs
 from workspace.models import Project, Requirement
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.factories import ProjectFactory, RiskFactory
-from tests.unit.workspace.calls import AT, call
+from tests.support.factories import ProjectFactory, RiskFactory
+from tests.support.handler_calls import AT, call
 from workspace.models import Project, Risk
 
 

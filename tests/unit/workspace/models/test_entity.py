@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from tests.factories import (
+from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
     GoalFactory,
@@ -14,7 +14,7 @@ from tests.factories import (
     TaskFactory,
 )
 from workspace import policies
-from workspace.kinds import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, EntityType
+from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, EntityType
 from workspace.models import Document, Project, MemberRole, Task
 
 KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE], ids=lambda kind: kind.name)

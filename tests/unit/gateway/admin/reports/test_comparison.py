@@ -2,12 +2,12 @@
 
 import pytest
 
-from analytics.reports import FAILURE_FIELDS, comparing
+from analytics.reports import FAILURE_FIELDS, comparison as comparing
 from analytics.reports import funnel as funnels
-from analytics.reports.intervals import ConfidenceInterval
+from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.totals import Totals
 from config import sidebar
-from gateway.admin.reports import by_op, comparison, funnel, showing
+from gateway.admin.reports import by_op, comparison, funnel, report_page
 
 
 def said(first: Totals, second: Totals) -> str:
@@ -64,5 +64,5 @@ def test_every_report_is_in_the_sidebar_for_whom_it_lets_in() -> None:
         if isinstance(entry, sidebar.SidebarPage) and entry.name.startswith("report_")
     }
 
-    assert {name: entry.title for name, entry in pages.items()} == showing.REPORT_TITLES
-    assert {tuple(entry.permissions) for entry in pages.values()} == {tuple(showing.REPORT_PERMISSIONS)}
+    assert {name: entry.title for name, entry in pages.items()} == report_page.REPORT_TITLES
+    assert {tuple(entry.permissions) for entry in pages.values()} == {tuple(report_page.REPORT_PERMISSIONS)}

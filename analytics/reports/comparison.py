@@ -1,0 +1,122 @@
+"""Compare two cohorts or two releases: each rate, the difference, and whether it is statistically significant."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+from analytics.reports import totals
+from analytics.reports.confidence_intervals import ConfidenceInterval, compute_newcombe_interval
+from analytics.reports.report_filter import ReportFilter
+from analytics.reports.totals import Totals
+
+MIN_SAMPLE = 50  # minimum sample size on each side; with fewer, the interval is too wide to be useful
+
+
+class ComparisonVerdict(StrEnum):
+    """The result of comparing two rates."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NONE = "none"  # not significant
+    TOO_FEW = "too_few"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A rate to compare. `count` returns its hits and its total."""
+
+    name: str
+    denominator: str  # what the rate is of, in words: calls, turns
+    count: Callable[[Totals], tuple[int, int]]
+    is_lower_better: bool
+
+
+METRICS = (
+    Metric("Failure rate", "calls", lambda each: (each.failed, each.calls), True),
+    Metric("Repair rate", "failed calls", lambda each: (each.mended, each.failed), False),
+    Metric("Turns with a successful call", "turns with a call", lambda each: (each.succeeding, each.calling), False),
+    Metric("Turns with an unknown name", "turns", lambda each: (each.lost, each.turns), True),
+    Metric("Turns with a loop", "turns", lambda each: (each.looping, each.turns), True),
+    Metric("Searches that found nothing", "searches", lambda each: (each.misses, each.searches), True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """A number of hits out of a total."""
+
+    hits: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        return self.hits / self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """A metric on both sides, and the 95% confidence interval of the difference (second minus first)."""
+
+    metric: Metric
+    first: Proportion
+    second: Proportion
+    interval: ConfidenceInterval | None  # None if the sample is too small
+    verdict: ComparisonVerdict
+    days_to_wait: int | None  # until the sample may be large enough; None if it is, or if there is no data
+
+    @property
+    def difference(self) -> float | None:
+        """The second rate minus the first."""
+        if self.first.rate is None or self.second.rate is None:
+            return None
+        return self.second.rate - self.first.rate
+
+
+@dataclass(frozen=True, slots=True)
+class OpChange:
+    """An op whose failure rate differs significantly between the two sides."""
+
+    op: str
+    first: Proportion
+    second: Proportion
+    interval: ConfidenceInterval
+
+    @property
+    def difference(self) -> float:
+        """The second rate minus the first."""
+        return self.second.hits / self.second.total - self.first.hits / self.first.total
+
+
+def compare_metrics(first: Totals, second: Totals, *, days: int) -> list[MetricComparison]:
+    """Return the comparison of every metric. `days` is the length of the period."""
+    return [_compare_metric(metric, Proportion(*metric.count(first)), Proportion(*metric.count(second)), days) for metric in METRICS]
+
+
+def find_changed_ops(report_filter: ReportFilter, by: str, first: str, second: str, *, limit: int = 10) -> list[OpChange]:
+    """Return the ops whose failure rate differs significantly, largest difference first."""
+    sides = [totals.sum_by_op(report_filter.narrow(by, name)) for name in (first, second)]
+    shares = [{op: Proportion(each.failed, each.calls) for op, each in side.items() if op} for side in sides]
+    changes = [
+        OpChange(op, a, b, compute_newcombe_interval(a.hits, a.total, b.hits, b.total))
+        for op, a in shares[0].items()
+        if (b := shares[1].get(op)) and min(a.total, b.total) >= MIN_SAMPLE
+    ]
+    significant = [each for each in changes if not each.interval.low <= 0 <= each.interval.high]
+    return sorted(significant, key=lambda each: -abs(each.difference))[:limit]
+
+
+def _compare_metric(metric: Metric, first: Proportion, second: Proportion, days: int) -> MetricComparison:
+    if min(first.total, second.total) < MIN_SAMPLE:
+        return MetricComparison(metric, first, second, None, ComparisonVerdict.TOO_FEW, _estimate_days_to_wait(first, second, days))
+    interval = compute_newcombe_interval(first.hits, first.total, second.hits, second.total)
+    if interval.low <= 0 <= interval.high:
+        verdict = ComparisonVerdict.NONE
+    else:
+        verdict = ComparisonVerdict.BETTER if (interval.high < 0) == metric.is_lower_better else ComparisonVerdict.WORSE
+    return MetricComparison(metric, first, second, interval, verdict, None)
+
+
+def _estimate_days_to_wait(first: Proportion, second: Proportion, days: int) -> int | None:
+    fewest = min(first.total, second.total)
+    return ceil((MIN_SAMPLE - fewest) * days / fewest) if fewest else None

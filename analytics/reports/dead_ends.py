@@ -1,0 +1,31 @@
+"""Dead ends of models: unknown names, and turns that repeat the same call."""
+
+from typing import NamedTuple
+
+from django.db.models import Count
+
+from analytics.events.event_filters import UNKNOWN_NAME, UNKNOWN_OP, UNKNOWN_PATH
+from analytics.models import Turn
+from analytics.reports.report_filter import ReportFilter
+
+
+class UnknownName(NamedTuple):
+    """An unknown name as it was sent, and how often."""
+
+    name: str
+    times: int
+
+
+def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list[UnknownName]:
+    """Return the unknown names that were called or read most often.
+
+    Reads events, of which an index covers these few. Daily figures do not store names that callers make up.
+    """
+    events = report_filter.select_events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")
+    groups = events.values("op").annotate(times=Count("id")).order_by("-times", "op")
+    return [UnknownName(row["op"], row["times"]) for row in groups[:limit]]
+
+
+def list_worst_loops(report_filter: ReportFilter, *, limit: int = 20) -> list[Turn]:
+    """Return the turns with the most repeated calls, worst first."""
+    return list(report_filter.select_turns().filter(repeats__gt=0).order_by("-repeats", "-time")[:limit])

@@ -1,0 +1,90 @@
+"""Preview of a rollout change: how many of the recently seen subjects get another variant."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analytics.rollout import rollout_cache
+from analytics.rollout.evaluation import Rollout
+from analytics.rollout.evaluation_context import EvaluationContext
+from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Cohort, CohortRule, Flag
+
+
+@dataclass(frozen=True, slots=True)
+class VariantChange:
+    """The number of subjects who would move from one variant to another, and their contexts."""
+
+    before: str
+    after: str
+    count: int
+    contexts: tuple[str, ...]  # types of Gateway-Context, most frequent first
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutImpact:
+    """The impact of a change on one flag, for `seen` recently seen subjects."""
+
+    flag: FlagKey
+    seen: int
+    moves: tuple[VariantChange, ...]  # the largest first
+
+    @property
+    def moved_count(self) -> int:
+        return sum(move.count for move in self.moves)
+
+
+def measure_impact(flag: FlagKey, before: Rollout, after: Rollout, subjects: Iterable[EvaluationContext]) -> RolloutImpact:
+    """Return how many people get another variant of a flag. Ignores the master switch, which may differ per server."""
+    seen, counts, contexts = 0, Counter[tuple[str, str]](), dict[tuple[str, str], Counter[str]]()
+    for subject in subjects:
+        seen += 1
+        change = before.evaluate(flag, subject).variant, after.evaluate(flag, subject).variant
+        if change[0] != change[1]:
+            counts[change] += 1
+            contexts.setdefault(change, Counter())[subject.context] += 1
+    moves = (
+        VariantChange(*change, count, tuple(context for context, _ in contexts[change].most_common()))
+        for change, count in counts.most_common()
+    )
+    return RolloutImpact(flag, seen, tuple(moves))
+
+
+def apply_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:
+    """Return the rollout with a new cohort, or with the unsaved changes of an existing one."""
+    cohorts = [each for each in _load_active_cohorts() if each.pk != cohort.pk]
+    if cohort.is_on and cohort.flag.is_on:
+        cohorts.append(cohort)
+    # Cohorts are ordered by position, then id. A new one has no id yet and comes last at its position.
+    ordered = sorted(cohorts, key=lambda each: (each.flag_id, each.position, each.pk or float("inf")))
+    others = CohortRule.objects.exclude(cohort=cohort.pk) if cohort.pk else CohortRule.objects.all()
+    other_rules = [(each.cohort_id or 0, *_rule_to_row(each)) for each in others]
+    own_rules = [(cohort.pk or 0, *_rule_to_row(rule)) for rule in rules]
+    return rollout_cache.build_rollout([_cohort_to_row(each) for each in ordered], other_rules + own_rules)
+
+
+def remove_cohorts(removed: Iterable[Cohort]) -> Rollout:
+    """Return the rollout without some cohorts."""
+    keys = {cohort.pk for cohort in removed}
+    rows = [_cohort_to_row(each) for each in _load_active_cohorts() if each.pk not in keys]
+    return rollout_cache.build_rollout(rows, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()])
+
+
+def apply_flag(flag: Flag) -> Rollout:
+    """Return the rollout with a flag's unsaved on or off state."""
+    cohorts = Cohort.objects.filter(is_on=True, flag__in=list(FlagKey)).select_related("flag")
+    active = [_cohort_to_row(each) for each in cohorts if (flag.is_on if each.flag_id == flag.key else each.flag.is_on)]
+    return rollout_cache.build_rollout(active, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()])
+
+
+def _load_active_cohorts() -> list[Cohort]:
+    return list(Cohort.objects.filter(is_on=True, flag__is_on=True, flag__in=list(FlagKey)).select_related("flag"))
+
+
+def _cohort_to_row(cohort: Cohort) -> tuple[object, ...]:
+    salt = cohort.salt or cohort.name
+    return (cohort.pk or 0, cohort.flag_id, cohort.name, cohort.variant, salt, cohort.percentage, cohort.listed)
+
+
+def _rule_to_row(rule: CohortRule) -> tuple[object, ...]:
+    return (rule.attribute, rule.trait, rule.operator, rule.values)

@@ -1,0 +1,104 @@
+"""Aggregate turns from events. A turn with new events is recounted from all of its events."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
+
+from django.db.models import Count
+
+from analytics.models import OperationEvent, Turn
+from analytics.turns import metrics
+from analytics.turns.metrics import TurnEvent
+
+MAX_TURN_LENGTH = timedelta(hours=6)  # maximum length of a turn; of a longer one, only the last hours count
+MAX_TURN_EVENTS = 1_000  # events of a turn in one run; more means that a client sends one id for all turns
+QUERY_BATCH_SIZE = 400  # turns per query
+
+_KEY_FIELDS = ("client", "session", "turn")
+_VALUE_FIELDS = tuple(field.name for field in Turn._meta.fields if field.name not in ("id", *_KEY_FIELDS))
+
+TurnKey = tuple[str, str, str]
+Row = TypeVar("Row")
+
+
+class Repair(NamedTuple):
+    """A failed call, and the call that repaired it."""
+
+    failed: TurnEvent
+    repaired_by: TurnEvent
+
+
+class TurnAggregates(NamedTuple):
+    """Unsaved turns, the repairs since the last run, and {event id: new value of its `mends`} for changed events."""
+
+    turns: list[Turn]
+    repairs: list[Repair]
+    changed_repairs: dict[int, int | None]
+
+
+def aggregate_turns(since: datetime, until: datetime) -> TurnAggregates:
+    """Return the turns that have events with since <= time < until.
+
+    Repairs by calls before `since` are settled and do not change.
+    """
+    aggregates = TurnAggregates([], [], {})
+    for events in _iter_turn_events(_find_turn_keys(since, until), since - MAX_TURN_LENGTH, until):
+        repaired = metrics.find_repairs(events, settled_until=since)
+        aggregates.turns.append(metrics.compute_turn(events, repaired))
+        for event in (event for event in events if event.time >= since):
+            failed = repaired.get(event.id)
+            if failed:
+                aggregates.repairs.append(Repair(failed, event))
+            if event.mends != (failed and failed.id):
+                aggregates.changed_repairs[event.id] = failed and failed.id
+    return aggregates
+
+
+def write_turns(aggregates: TurnAggregates) -> None:
+    """Write the turns and events that differ from their rows."""
+    for batch in _iter_batches(sorted(aggregates.turns, key=lambda turn: turn.time)):
+        candidates = Turn.objects.filter(turn__in=[turn.turn for turn in batch])
+        stored = {_get_values(turn) for turn in candidates.filter(time__gte=batch[0].time, time__lte=batch[-1].time)}
+        Turn.objects.bulk_create(
+            [turn for turn in batch if _get_values(turn) not in stored],
+            update_conflicts=True,
+            unique_fields=_KEY_FIELDS,
+            update_fields=_VALUE_FIELDS,
+        )
+    changed = [OperationEvent(id=event, mends=failed) for event, failed in aggregates.changed_repairs.items()]
+    OperationEvent.objects.bulk_update(changed, ["mends"], batch_size=QUERY_BATCH_SIZE)
+
+
+def _find_turn_keys(since: datetime, until: datetime) -> list[TurnKey]:
+    turns = _filter_events(since, until).exclude(turn="").order_by().values(*_KEY_FIELDS).annotate(times=Count("id"))
+    return list(turns.filter(times__lte=MAX_TURN_EVENTS).values_list(*_KEY_FIELDS))
+
+
+def _iter_turn_events(keys: Sequence[TurnKey], since: datetime, until: datetime) -> Iterator[list[TurnEvent]]:
+    """Yield the events of each turn in order of time; of a turn longer than MAX_TURN_LENGTH, only its last hours."""
+    for batch in _iter_batches(keys):
+        events_by_key: dict[TurnKey, list[TurnEvent]] = {key: [] for key in batch}
+        sessions, turns = ({key[index] for key in batch} for index in (1, 2))
+        # This may match other turns too, if clients number turns per session. One condition per turn would take longer
+        # to plan than to run.
+        candidates = _filter_events(since, until).filter(session__in=sessions, turn__in=turns).exclude(turn="")
+        for row in candidates.order_by("time", "id").values_list(*TurnEvent._fields):
+            event = TurnEvent(*row)
+            if (events := events_by_key.get((event.client, event.session, event.turn))) is not None:
+                events.append(event)
+        for key in batch:
+            yield [event for event in events_by_key[key] if event.time >= events_by_key[key][-1].time - MAX_TURN_LENGTH]
+
+
+def _filter_events(since: datetime, until: datetime) -> Any:
+    events = OperationEvent.objects.filter(time__gte=since, time__lt=until)
+    return events.exclude(source=OperationEvent.Source.ADMIN)
+
+
+def _get_values(turn: Turn) -> tuple[Any, ...]:
+    return tuple(getattr(turn, name) for name in (*_KEY_FIELDS, *_VALUE_FIELDS))
+
+
+def _iter_batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    for start in range(0, len(rows), QUERY_BATCH_SIZE):
+        yield rows[start : start + QUERY_BATCH_SIZE]

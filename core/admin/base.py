@@ -1,0 +1,130 @@
+"""Base classes of the admin's pages, inlines and forms, which give all of them the same look.
+
+JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django import forms
+from django.contrib.admin.options import BaseModelAdmin
+from django.db.models import CharField, JSONField, Model, TextField
+from django.http import HttpRequest, HttpResponse
+from django.templatetags.static import static
+from unfold.forms import ActionForm
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from core.admin.form_fields import PlainTextField, StrictJSONField
+
+if TYPE_CHECKING:  # unfold has no type hints; Django's classes stand in for it
+    from django.contrib.admin import ModelAdmin as BaseAdmin
+    from django.contrib.admin import StackedInline as BaseStacked
+    from django.contrib.admin import TabularInline as BaseTabular
+else:
+    from unfold.admin import ModelAdmin as BaseAdmin
+    from unfold.admin import StackedInline as BaseStacked
+    from unfold.admin import TabularInline as BaseTabular
+
+Row = TypeVar("Row", bound=Model)
+Parent = TypeVar("Parent", bound=Model)
+
+LONG_TEXT_LENGTH = 200  # characters; a column of this length or more gets a full-width input
+
+LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "desk-line"})
+JSON_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 8, "spellcheck": "false"})
+
+LINES_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 4, "spellcheck": "false"})
+
+FORMFIELD_OVERRIDES: dict[Any, dict[str, Any]] = {
+    JSONField: {"form_class": StrictJSONField, "widget": JSON_WIDGET},
+    TextField: {"form_class": PlainTextField, "widget": UnfoldAdminTextareaWidget},
+}
+
+
+class FormFieldMixin(BaseModelAdmin[Row]):
+    """Form fields and widgets for any page or inline."""
+
+    formfield_overrides = FORMFIELD_OVERRIDES
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return a column's form field, with a full-width input for a long text column."""
+        if isinstance(db_field, CharField) and (db_field.max_length or 0) >= LONG_TEXT_LENGTH and not db_field.choices:
+            kwargs.setdefault("widget", LINE_WIDGET)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
+    """Base class of a model's admin pages."""
+
+    empty: str  # a sentence for an empty list: what to do to get rows
+    is_gone_to = False  # whether "Go to" in the sidebar searches its rows
+    has_history = True  # whether a row's page links to its history
+    warn_unsaved_form = True
+    list_filter_sheet = False
+    list_per_page = 50
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show a row's page, with a link to its history if `has_history`."""
+        context["show_history"] = self.has_history
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+class TabularInline(FormFieldMixin[Row], BaseTabular[Row, Parent]):
+    """Inline with one line per row. Each field has an aria-label, since only the columns have visible headings."""
+
+    extra = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return a column's form field, with its label as the widget's aria-label."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None:
+            getattr(field.widget, "widget", field.widget).attrs.setdefault("aria-label", field.label)
+        return field
+
+
+class StackedInline(FormFieldMixin[Row], BaseStacked[Row, Parent]):
+    """Inline with one block per row."""
+
+    extra = 0
+
+
+class ReadOnlyMixin:
+    """Admin mixin for rows that services own: users can only view them, so they have no history."""
+
+    has_history = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold has no type hints
+    """Action bar of a list, with an input for the reason."""
+
+    reason = forms.CharField(
+        required=False,
+        max_length=200,
+        label="",
+        widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Reason", "placeholder": "Reason"}),
+    )
+
+
+def stylesheet(_: HttpRequest) -> str:
+    """Return the URL of our additions to unfold's stylesheet."""
+    return static("desk/desk.css")
+
+
+def script(_: HttpRequest) -> str:
+    """Return the URL of our additions to unfold's scripts."""
+    return static("desk/desk.js")
+
+
+def icon(_: HttpRequest) -> str:
+    """Return the URL of the site's icon."""
+    return static("desk/icon.svg")

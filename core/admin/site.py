@@ -1,0 +1,158 @@
+"""The admin site. It answers malformed requests with 400 and a reason, before they reach the database."""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.admin.apps import AdminConfig
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import SuspiciousOperation, ValidationError
+from django.db import DataError, NotSupportedError
+from django.db.models import DateTimeField, Model
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
+from django.http.response import HttpResponseBase
+from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.urls import path, reverse
+from django.utils.functional import SimpleLazyObject
+from django.utils.module_loading import import_string
+from django.utils.text import smart_split
+
+if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
+    from django.contrib.admin import AdminSite
+else:
+    from unfold.sites import UnfoldAdminSite as AdminSite
+
+MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word adds one per searched column
+MAX_VALUE_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
+MAX_VALUES = 100  # query parameters of one URL
+MAX_GO_TO_ROWS = 10  # rows per model in the results of "Go to"
+
+SEARCH_PARAMETERS = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
+REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
+
+View = Callable[..., HttpResponseBase]
+
+
+class Site(AdminSite):
+    """The admin site. All pages, Django's included, pass through `admin_view`."""
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
+        """Wrap a page: staff only, as in Django; malformed requests get 400."""
+        return super().admin_view(reject_malformed_requests(view), cacheable)
+
+    def get_urls(self) -> list[Any]:
+        """Return the URLs of the pages in settings.ADMIN_PAGES, then those of the models."""
+        page_urls = [
+            path(address, self.admin_view(import_string(view)), name=name)
+            for name, (address, view) in settings.ADMIN_PAGES.items()
+        ]
+        return page_urls + super().get_urls()
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Return the models by app, lazily: no page here reads them, and they take a fifth of a page's time."""
+        return SimpleLazyObject(lambda: super(Site, self).get_app_list(request, app_label))
+
+    def each_context(self, request: HttpRequest) -> Any:
+        """Return the context of every page, plus the current page's sidebar section and entry for the breadcrumbs."""
+        context: dict[str, Any] = dict(super().each_context(request))
+        for section in context.get("sidebar_navigation", ()):
+            for item in section["items"]:
+                if item["active"]:
+                    context |= {"job": section["title"], "place": item}
+        return context
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the results of "Go to": matching sidebar entries, then matching rows of models with `is_gone_to`."""
+        search_text = request.GET.get("s", "").strip()
+        results = [*self._search_pages(request, search_text), *self._search_rows(request, search_text)] if search_text else []
+        return TemplateResponse(request, "desk/found.html", {"found": results})
+
+    def _search_pages(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
+        for section in self.each_context(request)["sidebar_navigation"]:
+            for item in section["items"]:
+                if search_text.casefold() in item["title"].casefold():
+                    yield {"title": item["title"], "description": section["title"], "link": item["link"]}
+
+    def _search_rows(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
+        for model, page in self._registry.items():
+            if getattr(page, "is_gone_to", False) and page.has_view_or_change_permission(request):
+                rows, may_have_duplicates = page.get_search_results(request, page.get_queryset(request), search_text)
+                name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
+                for row in (rows.distinct() if may_have_duplicates else rows)[:MAX_GO_TO_ROWS]:
+                    yield {"title": row, "description": model._meta.verbose_name, "link": reverse(name, args=[row.pk])}
+
+
+class SiteConfig(AdminConfig):
+    """django.contrib.admin with our site class."""
+
+    default_site = "core.admin.site.Site"
+
+
+def reject_malformed_requests(view: View) -> View:
+    """Wrap a view so that it answers 400 with a reason if the request holds values that its fields cannot take."""
+    model: type[Model] | None = getattr(getattr(view, "__self__", None), "model", None)
+
+    @functools.wraps(view)
+    def guarded_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        problem = find_query_problem(request.GET)
+        if not problem and model is not None:
+            problem = find_preset_problem(request.GET, model) or find_row_problem(request.GET, model) or find_row_problem(request.POST, model)
+        if problem:
+            return _bad_request(problem)
+        try:
+            response = view(request, *args, **kwargs)
+            # Render here: its queries run on rendering, and would otherwise fail outside of this try.
+            return response.render() if isinstance(response, SimpleTemplateResponse) else response
+        except (ValidationError, SuspiciousOperation, OverflowError, DataError, NotSupportedError):
+            # Only the query can tell whether some values are valid: an id in the path, a filter that no list offers.
+            return _bad_request("A value in the request is not valid for its field. Go back and choose again.")
+
+    return guarded_view
+
+
+def find_query_problem(query: QueryDict) -> str:
+    """Return what is wrong with the query parameters as a sentence, or "" if nothing is."""
+    values = [value for _, several in query.lists() for value in several]
+    if any("\x00" in text for text in (*query, *values)):
+        return "The URL contains a NUL character. Remove it."
+    if len(values) > MAX_VALUES or any(len(value) > MAX_VALUE_LENGTH for value in values):
+        return f"The URL is too long. Send at most {MAX_VALUES} values of {MAX_VALUE_LENGTH} characters."
+    if any(len(list(smart_split(query.get(name, "")))) > MAX_WORDS for name in SEARCH_PARAMETERS):
+        return f"Search for at most {MAX_WORDS} words."
+    if any(name.rpartition("__")[2] in REGEX_LOOKUPS for name in query):
+        return "Lists cannot be filtered by regular expressions. Search for words."
+    return ""
+
+
+def find_preset_problem(query: QueryDict, model: type[Model]) -> str:
+    """Return which field the query parameters cannot prefill, as a sentence, or ""."""
+    # Django's date and time widget needs a datetime, and query parameters are text.
+    names = [field.name for field in model._meta.fields if isinstance(field, DateTimeField) and field.name in query]
+    return f"The URL cannot prefill {names[0]}. Remove it and use the form." if names else ""
+
+
+def find_row_problem(data: QueryDict, model: type[Model]) -> str:
+    """Return why a selected row of the model or of a related model cannot exist, as a sentence, or ""."""
+    for key, value in _iter_selected_rows(data, model):
+        try:
+            key.clean(value, None)
+        except ValidationError:
+            return "A selected row does not exist: its id is malformed. Go back and choose again."
+        if "\x00" in value:
+            return "A selected row does not exist: its id contains a NUL character. Go back and choose again."
+    return ""
+
+
+def _iter_selected_rows(data: QueryDict, model: type[Model]) -> Iterator[tuple[Any, str]]:
+    """Yield the primary key field and the submitted id of each row selected in a list or in a relation field."""
+    for value in data.getlist(ACTION_CHECKBOX_NAME):
+        yield model._meta.pk, value
+    for field in (*model._meta.fields, *model._meta.many_to_many):
+        if field.related_model is not None:
+            for value in filter(None, data.getlist(field.name)):
+                yield field.related_model._meta.pk, value
+
+
+def _bad_request(sentence: str) -> HttpResponse:
+    return HttpResponseBadRequest(sentence, content_type="text/plain; charset=utf-8")

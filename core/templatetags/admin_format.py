@@ -1,0 +1,49 @@
+"""Template filters of the admin: {% load desk %}."""
+
+import json
+from typing import Any
+
+from django import template
+
+from core.admin.form_fields import PrettyJSONEncoder
+
+MAX_PASSAGE_LENGTH = 400  # characters of an unchanged passage in a diff; longer ones are shortened
+PASSAGE_END_LENGTH = 120  # characters kept at either end
+
+register = template.Library()
+
+
+@register.filter
+def indented(value: Any) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, cls=PrettyJSONEncoder)
+
+
+@register.filter
+def abridged(text: str) -> str:
+    """Return a text, with its middle left out if it is long."""
+    return text if len(text) <= MAX_PASSAGE_LENGTH else f"{text[:PASSAGE_END_LENGTH]} … {text[-PASSAGE_END_LENGTH:]}"
+
+
+@register.filter
+def signed(number: int) -> str:
+    """Return a difference with its sign: "+12" or "−1,200" (with a true minus)."""
+    return f"{number:+,}".replace("-", "−")
+
+
+@register.filter
+def compact(value: Any) -> str:
+    """Return a value as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the items of a dict. In a template, `.items` would be the member "items" if there is one."""
+    return list(value.items())
+
+
+@register.filter
+def percent(rate: float) -> str:
+    """Return a rate of 0 to 1 as a percentage, with one decimal below 10%."""
+    return f"{rate:.0%}" if rate == 0 or rate >= 0.1 else f"{rate:.1%}"

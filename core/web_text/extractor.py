@@ -1,0 +1,115 @@
+"""Extract the text of one page in a separate process: python -E -s -m core.pages.extractor.
+
+`core.pages.reading` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the parser busy for
+minutes, which no thread could be stopped from. Here the operating system limits time and memory. The process has an
+empty environment, and can open no files or sockets once it parses the page. The latter is necessary: one of the
+libraries downloads a list if it does not find its file.
+
+Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
+"""
+
+import json
+import resource
+import signal
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from core.web_text import decoding
+
+MEMORY_LIMIT = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
+
+INVISIBLE_TAGS = ("head", "script", "style", "noscript", "template", "svg", "iframe", "object", "select")
+INLINE_TAGS = frozenset(
+    {
+        *("a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q", "s", "small"),
+        *("span", "strong", "sub", "sup", "time", "u", "var", "wbr"),
+    }
+)
+
+
+class MainPartTimeout(BaseException):
+    """The main part was not found in time. Not an Exception, because the library catches every Exception."""
+
+
+def main() -> None:
+    """Read one request from stdin and write its answer to stdout."""
+    request = json.loads(sys.stdin.buffer.readline())
+    seconds = request["seconds"]
+    _set_limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
+    _set_limit(resource.RLIMIT_AS, MEMORY_LIMIT)
+    page = decoding.decode(sys.stdin.buffer.read(), request["charset"])
+    result = _extract_main_part(page, request, seconds / 2) if request["is_html"] else {"content": page}
+    content = decoding.strip_invisible(result.pop("content")).strip()
+    fields = {name: decoding.to_single_line(value)[:500] if isinstance(value, str) else value for name, value in result.items()}
+    start, end = request["offset"], request["offset"] + request["max_chars"]
+    json.dump({**fields, "content": content[start:end], "length": len(content)}, sys.stdout)
+
+
+def _extract_main_part(page: str, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    # Imported here: tests import this module in the parent process, which must not load the library.
+    import trafilatura
+
+    _preload_library_files()
+    _set_limit(resource.RLIMIT_NOFILE, 3)
+    signal.signal(signal.SIGALRM, _raise_timeout)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        result: Any = trafilatura.bare_extraction(
+            page,
+            url=request["url"],
+            with_metadata=True,
+            include_comments=False,
+            include_links=request["links"],
+            include_formatting=request["markdown"],
+            # Only dates from metadata, not dates that the text mentions.
+            date_extraction_params={"extensive_search": False, "original_date": True},
+        )
+    except MainPartTimeout:
+        result = None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if result is None or not result.text:
+        return {**_extract_all_text(page), "is_main_part": False}
+    title, site = result.title or _extract_all_text(page)["title"], result.sitename or ""
+    return {"title": title, "site": site, "published": result.date or "", "content": result.text, "is_main_part": True}
+
+
+def _preload_library_files() -> None:
+    """Make the libraries load the files that they read on first use."""
+    from tld import get_tld
+    from trafilatura.external import jt_stoplist_init
+
+    jt_stoplist_init()
+    get_tld("https://example.com")
+
+
+def _extract_all_text(page: str) -> dict[str, str]:
+    """Return a page's title and all its text, one line per block, in linear time."""
+    from lxml import etree, html
+
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        tree = html.document_fromstring(page.encode(), parser=parser)
+    except (etree.LxmlError, ValueError):  # empty, or not HTML
+        return {"title": "", "content": ""}
+    title = tree.findtext(".//title") or ""
+    etree.strip_elements(tree, *INVISIBLE_TAGS, with_tail=False)
+    parts: list[str] = []
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        parts += ["" if element.tag in INLINE_TAGS else "\n", (element.text if event == "start" else element.tail) or ""]
+    lines = (" ".join(each.split()) for each in "".join(parts).splitlines())
+    return {"title": title, "content": "\n".join(each for each in lines if each)}
+
+
+def _set_limit(what: int, value: int) -> None:
+    with suppress(ValueError, OSError):  # macOS has no address space limit; the parent still enforces the time limit
+        resource.setrlimit(what, (value, value))
+
+
+def _raise_timeout(*_: object) -> NoReturn:
+    raise MainPartTimeout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Confirmation: an op that requires it runs only after the end user has agreed to exactly this call.
+
+The first call returns what would happen and a token. The chat service sends the token back in a header, which a model
+cannot write. A token is valid for one op with one set of args, one client and one subject, for five minutes.
+"""
+
+from typing import Any
+
+from django.core import signing
+
+from core import canonical_json
+from gateway.request_context import Caller
+from gateway.contracts.errors import ConflictError
+from gateway.executors.base import UpstreamCall
+
+MAX_AGE = 300  # seconds
+SALT = "gateway.access.confirmation"
+
+
+def issue_token(caller: Caller, work: UpstreamCall) -> str:
+    """Return the token that confirms this call."""
+    return signing.dumps(_hash_call(caller, work), salt=SALT)
+
+
+def is_confirmed(caller: Caller, work: UpstreamCall) -> bool:
+    """Whether the call carries a valid token for exactly this op, args, client and subject."""
+    if not caller.confirmation:
+        return False
+    try:
+        confirmed_hash: str = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
+    except signing.BadSignature:
+        return False
+    return confirmed_hash == _hash_call(caller, work)
+
+
+def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str, Any]) -> ConflictError:
+    """Return the error for a call that the end user has not agreed to yet; `rehearsal` is the envelope of a dry run."""
+    operation = rehearsal["meta"].get("operation", {})
+    about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
+    effect = f" It would {work.op.action} the {about}." if about else ""
+    token_hint = "The token is for another call or expired. " if caller.confirmation else ""
+    return ConflictError(
+        f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} Ask them, then repeat the call "
+        "with the token in Gateway-Confirm.",
+        reason="confirmation_required",
+        help_path=work.op.op,
+        details={
+            "confirmation": {
+                "token": issue_token(caller, work),
+                "expires_in": MAX_AGE,
+                "operation": operation,
+                "would": rehearsal["result"],
+            }
+        },
+    )
+
+
+def _hash_call(caller: Caller, work: UpstreamCall) -> str:
+    return canonical_json.digest(
+        {"op": work.op.op, "args": work.args, "client": caller.key.client_id, "subject": caller.subject}
+    )

@@ -1,0 +1,116 @@
+"""The page that tries an op: args in an editor, a subject, and the answer that the API would give."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
+
+from core.admin import base
+from core import logs
+from core.admin.form_fields import PrettyJSONEncoder
+from gateway import request_context
+from gateway.execution import try_op
+from gateway.contracts.envelopes import Trace
+from registry.catalog import model
+from registry.jsonschema import schemas, signatures
+from registry.catalog.model import Catalog
+from registry.models import Op
+
+MAX_ARGS_CHARS = 100_000  # characters
+
+
+class TryOpForm(forms.Form):
+    """The call to try: args, subject, and `under`, the version to run (the draft or the live release)."""
+
+    args = forms.CharField(max_length=MAX_ARGS_CHARS, widget=base.JSON_WIDGET)
+    subject = forms.RegexField(
+        r"\A[\x21-\x7e]{1,200}\Z",
+        required=False,
+        help_text="The end user to call for, as in Gateway-Subject. Results show what this user can see.",
+        error_messages={"invalid": "A subject has 1 to 200 visible ASCII characters."},
+        widget=UnfoldAdminTextInputWidget,
+    )
+    under = forms.ChoiceField(widget=UnfoldAdminRadioSelectWidget)
+
+    def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
+
+
+def page(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a call filled in from an example and, once it is sent, its answer. Requires permission to change ops."""
+    if not request.user.has_perm("registry.change_op"):
+        raise PermissionDenied
+    op = get_object_or_404(Op, pk=pk)
+    catalogs_by_version, refusal = _find_runnable_catalogs(op)
+    form = TryOpForm(
+        request.POST or None,
+        choices=[(version, _label_version(version)) for version in catalogs_by_version],
+        initial={
+            "args": _build_initial_args(op, request.GET.get("example", "")),
+            "subject": request.GET.get("subject", ""),
+            "under": next(iter(catalogs_by_version), ""),
+        },
+    )
+    context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(catalogs_by_version), "refusal": refusal}
+    context |= {"examples": [str(example) for example in op.examples.all()]}
+    if catalogs_by_version and form.is_valid():
+        context |= {"answer": _run_call(request, op, catalogs_by_version, form.cleaned_data)}
+    return TemplateResponse(request, "gateway/try.html", admin.site.each_context(request) | context)
+
+
+def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:
+    """Return the catalogs that can run the op, by version, the draft first; and why one is missing, or ""."""
+    try:
+        live = model.get_live_catalog()
+    except model.NoLiveRelease as error:
+        return {}, str(error)
+    runnable = {live.version: live} if op.op in live.ops else {}
+    try:
+        return {try_op.DRAFT_VERSION: try_op.build_draft_catalog(op), **runnable}, ""
+    except try_op.DraftNotServable as error:
+        return runnable, f"The draft cannot run: {error}"
+
+
+def _label_version(version: str) -> str:
+    return "Saved draft" if version == try_op.DRAFT_VERSION else f"Live release {version[:12]}"
+
+
+def _build_initial_args(op: Op, chosen: str) -> str:
+    """Return the args of the chosen example (by index) or of the first; without examples, the required args."""
+    examples: list[dict[str, Any]] = list(op.examples.values_list("args", flat=True))
+    if examples:
+        args = next((args for number, args in enumerate(examples) if str(number) == chosen), examples[0])
+    else:
+        args = {} if schemas.find_problems(op.parameters_schema) else signatures.build_usage_args(op.parameters_schema, None)
+    return json.dumps(args, cls=PrettyJSONEncoder)
+
+
+def _run_call(request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]) -> dict[str, Any]:
+    """Run the call and return its answer for the page: status, headers, envelope."""
+    trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
+    logs.trace.set(trace.id)
+    by = request.user.get_username()
+    try:
+        answer = try_op.run(
+            op=op.op, args=call["args"], subject=call["subject"], by=by, catalog=catalogs_by_version[call["under"]], trace=trace
+        )
+    finally:
+        logs.clear_context()
+    return {
+        "status": f"{answer.status} {HTTPStatus(answer.status).phrase}",
+        "ok": answer.envelope["ok"],
+        "headers": [("Gateway-Release", call["under"]), ("Gateway-Trace", trace.id), ("Server-Timing", trace.format_server_timing())],
+        "envelope": orjson.dumps(answer.envelope, option=orjson.OPT_INDENT_2).decode(),
+        "size": len(orjson.dumps(answer.envelope)),
+        "events": f"{reverse('admin:analytics_operationevent_changelist')}?q={trace.id}",
+    }

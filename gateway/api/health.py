@@ -1,0 +1,49 @@
+"""Liveness and readiness endpoints for load balancers, without a key."""
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from gateway.batches import broker
+from gateway.api.views import PublicView, render_envelope
+from registry.catalog import model
+
+
+class AliveView(PublicView):
+    """Answers 200 as long as the process responds."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return render_envelope({"status": "ok"}, 200)
+
+
+class ReadyView(PublicView):
+    """Answers 200 if the database responds and a release is live, else 503 with the failed check.
+
+    The state of the broker is included but does not affect the status: calls are served without it.
+    """
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        checks = {"database": _check_database(), "release": _check_release()}
+        ok = all(check == "ok" for check in checks.values())
+        checks["broker"] = "takes no messages; batches run one after another" if broker.is_down() else "ok"
+        return render_envelope({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
+
+
+def _check_database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (DatabaseError, InterfaceError):
+        return "does not answer"
+    return "ok"
+
+
+def _check_release() -> str:
+    try:
+        model.get_live_catalog()
+    except (model.NoLiveRelease, DatabaseError, InterfaceError):
+        return "none is live"
+    return "ok"

@@ -1,0 +1,115 @@
+"""OpenFeature Remote Evaluation Protocol (OFREP): evaluate one flag or all flags for any OpenFeature client.
+
+See https://openfeature.dev/specification/appendix-c. The protocol has its own OpenAPI document, so ours leaves these
+endpoints out.
+"""
+
+import hashlib
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from analytics.rollout import exposures
+from analytics.rollout.evaluation import EvaluationDetails
+from analytics.rollout.evaluation_context import EvaluationContext
+from analytics.rollout.flags import FlagKey
+from gateway.contracts import request_schemas
+from gateway.routing import flags
+from gateway.contracts.errors import GatewayError, InvalidRequestError
+from gateway.models import Scope
+from gateway.api.views import GatewayView, require_caller, etag_matches, to_api_error
+
+JSON_CONTENT_TYPE = "application/json"
+MAX_LENGTH = 200  # characters of any text in an evaluation context
+# Context members that are not traits, and our name of each. The client is known from its key.
+CONTEXT_FIELDS = {"targetingKey": "subject", "environment": "environment", "context": "context", "model": "model"}
+CONTEXT_FIELDS |= {"project_id": "project"}
+
+
+class InvalidEvaluationContext(Exception):
+    """The evaluation context is invalid. Has the protocol's error code and a message that says what to send."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class OfrepView(GatewayView):
+    """Base of both endpoints: the scope, and errors in the protocol's format."""
+
+    http_method_names = ["post"]
+    scope = Scope.FLAGS
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # we render it ourselves
+        key = self.kwargs.get("key")
+        error_body: dict[str, Any] = {"key": key} if key else {}
+        if isinstance(exc, InvalidEvaluationContext):
+            return _render_json(error_body | {"errorCode": exc.code, "errorDetails": str(exc)}, 400)
+        error: GatewayError = to_api_error(exc, self)
+        code = "PARSE_ERROR" if isinstance(error, InvalidRequestError) else "GENERAL"
+        return _render_json(error_body | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
+
+    def parse_context(self, request: Request) -> EvaluationContext:
+        """Return the evaluation context of the body. Raises InvalidRequestError, InvalidEvaluationContext."""
+        return parse_evaluation_context(request_schemas.read_json_object(request._request), client=require_caller(self).key.client)
+
+
+class EvaluateFlagView(OfrepView):
+    """Evaluates one flag and records an exposure, because a client asks for one flag when it uses it."""
+
+    @extend_schema(exclude=True)
+    def post(self, request: Request, key: str) -> HttpResponse:
+        facts = self.parse_context(request)
+        if key not in set(FlagKey):
+            known_keys = ", ".join(FlagKey)
+            error_body = {"key": key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": f"Unknown flag. Send one of {known_keys}."}
+            return _render_json(error_body, 404)
+        outcome = flags.evaluate_flag(FlagKey(key), facts)
+        exposures.record_exposures([outcome], subject=facts.subject, at=timezone.now())
+        return _render_json(format_evaluation(outcome), 200)
+
+
+class EvaluateAllFlagsView(OfrepView):
+    """Evaluates all flags for clients that cache them. Records no exposure: which flags are used is not known."""
+
+    @extend_schema(exclude=True)
+    def post(self, request: Request) -> HttpResponse:
+        facts = self.parse_context(request)
+        body = orjson.dumps({"flags": [format_evaluation(flags.evaluate_flag(flag, facts)) for flag in FlagKey]})
+        etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        if etag_matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
+            return HttpResponse(status=304, headers={"ETag": etag})
+        return HttpResponse(body, content_type=JSON_CONTENT_TYPE, headers={"ETag": etag})
+
+
+def parse_evaluation_context(body: dict[str, Any], *, client: str) -> EvaluationContext:
+    """Return the evaluation context of a body; unknown members become traits. Raises InvalidEvaluationContext."""
+    context = body.get("context")
+    if not isinstance(context, dict):
+        raise InvalidEvaluationContext("INVALID_CONTEXT", 'Send {"context": {"targetingKey": "<subject>"}}.')
+    if not context.get("targetingKey"):
+        raise InvalidEvaluationContext("TARGETING_KEY_MISSING", "Send context.targetingKey: the subject to evaluate for.")
+    texts = {name: context[name] for name in CONTEXT_FIELDS if name in context}
+    if not all(isinstance(value, str) and len(value) <= MAX_LENGTH for value in texts.values()):
+        raise InvalidEvaluationContext("INVALID_CONTEXT", f"{', '.join(CONTEXT_FIELDS)} must be strings of at most {MAX_LENGTH} characters.")
+    traits = {name: value for name, value in context.items() if name not in CONTEXT_FIELDS and _is_trait(value)}
+    return EvaluationContext(client=client, traits=traits, **{CONTEXT_FIELDS[name]: value for name, value in texts.items()})
+
+
+def format_evaluation(outcome: EvaluationDetails) -> dict[str, Any]:
+    """Return an outcome in the protocol's format of a successful evaluation."""
+    evaluation: dict[str, Any] = {"key": outcome.flag, "value": outcome.variant, "variant": outcome.variant}
+    metadata = {"cohort": outcome.cohort} if outcome.cohort else {}
+    return evaluation | {"reason": outcome.reason, "metadata": metadata}
+
+
+def _is_trait(value: object) -> bool:
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_LENGTH)
+
+
+def _render_json(body: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(orjson.dumps(body), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)

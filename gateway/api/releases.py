@@ -1,0 +1,63 @@
+"""The releases endpoints: list releases, and show one with its ops and their tokens."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from gateway.api import pagination
+from gateway.request_context import Caller
+from gateway.contracts.errors import NotFoundError
+from gateway.api.pagination import PageRequest
+from registry.catalog import model
+from registry.releases import publishing
+from registry.models import Activation, Release
+
+
+def list_releases(page: PageRequest) -> Mapping[str, Any]:
+    """Return a page of releases, newest first: {results, next_cursor}. One query."""
+    rows = _query_releases().defer("content", "tokens").filter(page.build_filter("created_at", "version"))
+    matches = list(rows.order_by("-created_at", "-version")[: page.limit + 1])
+    shown, has_more = matches[: page.limit], len(matches) > page.limit
+    last = (shown[-1].created_at, shown[-1].version) if has_more else None
+    return pagination.build_page([_serialize_release(release) for release in shown], last)
+
+
+def get_release(version: str, caller: Caller) -> dict[str, Any]:
+    """Return one release with the ops that this caller may see, and their tokens. Raises UnresolvedReference."""
+    release = _query_releases().filter(version=version).first()
+    if release is None:
+        message = "There is no such release. GET /api/v1/releases lists them."
+        raise NotFoundError(message, reason="unknown_release")
+    catalog = model.build_catalog(version, publishing.load_content(release), release.tokens)
+    visible = (op for path, op in sorted(catalog.ops.items()) if caller.key.visibility.allows(op))
+    return {**_serialize_release(release), "ops": [_serialize_op(op, catalog.tokens) for op in visible]}
+
+
+def _query_releases() -> QuerySet[Release]:
+    activations = Activation.objects.filter(release=OuterRef("pk"))
+    return Release.objects.annotate(
+        is_live=Exists(activations.filter(is_live=True)),
+        note=Subquery(activations.order_by("activated_at", "id").values("note")[:1]),
+    )
+
+
+def _serialize_release(release: Any) -> dict[str, Any]:
+    """Return a release as a list shows it; `note` is the note of its first activation."""
+    payload = {
+        "version": release.version,
+        "at": release.created_at.isoformat(),
+        "by": release.created_by,
+        "note": release.note or "",
+        "op_count": release.op_count,
+        "live": release.is_live,
+        "withdrawn": release.withdrawn_at is not None,
+    }
+    return payload | ({"withdrawn_reason": release.withdrawn_reason} if payload["withdrawn"] else {})
+
+
+def _serialize_op(op: model.CatalogOp, tokens: dict[str, list[int]]) -> dict[str, Any]:
+    payload: dict[str, Any] = {"op": op.op, "kind": op.kind, "summary": op.summary, "status": op.status}
+    if op.op in tokens:
+        payload["tokens"] = dict(zip(("short", "full"), tokens[op.op], strict=True))
+    return payload

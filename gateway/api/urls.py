@@ -1,0 +1,25 @@
+from django.urls import path
+
+from gateway.api.views import (
+    BatchStatusView,
+    BatchView,
+    EventsView,
+    ExecView,
+    HelpView,
+    ReleasesView,
+    ReleaseView,
+    TelemetryView,
+    ToolsetView,
+)
+
+urlpatterns = [
+    path("help", HelpView.as_view(), name="help"),
+    path("exec", ExecView.as_view(), name="exec"),
+    path("batch", BatchView.as_view(), name="batch"),
+    path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
+    path("toolset", ToolsetView.as_view(), name="toolset"),
+    path("telemetry", TelemetryView.as_view(), name="telemetry"),
+    path("events", EventsView.as_view(), name="events"),
+    path("releases", ReleasesView.as_view(), name="releases"),
+    path("releases/<slug:version>", ReleaseView.as_view(), name="release"),
+]

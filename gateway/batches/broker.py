@@ -1,0 +1,121 @@
+"""Wake workers for a batch through Celery's broker, and wait for entries to end in this process.
+
+A message only wakes a thread: the rows are the work, and the sweep finds work whose message was lost. So no request
+waits for the broker. One thread per process sends messages. If the broker does not accept a message in time, the queue
+counts as down, and the request that waits for a batch runs its entries itself.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from uuid import UUID
+
+from celery import current_app
+from django.conf import settings
+
+from core import safe_traceback
+from gateway.models import Batch
+
+log = logging.getLogger(__name__)
+
+TASK_NAME = "gateway.batches.work"  # in gateway/tasks.py; by name, to avoid an import cycle
+MAX_UNSENT = 10_000  # maximum of unsent messages in this process; the sweep finds the rest
+SEND_TIMEOUT = 0.3  # seconds that sending may take before the queue counts as down
+RETRY_AFTER = 2.0  # seconds until the broker is tried again after it failed
+SILENCE_TIMEOUT = 3.0  # seconds without a message after which an idle worker looks for work itself
+
+_changed = threading.Condition()
+_heard_at = 0.0
+
+
+def get_thread_count() -> int:
+    """Return how many threads a worker has. One batch gets at most as many of all workers together."""
+    count: int = settings.CELERY_WORKER_CONCURRENCY
+    return count
+
+
+def wake_workers(batch: Batch, count: int) -> None:
+    """Queue `count` messages, one per thread, up to the limit of a batch. Never blocks and never raises."""
+    for _ in range(min(count, get_thread_count())):
+        _sender.enqueue(batch.pk, batch.trace_id)
+
+
+def record_message() -> None:
+    """Record that this worker has received a message."""
+    global _heard_at
+    _heard_at = time.monotonic()
+
+
+def is_silent() -> bool:
+    """Whether this worker has received no message for some time."""
+    return time.monotonic() - _heard_at > SILENCE_TIMEOUT
+
+
+def is_down() -> bool:
+    """Whether the broker cannot be reached, as far as this process knows."""
+    return _sender.is_down()
+
+
+def notify_waiters() -> None:
+    """Wake the threads of this process that wait for an entry to end."""
+    with _changed:
+        _changed.notify_all()
+
+
+def wait_for_entry(seconds: float) -> bool:
+    """Wait until an entry ends in this process, or for `seconds`. Return whether one ended."""
+    with _changed:
+        return _changed.wait(seconds)
+
+
+class _MessageSender:
+    """Sends messages to the broker from one background thread."""
+
+    def __init__(self) -> None:
+        self._messages: deque[tuple[UUID, str]] = deque(maxlen=MAX_UNSENT)
+        self._ready = threading.Event()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._sending_since: float | None = None
+        self._failed_at = 0.0
+
+    def enqueue(self, id: UUID, trace_id: str) -> None:
+        self._messages.append((id, trace_id))
+        if self._thread is None or not self._thread.is_alive():  # also after a fork, which copies no threads
+            self._start()
+        self._ready.set()
+
+    def is_down(self) -> bool:
+        now, since = time.monotonic(), self._sending_since
+        return now - self._failed_at < RETRY_AFTER or (since is not None and now - since > SEND_TIMEOUT)
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="queue", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while self._ready.wait():
+            self._ready.clear()
+            while self._messages:
+                self._send(*self._messages.popleft())
+
+    def _send(self, id: UUID, trace_id: str) -> None:
+        if time.monotonic() - self._failed_at < RETRY_AFTER:
+            return  # the sweep will wake workers
+        self._sending_since = time.monotonic()
+        try:
+            payload = {"batch_id": str(id), "trace_id": trace_id}
+            current_app.send_task(TASK_NAME, kwargs=payload, retry=False, ignore_result=True)
+            self._failed_at = 0.0
+        except Exception as error:  # each broker has errors of its own
+            if not self._failed_at:
+                log.warning("batch.broker_unavailable\n%s", safe_traceback.format(error))
+            self._failed_at = time.monotonic()
+        finally:
+            self._sending_since = None
+
+
+_sender = _MessageSender()

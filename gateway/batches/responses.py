@@ -1,0 +1,98 @@
+"""Build the responses of batches: results in the order of the request, and their counts."""
+
+from typing import Any
+
+import orjson
+
+from gateway.contracts import envelopes
+from gateway.access import policies
+from gateway.batches import runner
+from gateway.request_context import Caller
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import PermissionDeniedError, InternalError
+from gateway.models import Batch, BatchEntry
+from gateway.access.policies import AccessDecision
+from registry.catalog import model
+
+State, Outcome = BatchEntry.State, BatchEntry.Outcome
+
+
+def build_results(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[str], replayed: bool) -> dict[str, Any]:
+    """Return the response to a request that waited. Entries that still run are reported as failed with a timeout.
+
+    Raises PermissionDeniedError if the caller's key may not read the results.
+    """
+    rows = _load_readable_entries(batch, caller)
+    overdue = InternalError(
+        f"This entry is still running after the batch's time limit. Do not send it again: batches/{batch.pk} shows how "
+        "it ended.",
+        status=504,
+        reason="timeout",
+        details={"batch_id": str(batch.pk)},
+    )
+    results = [_serialize_entry(row, {} if row.answer else runner.build_entry_error(batch, row, overdue, trace)) for row in rows]
+    return _build_body(batch, rows, results, envelopes.build_meta(trace, warnings, replayed=replayed))
+
+
+def build_status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool = False) -> dict[str, Any]:
+    """Return the progress of a batch; an entry that is not done has only its state.
+
+    Raises PermissionDeniedError if the caller's key may not read the results.
+    """
+    rows = _load_readable_entries(batch, caller)
+    results = [_serialize_entry(row, {} if row.answer else {_get_name_field(row): row.name, "status": row.state}) for row in rows]
+    body = _build_body(batch, rows, results, envelopes.build_meta(trace, replayed=replayed))
+    body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
+    return {**body, "status": _get_batch_status(batch, rows)}
+
+
+def _load_readable_entries(batch: Batch, caller: Caller) -> list[BatchEntry]:
+    rows = list(batch.entries.order_by("index").defer("body", "needs"))
+    for type, name in {(row.type, row.name) for row in rows if row.outcome == Outcome.SUCCEEDED}:
+        decision = may_read(type, name, caller)
+        if not decision.allowed:
+            raise PermissionDeniedError(
+                f"This key may not read all results of the batch. {decision.message}", reason=decision.reason
+            )
+    return rows
+
+
+def may_read(type: str, name: str, caller: Caller) -> AccessDecision:
+    """Decide as for the call itself: another key of the client may have sent it, or this key has lost rights since."""
+    if type == "help":
+        return policies.may_use_help(caller)
+    op = model.get_live_catalog().find_op(name)
+    return policies.may_run(caller, op) if op else policies.ALLOWED
+
+
+def _serialize_entry(row: BatchEntry, fallback: dict[str, Any]) -> dict[str, Any]:
+    return {"index": row.index, "type": row.type, **(orjson.loads(row.answer) if row.answer else fallback)}
+
+
+def _get_name_field(row: BatchEntry) -> str:
+    return "path" if row.type == "help" else "op"
+
+
+def _build_body(
+    batch: Batch,
+    rows: list[BatchEntry],
+    results: list[dict[str, Any]],
+    meta: dict[str, Any],
+) -> dict[str, Any]:
+    skipped = sum(row.outcome == Outcome.SKIPPED for row in rows)
+    succeeded = sum(row.outcome == Outcome.SUCCEEDED for row in rows)
+    failed = sum(result.get("ok") is False for result in results) - skipped
+    return {
+        "batch_id": str(batch.pk),
+        "ok": succeeded == len(rows),
+        "results": results,
+        "summary": {"succeeded": succeeded, "failed": failed, "skipped": skipped},
+        "meta": meta,
+    }
+
+
+def _get_batch_status(batch: Batch, rows: list[BatchEntry]) -> str:
+    states = {row.state for row in rows}
+    if states == {State.DONE}:
+        return "cancelled" if batch.cancelled_at else "done"
+    return "pending" if states == {State.PENDING} else "running"

@@ -1,0 +1,271 @@
+"""Run entries of a batch, in a worker or in the request: claim, fill in references, run exec or help, store."""
+
+import logging
+import time
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+
+from analytics.events import event_log
+from analytics.models import OperationEvent
+from core import safe_traceback, logs, metrics, strict_json
+from core.deadlines import Deadline
+from gateway.help import service
+from gateway.contracts import envelopes
+from gateway.execution import pipeline, remote_write
+from gateway.clients import api_keys
+from gateway.access import policies
+from gateway.recording import call_events
+from gateway.batches import leases, scheduling, broker, references, store
+from gateway.batches.scheduling import EntryState
+from gateway.request_context import Caller, UserContext
+from gateway.execution.exec_call import Superseded
+from gateway.contracts.envelopes import EnvelopeResponse, Trace
+from gateway.contracts.errors import (
+    ConflictError,
+    PermissionDeniedError,
+    InternalError,
+    GatewayError,
+    InvalidRequestError,
+)
+from gateway.models import Batch, BatchEntry
+from gateway.routing.release_routing import Routing
+from registry.catalog import model
+from registry.help import help_pages
+from registry.catalog.model import Catalog
+from registry.models import ROOT, Release
+
+log = logging.getLogger(__name__)
+
+TURN_SECONDS = 0.5  # seconds after which a worker's thread puts its batch at the end of the queue
+
+CLOSE_MESSAGES = {
+    "skipped": "An earlier entry failed, so this one was skipped (stop_on_error). Nothing was done.",
+    "dependency_failed": "An entry that this one depends on did not succeed. Nothing was done; fix that one first.",
+    "cancelled": "The batch was cancelled before this entry started. Nothing was done.",
+    "too_late": "The batch ran out of time before this entry started. Nothing was done; send it again.",
+}
+
+running_entries: dict[str, BatchEntry] = {}  # entries that this process runs, by runner; the follower renews their leases
+
+
+def run_turn(id: UUID, *, hands_over: bool = True) -> bool:
+    """Run entries of a batch one after another for one turn of a worker's thread. Return whether any entry ran.
+
+    A turn ends with the entry during which its time runs out. With `hands_over` a message for the batch then goes to
+    the end of the broker's queue, so that no batch keeps threads from others. Without it the caller comes back by
+    itself.
+    """
+    try:
+        batch = store.get_cached_batch(id)
+    except Batch.DoesNotExist:
+        return False  # it has expired
+    turn_ends_at = time.monotonic() + TURN_SECONDS
+    may_run, has_run = settle_batch(batch), False
+    while entry := run_next_entry(batch, may_run):
+        may_run, has_run = continue_batch(batch, after=entry.index, own_count=1), True
+        if time.monotonic() < turn_ends_at or may_run == []:
+            continue
+        if not hands_over:
+            break
+        if not broker.is_down():
+            broker.wake_workers(batch, 1)
+            break
+    return has_run
+
+
+def run_next_entry(batch: Batch, indexes: list[int] | None = None, *, until: Deadline | None = None) -> BatchEntry | None:
+    """Claim and run the first available entry, only of `indexes` if given. Return it, or None.
+
+    `until` is a deadline in addition to that of the op.
+    """
+    entry = leases.claim_entry(batch, indexes)
+    if entry is None:
+        return None
+    trace_token = logs.trace.set(batch.trace_id)
+    if entry.attempts > 1:
+        log.warning("batch.entry_restarted entry=%s attempt=%d", entry, entry.attempts)
+    running_entries[entry.runner] = entry
+    try:
+        _run_claimed_entry(entry.batch, entry, until)
+    except Superseded as error:
+        log.warning("batch.entry_superseded batch=%s error=%s", batch.pk, error)
+    finally:
+        del running_entries[entry.runner]
+        logs.trace.reset(trace_token)
+    broker.notify_waiters()
+    return entry
+
+
+def continue_batch(batch: Batch, *, after: int, own_count: int = 0) -> list[int] | None:
+    """Settle a batch after an entry has ended, and wake workers for the entries that it unblocked.
+
+    `own_count` is how many of these the caller runs itself. Returns the indexes that may run now; None if all may.
+    """
+    may_run = settle_batch(batch)
+    if may_run is not None:
+        needs = store.get_cached_needs(batch.pk)
+        unblocked = [index for index in may_run if batch.mode == Batch.Mode.SEQUENTIAL or after in needs[index]]
+        broker.wake_workers(batch, len(unblocked) - own_count)
+    return may_run
+
+
+def wake_workers(batch: Batch) -> None:
+    """Wake one thread for each entry that may run, up to the free threads of the batch."""
+    entries = store.load_entry_states(batch)
+    may_run = settle_batch(batch, entries) or ()
+    broker.wake_workers(batch, min(len(may_run), broker.get_thread_count() - scheduling.count_running(entries)))
+
+
+def settle_batch(batch: Batch, entries: list[EntryState] | None = None) -> list[int] | None:
+    """Close entries that will never run and return the indexes that may run now; None if all unclaimed entries may."""
+    if entries is None:
+        if batch.mode == Batch.Mode.PARALLEL and not batch.stop_on_error and not any(store.get_cached_needs(batch.pk)):
+            return None
+        entries = store.load_entry_states(batch)
+    decision = scheduling.decide_next(entries, mode=batch.mode, stop_on_error=batch.stop_on_error)
+    if decision.to_close:
+        close_entries(batch, decision.to_close)
+    return decision.runnable
+
+
+def close_entries(batch: Batch, reasons: dict[int, str]) -> int:
+    """Close entries that will not run, as {index: reason}. Return how many of them had not started."""
+    rows = BatchEntry.objects.filter(batch=batch, index__in=reasons).only("index", "type", "name")
+    envelopes_by_index = {}
+    for row in rows:
+        reason = reasons[row.index]
+        error = ConflictError(CLOSE_MESSAGES[reason], reason="cancelled" if reason == "too_late" else reason)
+        envelopes_by_index[row.index] = build_entry_error(batch, row, error, Trace(batch.trace_id))
+    closed_count = leases.close_entries(batch, envelopes_by_index)
+    broker.notify_waiters()
+    return closed_count
+
+
+def build_entry_error(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
+    """Return the error envelope of an entry, by its type. Its help_path is one that the batch's key can read."""
+    key = api_keys.get_by_id(batch.api_key_id) if batch.api_key_id else None
+    if key is not None:
+        view = model.get_live_catalog().view_for(Caller(key).visibility)
+        error.help_path = help_pages.find_readable_path(view, error.help_path or entry.name or ROOT)
+    if entry.type == "help":
+        return {"path": entry.name, "ok": False, "error": error.as_dict()}
+    return envelopes.build_failure(entry.name or None, error, envelopes.build_meta(trace))
+
+
+def _run_claimed_entry(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
+    trace = Trace(batch.trace_id, source=OperationEvent.Source.BATCH)
+    try:
+        catalog, caller = _load_catalog(batch), _load_caller(batch)
+        if entry.type == "help":
+            leases.finish_entry(entry, _run_help(entry.body, caller, trace, catalog))
+        else:
+            _run_exec(batch, entry, caller, trace, catalog, until)
+    except GatewayError as error:
+        leases.finish_entry(entry, build_entry_error(batch, entry, error, trace))
+    except (Superseded, *store.DATABASE_DOWN_ERRORS):  # another run stores the result
+        raise
+    except Exception as error:
+        log.error("batch.entry_crashed entry=%s trace=%s\n%s", entry, trace.id, safe_traceback.format(error))
+        failed = InternalError("The entry failed on our side. Its trace id tells the administrator where.")
+        leases.finish_entry(entry, build_entry_error(batch, entry, failed, trace))
+    if trace.metric_labels is not None:
+        metrics.count_call(trace.metric_labels, seconds=trace.elapsed_ms() / 1000)
+
+
+def _run_help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
+    path = body.get("path", "")
+    try:
+        decision = policies.may_use_help(caller)
+        if not decision.allowed:
+            raise PermissionDeniedError(decision.message, reason=decision.reason)
+        answer = service.answer_help(body=body, caller=caller, trace=trace, catalog=catalog)
+    except GatewayError as error:
+        error_payload = error.as_dict()
+        event_log.enqueue_event(
+            call_events.build_event(
+                service.get_event_type(body), caller=caller, trace=trace, name=path[:200], status=error.status, error=error_payload
+            )
+        )
+        return {"path": path, "ok": False, "error": error_payload}
+    return {"path": answer.path, "ok": True, "result": orjson.loads(answer.body)}
+
+
+def _run_exec(
+    batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
+) -> None:
+    def store_response(answer: EnvelopeResponse) -> None:
+        if 1 < entry.attempts < leases.MAX_ATTEMPTS and _is_in_progress(answer):  # probably the previous attempt
+            leases.extend_lease(entry, _get_grace_ms(entry, catalog))
+        else:
+            leases.finish_entry(entry, answer.envelope)
+
+    try:
+        body = _fill_references(batch, entry)
+    except InvalidRequestError as error:
+        answer = pipeline.reject_call(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
+        leases.finish_entry(entry, answer.envelope)
+        return
+    pipeline.execute(
+        body=body, caller=caller, trace=trace, catalog=catalog, until=until, key=_derive_idempotency_key(batch, entry), store_response=store_response
+    )
+
+
+def _is_in_progress(answer: EnvelopeResponse) -> bool:
+    return not answer.envelope["ok"] and answer.envelope["error"]["details"]["reason"] == "in_progress"
+
+
+def _get_grace_ms(entry: BatchEntry, catalog: Catalog) -> int:
+    """Return the milliseconds after which the outcome of an attempt that started before now is known."""
+    op = catalog.find_op(entry.name)
+    return (op.timeout_ms if op else 0) + int(remote_write.STORE_GRACE.total_seconds() * 1000)
+
+
+def _derive_idempotency_key(batch: Batch, entry: BatchEntry) -> str:
+    """Return the idempotency key of an entry that was sent without one: two runs of one entry take effect once."""
+    return sha256(f"{batch.key or batch.pk}\x00{entry.index}".encode()).hexdigest()
+
+
+def _fill_references(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
+    """Return an entry's body with its references filled in. Raises InvalidRequestError if a value is missing or not valid JSON."""
+    args = entry.body.get("args")
+    if not entry.needs or not args:
+        return dict(entry.body)
+    try:
+        filled_args = references.resolve_references(
+            args, store.load_envelopes(batch, entry.needs), most_bytes=settings.GATEWAY_BODY_MAX_BYTES
+        )
+    except references.UnresolvedReference as missing:
+        raise InvalidRequestError(str(missing), reason="result_missing", field_errors=missing.errors) from None
+    body = {**entry.body, "args": filled_args}
+    try:
+        strict_json.check_value(body)
+    except strict_json.NotStrictJSON as error:
+        raise InvalidRequestError(f"With its references filled in: {error}", reason=error.code) from None
+    return body
+
+
+def _load_catalog(batch: Batch) -> Catalog:
+    try:
+        return model.get_catalog(batch.release)
+    except (Release.DoesNotExist, model.CorruptRelease, model.WithdrawnRelease):
+        raise InternalError(
+            "The release of the batch cannot be loaded. Nothing was done; send a new batch.",
+            status=503,
+            reason="release_gone",
+        ) from None
+
+
+def _load_caller(batch: Batch) -> Caller:
+    """Return the caller who sent the batch, with the key's current rights. Raises PermissionDeniedError if the key is not valid."""
+    key = api_keys.get_by_id(batch.api_key_id) if batch.api_key_id else None
+    if key is None or (batch.subject and not key.may_act_for(batch.subject)):
+        raise PermissionDeniedError(
+            "The API key that sent this batch is no longer valid. Nothing was done.", reason="key_revoked"
+        )
+    headers = dict(batch.caller)
+    context, routing = UserContext(**headers.pop("context")), Routing(**headers.pop("served", {}))
+    return Caller(key=key, subject=batch.subject, context=context, routing=routing, **headers)

@@ -1,0 +1,27 @@
+"""Celery tasks."""
+
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from django.db import close_old_connections
+
+from core import logs
+from gateway.batches import broker, runner
+
+
+@shared_task(
+    name=broker.TASK_NAME,
+    acks_late=True,  # acknowledge only after the turn has ended
+    reject_on_worker_lost=True,
+    ignore_result=True,  # results are stored in the rows
+)
+def run_batch_turn(*, batch_id: str, trace_id: str, **_: Any) -> None:
+    """Run unclaimed entries of a batch for one turn."""
+    logs.trace.set(trace_id)
+    broker.record_message()
+    try:
+        runner.run_turn(UUID(batch_id))
+    finally:
+        logs.clear_context()
+        close_old_connections()

@@ -1,0 +1,23 @@
+"""Ops that the gateway runs itself, by tool name.
+
+They need outgoing HTTP or the caller's release, which no upstream has.
+"""
+
+from functools import partial
+from typing import Any
+
+from gateway.executors.base import BuiltinHandler, UpstreamResponse, UpstreamCall
+from gateway.builtin_ops import guides, search, fetch_page
+
+
+def _return_prepared(_: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:
+    """Return the prepared result: these ops do all their work before the transaction."""
+    return outcome
+
+
+HANDLERS: dict[str, BuiltinHandler[Any]] = {
+    "web_visit": BuiltinHandler(apply=_return_prepared, prepare=fetch_page.fetch),
+    "web_search": BuiltinHandler(apply=_return_prepared, prepare=search.search_web),
+    "get_buildos_overview": BuiltinHandler(apply=partial(guides.answer_guide, prompt="overview")),
+    "get_buildos_usage_guide": BuiltinHandler(apply=partial(guides.answer_guide, prompt="usage_guide")),
+}

@@ -1,0 +1,57 @@
+"""Envelopes: one shape for a success of exec, one for every error of the API."""
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from core import metrics
+from gateway.contracts.errors import GatewayError
+
+
+@dataclass(slots=True)
+class Trace:
+    """The trace of one request: its id, when it began and how long its handler took."""
+
+    id: str
+    started: float = field(default_factory=time.perf_counter)
+    at: datetime = field(default_factory=timezone.now)
+    handler_ms: float = 0.0
+    source: str = "api"  # where the call came in, for the operation event
+    release: str = ""  # version of the release that answered, if one did
+    metric_labels: metrics.CallLabels | None = None  # how the call ended; None if the request is not a call
+
+    def elapsed_ms(self) -> float:
+        """Return the milliseconds since the request reached the view."""
+        return (time.perf_counter() - self.started) * 1000
+
+    def format_server_timing(self) -> str:
+        """Return the Server-Timing header: total and handler milliseconds."""
+        return f"total;dur={self.elapsed_ms():.2f}, handler;dur={self.handler_ms:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeResponse:
+    """An envelope with its HTTP status and headers."""
+
+    status: int
+    envelope: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def build_success(op: str, result: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the envelope of a call that succeeded."""
+    return {"op": op, "ok": True, "result": result, "meta": meta}
+
+
+def build_failure(op: str | None, error: GatewayError, meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the envelope of a call that failed. `op` is None if it is unknown, and for errors of help."""
+    return {"op": op, "ok": False, "error": error.as_dict(), "meta": meta}
+
+
+def build_meta(trace: Trace, warnings: list[str] | None = None, **more: Any) -> dict[str, Any]:
+    """Return an envelope's meta: trace id, milliseconds, warnings, and the members of `more` that are not empty."""
+    extra = {name: value for name, value in more.items() if value not in (None, False, {}, [])}
+    return {"trace_id": trace.id, "latency_ms": round(trace.elapsed_ms(), 1), "warnings": warnings or [], **extra}

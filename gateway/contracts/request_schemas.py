@@ -1,0 +1,212 @@
+"""Schemas of the help, exec and batch bodies, and reading a JSON body from a request.
+
+The same schemas are the parameters of the gateway tools that a model is given.
+"""
+
+from functools import cache
+from typing import Any, cast
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from core import strict_json
+from gateway.contracts.errors import (
+    FieldError,
+    InvalidRequestError,
+    build_too_large_error,
+    build_unsupported_media_type_error,
+)
+from registry.jsonschema import schemas
+
+HELP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {
+            "type": "string",
+            "description": "Path of a group or op; leave out or send root for the top level",
+        },
+        "query": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 1000,
+            "description": "Search words instead of a path: what you want to do",
+        },
+        "arg": {"type": "string", "minLength": 1, "description": "One argument of the op at path, in full"},
+        "format": {
+            "type": "string",
+            "enum": ["short", "full"],
+            "description": "short (default): an op's args; full: also its usage, policy and examples",
+        },
+        "include_examples": {"type": "boolean", "description": "true: examples in short too; false: none in full"},
+        "include_schemas": {"type": "boolean", "description": "Add the JSON Schema of the args (full only)"},
+        "max_tokens": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Leave out the least useful parts to fit",
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "Maximum items"},
+        "cursor": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 400,
+            "description": "next_cursor of the previous page",
+        },
+    },
+    "additionalProperties": False,
+}
+
+EXEC: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "op": {"type": "string", "minLength": 1, "description": "Path of the op, from help"},
+        "args": {"type": "object", "description": "Arguments, as its help lists them"},
+        "idempotency_key": {
+            "type": "string",
+            "pattern": r"^[\x21-\x7e]{1,255}$",
+            "description": "1 to 255 visible ASCII characters; a write repeated with the same key takes effect once",
+        },
+        "dry_run": {"type": "boolean", "description": "Return what a write would do, without doing it"},
+    },
+    "required": ["op"],
+    "additionalProperties": False,
+}
+
+
+_DEPENDS_ON_SCHEMA = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0},
+    "maxItems": 50,
+    "uniqueItems": True,
+    "description": "Indexes of earlier entries that must have succeeded",
+}
+
+# Schema of one batch entry, by its type.
+ENTRIES: dict[str, dict[str, Any]] = {
+    "help": {
+        **HELP,
+        "properties": {"type": {"const": "help"}, **HELP["properties"], "depends_on": _DEPENDS_ON_SCHEMA},
+        "required": ["type"],
+    },
+    "exec": {
+        **EXEC,
+        "properties": {"type": {"const": "exec"}, **EXEC["properties"], "depends_on": _DEPENDS_ON_SCHEMA},
+        "required": ["type", "op"],
+    },
+}
+
+# Checks only what all entry types share. Each entry is then validated by the schema of its own type, so that its errors
+# do not mention the rules of the other type.
+BATCH: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "ops": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 50,
+            "description": "The calls, each with its type",
+            "items": {
+                "type": "object",
+                "required": ["type"],
+                "properties": {"type": {"type": "string", "enum": ["help", "exec"]}},
+            },
+        },
+        "mode": {
+            "type": "string",
+            "enum": ["sequential", "parallel"],
+            "description": "sequential (default): one after another; parallel: at once, except dependent entries",
+        },
+        "stop_on_error": {"type": "boolean", "description": "After one fails, skip entries that have not started"},
+        "idempotency_key": EXEC["properties"]["idempotency_key"],
+    },
+    "required": ["ops"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def get_help_validator() -> schemas.SchemaValidator:
+    """Return the compiled validator of a help body."""
+    return schemas.SchemaValidator(HELP)
+
+
+@cache
+def get_exec_validator() -> schemas.SchemaValidator:
+    """Return the compiled validator of an exec body."""
+    return schemas.SchemaValidator(EXEC)
+
+
+@cache
+def get_batch_validator() -> schemas.SchemaValidator:
+    """Return the compiled validator of a batch body; it checks only the type of each entry."""
+    return schemas.SchemaValidator(BATCH)
+
+
+@cache
+def get_entry_validator(type: str) -> schemas.SchemaValidator:
+    """Return the compiled validator of a batch entry of this type."""
+    return schemas.SchemaValidator(ENTRIES[type])
+
+
+@cache
+def get_key_validator() -> schemas.SchemaValidator:
+    """Return the validator of a bare idempotency key, as sent in a header."""
+    return schemas.SchemaValidator(EXEC["properties"]["idempotency_key"])
+
+
+def resolve_idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
+    """Return the idempotency key of body or header. Raises InvalidRequestError if the header is malformed or they differ."""
+    if in_header is not None and not get_key_validator().is_valid(in_header):
+        raise InvalidRequestError("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
+    if in_body is not None and in_header is not None and in_body != in_header:
+        raise InvalidRequestError(
+            "Idempotency-Key and idempotency_key differ. Send one of them.",
+            reason="idempotency_key_mismatch",
+            field_errors=[FieldError("/idempotency_key", "mismatch", "Send the header's key, or leave it out.")],
+        )
+    return in_body if in_body is not None else in_header
+
+
+def check_size(request: HttpRequest) -> None:
+    """Raise InvalidRequestError (413) if Content-Length exceeds the limit. Runs before anything else is read."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
+        raise build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
+
+
+def read_json_object(request: HttpRequest) -> dict[str, Any]:
+    """Return the JSON object in a request's body. Raises InvalidRequestError: 415 for the media type, else 400."""
+    _check_media_type(request)
+    raw = request.body
+    _check_complete(request, raw)
+    if not raw:
+        raise InvalidRequestError('The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json")
+    try:
+        body = strict_json.loads(raw)
+    except strict_json.NotStrictJSON as error:
+        raise InvalidRequestError(str(error), reason=error.code) from None
+    if not isinstance(body, dict):
+        raise InvalidRequestError(
+            "The body is not an object. Send one JSON object.",
+            reason="not_an_object",
+            field_errors=[FieldError("", "type", "Send an object.", expected="object")],
+        )
+    return cast("dict[str, Any]", body)
+
+
+def _check_complete(request: HttpRequest, raw: bytes) -> None:
+    """Raise InvalidRequestError for an incomplete body.
+
+    WSGI gives no body without a Content-Length, and no error for a truncated one.
+    """
+    if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
+        raise InvalidRequestError("The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required")
+    declared_length = int(request.META.get("CONTENT_LENGTH") or 0)
+    if len(raw) < declared_length:
+        raise InvalidRequestError(f"The body ended after {len(raw)} of {declared_length} bytes. Send all of it.", reason="body_cut_off")
+
+
+def _check_media_type(request: HttpRequest) -> None:
+    charset = (request.content_params or {}).get("charset", "utf-8").strip('"').lower()
+    encoded = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
+    if request.content_type != "application/json" or charset not in ("utf-8", "utf8") or encoded != "identity":
+        raise build_unsupported_media_type_error()

@@ -1,0 +1,40 @@
+"""The definitions of the three gateway tools, which a model gets instead of all ops.
+
+They are constants, with the same bytes for every caller and release, so that prompts that start with them stay cached.
+Their parameters are the schemas that the API validates bodies with.
+"""
+
+from typing import Any
+
+from gateway.contracts import request_schemas
+
+HELP_TOOL: dict[str, Any] = {
+    "name": "tool_help",
+    "description": (
+        "Find out what you can do. Send nothing for the top-level groups, path for a group or an op, or query to "
+        "search by words. An op's help lists its exact args; never guess one."
+    ),
+    "parameters": request_schemas.HELP,
+}
+
+EXEC_TOOL: dict[str, Any] = {
+    "name": "tool_exec",
+    "description": (
+        "Run one op. Take ids from the results of list, search and get ops, never from memory. After an error, read "
+        "tool_help for its help_path, correct the call (use retry_with if it is given) and send it once more."
+    ),
+    "parameters": request_schemas.EXEC,
+}
+
+BATCH_TOOL: dict[str, Any] = {
+    "name": "tool_batch",
+    "description": (
+        "Send up to 50 tool_help and tool_exec calls at once; a failed entry does not stop the others. An entry has "
+        'its call\'s arguments and "type": "help" or "exec", plus depends_on (indexes of earlier entries) if those '
+        'must succeed first. Anywhere in args, {"$result": "0#/result/project/id"} is a value from the answer of '
+        "entry 0, by JSON Pointer."
+    ),
+    "parameters": request_schemas.BATCH,
+}
+
+GATEWAY_TOOLS = (HELP_TOOL, EXEC_TOOL, BATCH_TOOL)

@@ -1,0 +1,179 @@
+"""Validate a value by a schema: all field errors at once, each with what to send instead."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import jsonschema_rs
+
+from core import suggestions
+from gateway.contracts.errors import FieldError
+from registry.jsonschema import keywords, schemas, signatures
+
+MAX_ERRORS = 50
+MIN_SIMILARITY = 0.75  # minimum similarity of an unknown name and a known one to suggest it
+
+_FORMAT_HINTS = {
+    "uuid": "a UUID",
+    "date-time": "an RFC 3339 date-time with an offset, such as 2026-03-01T17:00:00Z",
+    "iso-date-time": "a date-time such as 2026-03-01T17:00 in the user's time zone, or with an offset",
+    "iso-date-or-date-time": "a date-time such as 2026-03-01T17:00 or, for whole days, a date such as 2026-03-01",
+    "date": "a date such as 2026-03-01",
+    "time": "an RFC 3339 time such as 17:00:00Z",
+    "email": "an email address",
+    "uri": "an absolute URI such as https://example.com/page",
+}
+_TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "list"}
+_SHORTENED_ID = re.compile(r"[0-9a-fA-F]{8}|.*(\.\.\.|…).*", re.DOTALL)
+_PLACEHOLDER_ID = re.compile(r"\W*|.*[<>{}\[\]].*|(your|my|the|some|example)?[_\- ]?\w*id", re.DOTALL | re.IGNORECASE)
+
+
+def find_field_errors(
+    validator: schemas.SchemaValidator,
+    schema: dict[str, Any],
+    instance: Any,
+    *,
+    id_sources: dict[str, str] | None = None,
+) -> list[FieldError]:
+    """Return the field errors of an instance, at most 50, in the order of the schema.
+
+    `id_sources` maps an id argument to the op that lists such ids, which the message names.
+    """
+    result: list[FieldError] = []
+    try:
+        errors = validator.iter_errors(instance)
+    except schemas.ValidationTooExpensive as problem:
+        return [FieldError("", "too_large", str(problem))]
+    for error in errors:
+        result += _to_field_errors(error, schema, instance, id_sources or {})
+        if len(result) >= MAX_ERRORS:
+            break
+    mistyped_paths = {error.path for error in result if error.code == "type"}  # the type error already lists the values
+    return [error for error in result if error.code != "enum" or error.path not in mistyped_paths][:MAX_ERRORS]
+
+
+def describe_type(value: Any) -> str:
+    """Describe a value by its JSON type, without the value itself: it may be a secret."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f"string of {len(value)} character{'' if len(value) == 1 else 's'}"
+    return _TYPE_NAMES.get(type(value), "value")
+
+
+def build_pointer(parts: Iterable[str | int]) -> str:
+    """Return a JSON Pointer (RFC 6901), cut at 200 characters."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)[:200]
+
+
+def _to_field_errors(
+    error: jsonschema_rs.ValidationError, schema: dict[str, Any], instance: Any, id_sources: dict[str, str]
+) -> list[FieldError]:
+    path = schemas.locate_error(error, instance)
+    kind: Any = error.kind
+    if kind.name == "required":
+        return [_build_required_error(path, kind.property, schema)]
+    if kind.name in ("additionalProperties", "unevaluatedProperties"):
+        return [_build_unknown_error(path, name, schema) for name in kind.unexpected[:MAX_ERRORS]]
+    value = _get_value(instance, path)
+    argument = get_subschema(schema, path)
+    name = _format_name(path)
+    expected = signatures.format_expected_value(argument, schema)
+    message = _build_message(kind, name, value, argument, expected, id_sources)
+    return [FieldError(build_pointer(path), kind.name, message, expected=expected, got=describe_type(value))]
+
+
+def _format_name(path: list[str | int]) -> str:
+    """Return how a message refers to a path: its last name, with the index for a list item: types/0."""
+    start = next((at for at in range(len(path) - 1, -1, -1) if isinstance(path[at], str)), 0)
+    return "/".join(map(str, path[start:])) or "The value"
+
+
+def _build_required_error(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
+    expected = signatures.format_expected_value(get_subschema(schema, [*path, name]), schema)
+    return FieldError(build_pointer([*path, name]), "required", f"{name} is required: {expected}.", expected=expected)
+
+
+def _build_unknown_error(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
+    known = list(get_subschema(schema, path).get("properties", {}))
+    matches = suggestions.find_similar(name, known, limit=1, cutoff=MIN_SIMILARITY)
+    hint = f"Did you mean {matches[0]}?" if matches else f"Send only {', '.join(known)}." if known else "Send none."
+    shown = name if len(name) <= 60 else name[:60] + "…"
+    return FieldError(
+        build_pointer([*path, name]),
+        "unknown_argument",
+        f"There is no {shown} here. {hint}",
+        expected=matches[0] if matches else None,
+    )
+
+
+def _build_message(
+    kind: Any, name: str, value: Any, argument: dict[str, Any], expected: str, id_sources: dict[str, str]
+) -> str:
+    if kind.name == "format" and kind.format == "uuid":
+        return _build_id_message(name, str(value), id_sources)
+    if kind.name == "format":
+        return f"{name} must be {_FORMAT_HINTS.get(kind.format, f'a valid {kind.format}')}."
+    if kind.name == "enum" and isinstance(value, str):
+        refusals = argument.get(schemas.VALUE_REFUSALS)
+        if isinstance(refusals, dict) and value in refusals:
+            return f"{name}: {refusals[value]}"
+        matches = suggestions.find_similar(
+            value, [option for option in kind.options if isinstance(option, str)], limit=1, cutoff=0.7
+        )
+        hint = f" Did you mean {matches[0]}?" if matches else ""
+        return f"{name} must be one of {_format_options(kind.options)}.{hint}"
+    if kind.name == "enum":
+        return f"{name} must be one of {_format_options(kind.options)}."
+    if kind.name in ("minLength", "maxLength"):
+        end = "at least" if kind.name == "minLength" else "at most"
+        return f"{name} must have {end} {kind.limit} character{'' if kind.limit == 1 else 's'}."
+    if kind.name in ("minItems", "maxItems", "minProperties", "maxProperties"):
+        end = "at least" if kind.name.startswith("min") else "at most"
+        return f"{name} must have {end} {kind.limit} {'items' if kind.name.endswith('Items') else 'members'}."
+    if kind.name == "uniqueItems":
+        return f"{name} must not repeat an item."
+    if kind.name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        limit_words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
+        return f"{name} must be {limit_words.get(kind.name, 'less than')} {kind.limit}."
+    if kind.name == "pattern":
+        description = str(argument.get("description", "")).rstrip(".")
+        return f"{name} must match {kind.pattern}." + (f" It is: {description}." if description else "")
+    return f"{name} must be of the type {expected}."
+
+
+def _build_id_message(name: str, value: str, id_sources: dict[str, str]) -> str:
+    source, value = id_sources.get(name), value[:200]
+    hint = f"Take the whole id from {source}." if source else "Send the whole 36-character id; never guess one."
+    if _SHORTENED_ID.fullmatch(value):
+        return f"{name} is a shortened id. {hint}"
+    if _PLACEHOLDER_ID.fullmatch(value):
+        return f"{name} is a placeholder, not an id. {hint}"
+    return f"{name} must be a UUID. {hint}"
+
+
+def _format_options(options: list[Any]) -> str:
+    shown = ", ".join(signatures.format_literal(option) for option in options[:20])
+    return shown if len(options) <= 20 else f"{shown} … ({len(options)} in all)"
+
+
+def _get_value(instance: Any, path: list[str | int]) -> Any:
+    for part in path:
+        instance = instance[part]
+    return instance
+
+
+def get_subschema(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
+    """Return the subschema for a path in the instance, following properties, items and $ref; {} if there is none."""
+    subschema: Any = schema
+    for part in path:
+        subschema = _resolve_ref(schema, subschema)
+        child = subschema.get("properties", {}).get(part) if isinstance(part, str) else subschema.get("items")
+        subschema = child if isinstance(child, dict) else {}
+    return _resolve_ref(schema, subschema)
+
+
+def _resolve_ref(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    ref = schema.get("$ref")
+    target = keywords.resolve_ref(root, ref) if isinstance(ref, str) else schema
+    return target if isinstance(target, dict) else {}

@@ -1,0 +1,131 @@
+"""The state of one exec call, and how to build its response and its operation event."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from analytics.models import OperationEvent
+from core.deadlines import Deadline
+from gateway.recording import redaction, call_events
+from gateway.contracts import envelopes
+from gateway.execution import idempotency
+from gateway.request_context import Caller
+from gateway.contracts.envelopes import EnvelopeResponse, Trace
+from gateway.contracts.errors import GatewayError
+from gateway.executors.base import UpstreamResponse, UpstreamCall
+from registry.help import help_pages
+from registry.catalog.model import Catalog, CatalogOp, CatalogView
+from registry.models import ROOT
+
+# A dry run's message reads as if the write was done. The warning stops a model that reads only the message.
+DRY_RUN_WARNING = "Dry run: nothing was saved. The result shows what would change."
+
+
+class Superseded(Exception):
+    """Another run has already answered this call. Undo this run's work and discard its response."""
+
+
+@dataclass
+class ExecCall:
+    """One exec call: what was sent, by whom, under which release, and what is known so far."""
+
+    caller: Caller
+    trace: Trace
+    catalog: Catalog
+    name: str = ""  # the op as sent
+    args: dict[str, Any] = field(default_factory=dict)  # as sent
+    key: str | None = None
+    dry_run: bool = False
+    op: CatalogOp | None = None
+    until: Deadline | None = None  # in addition to the op's own deadline
+    store_response: Callable[[EnvelopeResponse], None] | None = None  # stores the response, in the transaction of a write
+    is_stored: bool = False
+    warnings: list[str] = field(default_factory=list)
+    applied_defaults: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def view(self) -> CatalogView:
+        """The catalog as this caller sees it."""
+        return self.catalog.view_for(self.caller.visibility)
+
+    @property
+    def path(self) -> str:
+        """The canonical path of the op; if it is unknown, the name as sent, cut at 200 characters."""
+        return self.op.op if self.op else self.name[:200]
+
+    @cached_property
+    def keyed_call(self) -> idempotency.KeyedCall | None:
+        """The call with its idempotency key; None without a key, for a dry run and for a read."""
+        if self.key is None or self.dry_run or (self.op is not None and not self.op.is_write):
+            return None
+        return idempotency.KeyedCall(
+            client_id=self.caller.key.client_id,
+            subject=self.caller.subject,
+            key=self.key,
+            op=self.path,
+            fingerprint=idempotency.compute_fingerprint(self.path, self.args),
+        )
+
+
+def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse) -> EnvelopeResponse:
+    """Return the response to a call that succeeded."""
+    dry_run_warnings = [DRY_RUN_WARNING] if call.dry_run and work.op.is_write else []
+    meta = envelopes.build_meta(
+        call.trace,
+        [*dry_run_warnings, *call.warnings, *outcome.warnings],
+        dry_run=call.dry_run,
+        applied_defaults=call.applied_defaults,
+        executed_op=work.op.op if work.op.op != call.path else None,
+        operation=_describe_operation(work, outcome),
+    )
+    return EnvelopeResponse(200, envelopes.build_success(call.path, outcome.result, meta))
+
+
+def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
+    """Return the response to a call that failed. Its help_path is one that this caller can read."""
+    error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
+    meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
+    return EnvelopeResponse(error.status, envelopes.build_failure(call.path or None, error, meta), error.headers)
+
+
+def build_replay(call: ExecCall, stored: idempotency.StoredResponse) -> EnvelopeResponse:
+    """Return a stored response as the response to this call, with this call's trace."""
+    meta = dict(stored.envelope["meta"])
+    warnings, original_trace_id = meta.pop("warnings"), meta.pop("trace_id")
+    del meta["latency_ms"]
+    new_meta = envelopes.build_meta(call.trace, warnings, replayed=True, original_trace_id=original_trace_id, **meta)
+    return EnvelopeResponse(stored.status, {**stored.envelope, "meta": new_meta}, {"Idempotent-Replayed": "true"})
+
+
+def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[str, Any]:
+    """Return the operation event of a finished call."""
+    error = answer.envelope.get("error") or {}
+    # The entity id from a dry run is of a row that was rolled back. An id from the args exists.
+    result_entity_id = None if call.dry_run else answer.envelope["meta"].get("operation", {}).get("entity_id")
+    return call_events.build_event(
+        OperationEvent.Type.EXEC,
+        caller=call.caller,
+        trace=call.trace,
+        op=call.op,
+        name=call.path,
+        release=call.catalog.version,
+        status=answer.status,
+        error=error,
+        dry_run=call.dry_run,
+        entity_id=call_events.resolve_entity_id(call.op, call.args, result_entity_id) if call.op else "",
+        digest=call_events.hash_call(call.caller, call.path, call.args),
+        result_count=call_events.count_items(call.op, answer.envelope.get("result")) if call.op else None,
+        content=None if more.get("replayed") else redaction.build_content(call.op, call.args, answer),
+        **more,
+    )
+
+
+def _describe_operation(work: UpstreamCall, outcome: UpstreamResponse) -> dict[str, str]:
+    """Return the entity and action of the call and, if it is about one row, the row's id and name."""
+    if not work.op.entity:
+        return {}
+    operation = {"entity": work.op.entity, "action": work.op.action}
+    operation["entity_id"] = call_events.resolve_entity_id(work.op, work.args, outcome.entity_id)
+    operation["entity_name"] = outcome.entity_name or ""
+    return {name: value for name, value in operation.items() if value}

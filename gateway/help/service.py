@@ -1,0 +1,108 @@
+"""help: answer a query from the caller's release, limited to the ops the caller may run."""
+
+from typing import Any
+
+import orjson
+
+from analytics.events import event_log
+from analytics.models import OperationEvent
+from core import logs
+from core.text_cache import cache_by_text
+from gateway.contracts import request_schemas
+from gateway.recording import call_events
+from gateway.routing import release_routing
+from gateway.request_context import Caller
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError
+from gateway.arguments.normalise import convert_whole_numbers
+from gateway.contracts.validation import find_field_errors
+from registry.help import help_pages
+from registry.catalog.model import Catalog
+from registry.help.help_pages import HelpAnswer, HelpQuery
+
+_BOOLEANS = {"true": True, "false": False}
+
+
+def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
+    """Return the answer to a help body and record the event. A batch entry passes the catalog of its release.
+
+    Raises InvalidRequestError for a malformed body, UnresolvedReference for a path that does not exist or that the caller may not see.
+    """
+    catalog = catalog or release_routing.get_catalog(caller.routing)
+    trace.release = catalog.version
+    logs.release.set(catalog.version)
+    query = _parse_query(body)
+    try:
+        answer = help_pages.answer_query(catalog, query, caller.visibility)
+    except help_pages.UnknownPath as error:
+        raise NotFoundError(
+            str(error),
+            reason="unknown_path" if query.arg is None else "unknown_argument",
+            help_path=error.help_path,
+            details={"did_you_mean": error.did_you_mean} if error.did_you_mean else None,
+        ) from None
+    except help_pages.BadHelpQuery as error:
+        problem = FieldError(f"/{error.field}", "invalid", str(error))
+        raise InvalidRequestError(str(error), reason="malformed_call", field_errors=[problem]) from None
+    op = catalog.ops.get(answer.path)
+    event_log.enqueue_event(
+        call_events.build_event(
+            get_event_type(body),
+            caller=caller,
+            trace=trace,
+            op=op,
+            name=answer.path,
+            release=catalog.version,
+            format=_get_event_format(query) if op else "",
+            result_count=answer.result_count,
+            digest=call_events.hash_call(caller, "help", body),
+        )
+    )
+    return answer
+
+
+def _get_event_format(query: HelpQuery) -> str:
+    """Return the format of an op's help for the event: short, full or arg."""
+    return OperationEvent.Format.ARG if query.arg is not None else query.format
+
+
+def get_event_type(body: dict[str, Any]) -> OperationEvent.Type:
+    """Return the event type of a help body: search if it has a query, else help."""
+    return OperationEvent.Type.SEARCH if "query" in body else OperationEvent.Type.HELP
+
+
+def parse_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
+    """Return URL parameters as a help body. Raises InvalidRequestError for a repeated parameter or a NUL character."""
+    if any("\x00" in text for name, values in parameters.items() for text in (name, *values)):
+        raise InvalidRequestError("A parameter holds a NUL character. Leave it out.", reason="nul_character")
+    repeated_names = [name for name, values in parameters.items() if len(values) > 1]
+    if repeated_names:
+        problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in repeated_names]
+        raise InvalidRequestError("A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems)
+    return {name: _convert_parameter(name, values[0]) for name, values in parameters.items()}
+
+
+def _convert_parameter(name: str, text: str) -> Any:
+    kind = request_schemas.HELP["properties"].get(name, {}).get("type")
+    if kind == "boolean":
+        return _BOOLEANS.get(text, text)
+    if kind == "integer" and text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    return text
+
+
+def _parse_query(body: dict[str, Any]) -> HelpQuery:
+    return _parse_query_text(orjson.dumps(body))  # as text, because 1, 1.0 and True are equal as cache keys
+
+
+@cache_by_text
+def _parse_query_text(text: bytes) -> HelpQuery:
+    body = orjson.loads(text)
+    errors = find_field_errors(request_schemas.get_help_validator(), request_schemas.HELP, body)
+    if "path" in body and "query" in body:
+        errors.append(FieldError("/query", "conflict", "Send path or query, not both."))
+    if errors:
+        raise InvalidRequestError(
+            f"The help request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
+    return HelpQuery(**convert_whole_numbers(request_schemas.HELP, body))

@@ -1,0 +1,119 @@
+"""Export and delete all data that the gateway stores about one subject."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model, QuerySet
+
+from analytics.events import event_log
+from analytics.models import Assignment, AuditEntry, Cohort, OperationEvent, Subject, ToolSelection, Turn
+from analytics.rollout import exposures, last_seen
+from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord
+
+CHUNK_SIZE = 1_000  # rows
+FORGOTTEN = "[forgotten]"
+
+
+def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
+    """Return the stored rows of a subject, by their name in an export."""
+    models: dict[str, type[Model]] = {
+        "events": OperationEvent,
+        "turns": Turn,
+        "tool_selections": ToolSelection,
+        "exposures": Assignment,
+        "last_seen": Subject,
+        "idempotency_records": IdempotencyRecord,
+        "batches": Batch,
+    }
+    querysets: dict[str, QuerySet[Any]] = {
+        name: model._default_manager.filter(subject=subject) for name, model in models.items()
+    }
+    return querysets | {"batch_entries": BatchEntry.objects.filter(batch__subject=subject)}
+
+
+def export(subject: str) -> Iterator[dict[str, Any]]:
+    """Yield each stored row of a subject as {row: name, id, …fields}, oldest first within a name."""
+    event_log.flush()
+    exposures.flush()
+    last_seen.flush()
+    for name, queryset in find_rows(subject).items():
+        for row in queryset.order_by("pk").iterator(CHUNK_SIZE):
+            yield {"row": name, "id": row.pk, **_row_to_dict(row)}
+    for cohort in _find_cohorts_naming(subject):
+        yield {"row": "cohort", "id": cohort.pk, "name": cohort.name}
+
+
+def forget(subject: str) -> dict[str, int]:
+    """Delete all data of a subject; return the number of rows by name. Daily figures stay: they name no subject."""
+    event_log.flush()
+    exposures.clear()
+    last_seen.clear()
+    deleted_counts = {name: _delete_in_chunks(kept) for name, kept in reversed(find_rows(subject).items())}
+    with transaction.atomic():
+        deleted_counts["cohorts"] = _remove_from_cohorts(subject)
+        deleted_counts["audit_entries"] = _redact_history(subject)
+    return deleted_counts
+
+
+def find_bound_keys(subject: str) -> list[ApiKey]:
+    """Return the API keys bound to a subject. They name it until an admin deletes them."""
+    return list(ApiKey.objects.filter(subject=subject))
+
+
+def _row_to_dict(row: Model) -> dict[str, Any]:
+    return {field.attname: field.value_from_object(row) for field in row._meta.concrete_fields}
+
+
+def _delete_in_chunks(queryset: QuerySet[Any]) -> int:
+    """Delete rows in chunks, so that locks are short."""
+    deleted = 0
+    while ids := list(queryset.values_list("pk", flat=True)[:CHUNK_SIZE]):
+        queryset.model._default_manager.filter(pk__in=ids).delete()
+        deleted += len(ids)
+    return deleted
+
+
+def _find_cohorts_naming(subject: str) -> list[Cohort]:
+    """Return the cohorts that name a subject in their list or in a rule."""
+    cohorts = Cohort.objects.prefetch_related("rules")
+    return [
+        cohort
+        for cohort in cohorts
+        if subject in cohort.listed
+        or any(rule.attribute == "subject" and subject in rule.values for rule in cohort.rules.all())
+    ]
+
+
+def _remove_from_cohorts(subject: str) -> int:
+    cohorts = _find_cohorts_naming(subject)
+    for cohort in cohorts:
+        Cohort.objects.filter(pk=cohort.pk).update(listed=[each for each in cohort.listed if each != subject])
+        for rule in cohort.rules.all():
+            if rule.attribute == "subject" and subject in rule.values:
+                # A rule needs a value; no subject has this name.
+                rule.values = [each for each in rule.values if each != subject] or [FORGOTTEN]
+                rule.save(update_fields=["values"])
+    return len(cohorts)
+
+
+def _redact_history(subject: str) -> int:
+    """Redact a subject in the history of cohorts. What changed, by whom and when stays."""
+    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT)
+    changed = 0
+    for entry in entries.iterator(CHUNK_SIZE):
+        if (redacted := _redact_value(entry.changes, subject)) != entry.changes:
+            AuditEntry.objects.filter(pk=entry.pk).update(changes=redacted)
+            changed += 1
+    return changed
+
+
+def _redact_value(value: Any, subject: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _redact_value(each, subject) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_redact_value(each, subject) for each in value]
+    # A rule is stored as text: subject is one of ana or ben.
+    if isinstance(value, str) and subject in value.split():
+        return " ".join(FORGOTTEN if word == subject else word for word in value.split(" "))
+    return value

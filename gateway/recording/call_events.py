@@ -1,0 +1,95 @@
+"""Build operation events of calls: what was called, how it ended, under which release and for whom."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from analytics.events import event_log
+from analytics.models import OperationEvent
+from analytics.rollout import evaluation_context
+from gateway.request_context import Caller, is_uuid
+from gateway.contracts.envelopes import Trace
+from registry.catalog.model import CatalogOp
+from registry.models import Op
+
+MAX_FIELD_ERRORS = 20
+
+_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
+
+def build_event(
+    kind: OperationEvent.Type,
+    *,
+    caller: Caller,
+    trace: Trace,
+    op: CatalogOp | None = None,
+    name: str = "",
+    release: str = "",
+    status: int = 200,
+    error: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the event of one call and set the trace's metric labels.
+
+    `name` is used if no op was resolved; `error` is the `error` of the envelope.
+    """
+    fields: dict[str, Any] = {"op": name, "ok": not error, "status": status, **more}
+    if op is not None:
+        fields.update(
+            op=op.op, tool_name=op.tool_name, group=op.group, kind=op.kind, entity=op.entity, action=op.action
+        )
+    if error:
+        details = error["details"]
+        pairs = [[each["path"], each["code"]] for each in details["field_errors"][:MAX_FIELD_ERRORS]]
+        fields |= {"code": str(error["code"]), "reason": details["reason"], "field_errors": pairs}
+    trace.metric_labels = (str(kind), op.kind if op else "", fields.get("code", "OK"), fields.get("reason", ""))
+    return event_log.build_event(
+        time=trace.at,
+        type=kind,
+        source=trace.source,
+        latency_ms=round(trace.elapsed_ms(), 3),
+        release=release,
+        surface=caller.routing.surface,
+        cohort=caller.routing.cohort,
+        model=evaluation_context.get_model_family(caller.model)[:40],
+        client=caller.key.client,
+        key=caller.key.prefix,
+        subject=caller.subject,
+        session=caller.session,
+        turn=caller.turn,
+        trace_id=trace.id,
+        **fields,
+    )
+
+
+def hash_call(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:
+    """Return a keyed hash that is equal for equal calls within one turn; empty without a turn."""
+    if not caller.turn:
+        return ""
+    payload = orjson.dumps([caller.key.client_id, caller.session, caller.turn, kind, body], option=_SORTED)
+    # The pepper prevents readers of events from guessing args: the event holds all other inputs of the hash.
+    return hashlib.blake2b(payload, key=_hash_pepper(settings.GATEWAY_KEY_PEPPER), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _hash_pepper(pepper: str) -> bytes:
+    """Return the pepper at a key length that BLAKE2 accepts."""
+    return hashlib.sha256(pepper.encode()).digest()
+
+
+def count_items(op: CatalogOp, result: Any) -> int | None:
+    """Return the length of a read's list, if the result is a list or holds exactly one; else None."""
+    if op.kind != Op.Kind.READ:
+        return None
+    lists = [each for each in (result.values() if isinstance(result, dict) else [result]) if isinstance(each, list)]
+    return len(lists[0]) if len(lists) == 1 else None
+
+
+def resolve_entity_id(op: CatalogOp, args: dict[str, Any], upstream_id: str | None = None) -> str:
+    """Return the id of the entity of a call: from the upstream, else from the args; empty if it is not a UUID."""
+    candidate = upstream_id or args.get(f"{op.entity}_id")
+    return candidate if isinstance(candidate, str) and is_uuid(candidate) else ""

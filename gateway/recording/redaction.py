@@ -1,0 +1,88 @@
+"""Args and results that operation events store: none, unless GATEWAY_CONTENT_DAYS sets for how long.
+
+Values that a schema marks as secret (writeOnly or x-redact) are never stored. Any member with the name of a secret is
+redacted, at every level and in every spelling.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from core import suggestions
+from gateway.contracts.envelopes import EnvelopeResponse
+from gateway.arguments.normalise import MAX_NAME_LENGTH
+from registry.jsonschema import keywords
+from registry.catalog.model import CatalogOp
+from registry.checks import text_locations
+
+REDACTED = "[redacted]"
+MARKS = ("writeOnly", "x-redact")
+MAX_CONTENT_BYTES = 20_000  # bytes of an event's args and result as JSON; larger content is not stored
+
+
+def build_content(op: CatalogOp | None, args: dict[str, Any], answer: EnvelopeResponse) -> dict[str, Any] | None:
+    """Return {args, result} as an event stores them; None if content is off or the op is unknown.
+
+    Returns {too_large: bytes} for content over the limit.
+    """
+    if not settings.GATEWAY_CONTENT_DAYS or op is None:
+        return None
+    secret_names = _find_secret_names(op)
+    content = {"args": redact(args, secret_names | _find_unknown_names(op, args) if secret_names else secret_names)}
+    if answer.envelope["ok"]:
+        content["result"] = redact(answer.envelope["result"], secret_names)
+    size = len(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
+    return content if size <= MAX_CONTENT_BYTES else {"too_large": size}
+
+
+def redact(value: Any, secret_names: frozenset[str]) -> Any:
+    """Return a JSON value with the members of these names redacted, at every level."""
+    if isinstance(value, dict):
+        return {
+            name: REDACTED if _normalise_name(name) in secret_names or name in secret_names else redact(each, secret_names)
+            for name, each in value.items()
+        }
+    return [redact(each, secret_names) for each in value] if isinstance(value, list) else value
+
+
+def _normalise_name(name: str) -> str:
+    """Return a name in the spelling that normalise accepts: accessToken becomes access_token."""
+    return suggestions.to_snake_case(name) if len(name) <= MAX_NAME_LENGTH else name
+
+
+def _find_secret_names(op: CatalogOp) -> frozenset[str]:
+    """Return the names of an op's secrets and their aliases: args are stored under the names that were sent."""
+    if not any(mark in str(op.schema) for mark in MARKS):
+        return frozenset()
+    marked_names = _find_marked_names(orjson.dumps(op.schema))
+    return marked_names | {alias.rpartition(".")[2] for alias, target in op.argument_aliases.items() if target in marked_names}
+
+
+def _find_unknown_names(op: CatalogOp, args: dict[str, Any]) -> frozenset[str]:
+    """Return the names in args that the op does not know: one may be a misspelt secret."""
+    heads = {alias.partition(".")[0] for alias in op.argument_aliases}
+    known = heads | set(op.arguments) | op.display_only
+    return frozenset(name for name in args if name not in known and _normalise_name(name) not in known)
+
+
+@lru_cache(maxsize=1_000)
+def _find_marked_names(schema: bytes) -> frozenset[str]:
+    root = orjson.loads(schema)
+    property_sets = [part["properties"] for part, _ in text_locations.iter_subschemas(root) if isinstance(part.get("properties"), dict)]
+    return frozenset(name for properties in property_sets for name, each in properties.items() if _is_marked(each, root))
+
+
+def _is_marked(schema: Any, root: dict[str, Any]) -> bool:
+    """Whether a schema is marked as secret, or any part of it: an alternative, a $ref target or a list item."""
+    stack, seen = [schema], set[int]()
+    while stack:
+        part = stack.pop()
+        if not isinstance(part, dict) or id(part) in seen:  # a $ref may be circular
+            continue
+        if any(part.get(mark) is True for mark in MARKS):
+            return True
+        seen.add(id(part))
+        stack += [*keywords.iter_in_place_subschemas(part, root), *keywords.iter_member_subschemas(part)]
+    return False

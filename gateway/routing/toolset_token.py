@@ -1,0 +1,69 @@
+"""The id of a toolset: a signed token that keeps a turn on one surface and one release for 15 minutes."""
+
+import secrets
+from dataclasses import dataclass
+
+from django.core import signing
+
+from gateway.contracts.errors import PermissionDeniedError, InvalidRequestError
+from gateway.clients.api_keys import VerifiedKey
+from gateway.routing.release_routing import Routing
+from registry.catalog import model
+
+SALT = "gateway.toolset"
+CALL_MAX_AGE = 15 * 60  # seconds; calls
+TELEMETRY_MAX_AGE = 24 * 3600  # seconds; telemetry about its turn
+MAX_LENGTH = 1_000  # characters
+
+NEW_TOOLSET_HINT = "Get one from POST /api/v1/toolset and send its id."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsetToken:
+    """The content of a token: its short name, what it serves, and for which subject."""
+
+    name: str
+    served: Routing
+    subject: str
+
+
+def issue(served: Routing, *, key: VerifiedKey, subject: str) -> str:
+    """Return a token for a client and a subject. `served` must name a release."""
+    payload = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
+    return signing.dumps(payload, salt=SALT)
+
+
+def verify(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
+    """Return the toolset of a token that a call sends. Queries only for a release that is not in memory.
+
+    Raises InvalidRequestError if it is no token, has expired or its release was withdrawn; PermissionDeniedError if it belongs to another client
+    or subject.
+    """
+    toolset = _decode_token(token, key, max_age=CALL_MAX_AGE)
+    if toolset.subject != subject:
+        raise PermissionDeniedError("The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+    if not model.is_servable(toolset.served.release):
+        raise InvalidRequestError("The toolset's release was withdrawn. " + NEW_TOOLSET_HINT, reason="toolset_withdrawn")
+    return toolset
+
+
+def verify_for_telemetry(token: str, *, key: VerifiedKey) -> ToolsetToken:
+    """Return the toolset of a reported turn, up to 24 hours after it was issued. Raises InvalidRequestError, PermissionDeniedError."""
+    toolset = _decode_token(token, key, max_age=TELEMETRY_MAX_AGE)
+    if toolset.subject and not key.may_act_for(toolset.subject):
+        raise PermissionDeniedError("The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+    return toolset
+
+
+def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken:
+    try:
+        if len(token) > MAX_LENGTH:
+            raise signing.BadSignature
+        name, surface, release, cohort, client, subject = signing.loads(token, salt=SALT, max_age=max_age)
+    except signing.SignatureExpired:
+        raise InvalidRequestError("The toolset has expired. " + NEW_TOOLSET_HINT, reason="toolset_expired") from None
+    except signing.BadSignature:
+        raise InvalidRequestError("Unknown toolset. " + NEW_TOOLSET_HINT, reason="unknown_toolset") from None
+    if client != key.client_id:
+        raise PermissionDeniedError("The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+    return ToolsetToken(name, Routing(surface, release, cohort), subject)

@@ -1,0 +1,43 @@
+"""The page that compares two releases, or a release and the draft."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from core.admin import base
+from registry.snapshot import diff, snapshot
+from registry.releases import help_diff, publishing
+from registry.admin import diff_page
+from registry.admin.forms import CompareForm
+from registry.models import Release
+
+
+class CompareReleasesMixin(base.ModelAdmin[Release]):
+    """Adds the compare page to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("compare/", self.admin_site.admin_view(self.compare_view), name="registry_release_compare")
+        return [own, *super().get_urls()]
+
+    def compare_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the differences between the releases `before` and `after` in the query; an empty one is the draft."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = CompareForm(request.GET if "after" in request.GET else None)
+        context: dict[str, Any] = {"title": "Compare", "form": form}
+        if form.is_valid():
+            before, after = (_load_content(form.cleaned_data[name]) for name in ("before", "after"))
+            found_changes = diff.diff_snapshots(before, after)
+            page = Paginator(found_changes, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
+            context |= {"compared": True, "counted": diff_page.format_change_counts(found_changes)}
+            context |= diff_page.build_diff_context(page, help_diff.build_differences(list(page), before, after))
+        return TemplateResponse(request, "registry/compare.html", self.admin_site.each_context(request) | context)
+
+
+def _load_content(release: Release | None) -> dict[str, Any]:
+    """Return the content of a release, or of the draft if there is no release."""
+    return publishing.load_content(release) if release else snapshot.snapshot_draft()

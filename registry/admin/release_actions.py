@@ -1,0 +1,207 @@
+"""Actions on a release: make live, withdraw, restore. Each has a page that shows its effect and asks to confirm."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+
+from core.admin import base
+from registry.snapshot import diff, snapshot
+from registry.releases import help_diff, publishing, restore
+from registry.drafts import draft
+from registry.admin import diff_page
+from registry.snapshot.diff import CopyChange
+from registry.admin.forms import MakeLiveForm, RestoreForm, WithdrawForm
+from registry.models import Release
+
+
+class ReleaseActionEffect(NamedTuple):
+    """What an action changes: the content before and after, and the changes between them."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    changes: list[CopyChange]
+
+
+class ReleaseAction:
+    """An action on a release that the user confirms on its own page."""
+
+    name: str
+    link_label: str  # label of the link to its page
+    title: str
+    lead: str
+    button: str
+    permission: str
+    form: type[forms.Form]
+    is_permanent = False
+
+    @property
+    def url_path(self) -> str:
+        """The last part of the URL of its page."""
+        return self.name.replace("_", "-")
+
+    def explain_refusal(self, release: Release) -> str:
+        """Return why the action is not possible, or an empty string."""
+        return ""
+
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        """Return what the action would change, or None if that cannot be shown. Raises restoring.OpNotInRelease."""
+        return None
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        """Run the action and return a success message. Raises the errors of its service."""
+        raise NotImplementedError
+
+
+class MakeLiveAction(ReleaseAction):
+    name, link_label = "make_live", "Make live"
+    title, button = "Make release {} live", "Make live for everyone"
+    lead = "It replaces the live release for everyone within two seconds. The draft does not change."
+    permission = "publish"
+    form = MakeLiveForm
+
+    def explain_refusal(self, release: Release) -> str:
+        if release.withdrawn_at is not None:
+            return f"{release.withdrawn_by} withdrew it: {release.withdrawn_reason}"
+        return "This release is live already." if release.activations.filter(is_live=True).exists() else ""
+
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        live = publishing.get_live_release()
+        return _build_effect(publishing.load_content(live), publishing.load_content(release)) if live else None
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        publishing.activate_release(version=release.version, note=data["note"], by=by, at=at)
+        return f"Release {release} is live."
+
+
+class WithdrawAction(ReleaseAction):
+    name, link_label = "withdraw", "Withdraw"
+    title, button = "Withdraw release {}", "Withdraw permanently"
+    lead = (
+        "It is no longer served, not even to clients pinned to it, and can never be live again."
+        " You can still view it, compare it and restore it into the draft."
+    )
+    permission = "publish"
+    form = WithdrawForm
+    is_permanent = True
+
+    def explain_refusal(self, release: Release) -> str:
+        if release.withdrawn_at is not None:
+            return f"{release.withdrawn_by} withdrew it already: {release.withdrawn_reason}"
+        is_live = release.activations.filter(is_live=True).exists()
+        return "This release is live. Make another release live first." if is_live else ""
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        publishing.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
+        return f"Release {release} is withdrawn and no longer served."
+
+
+class RestoreAction(ReleaseAction):
+    name, link_label = "restore", "Restore into the draft"
+    title, button = "Restore release {} into the draft", "Restore into the draft"
+    lead = "This changes the draft only. The live release stays until you publish. The history keeps the current draft."
+    permission = "restore"
+    form = RestoreForm
+
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        draft_content = snapshot.snapshot_draft()
+        if not op:
+            return _build_effect(draft_content, publishing.load_content(release))
+        op_snapshot = restore.build_op_snapshot(release, op)
+        return ReleaseActionEffect(draft_content, op_snapshot, [each for each in diff.diff_snapshots(draft_content, op_snapshot) if each.action != "removed"])
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        if op:
+            restore.restore_op(release, op, by=by, at=at, seen=data["seen"])
+            return f"Restored {op} from release {release} into the draft. Publish it to make it live."
+        restored_changes = restore.restore_release(release, by=by, at=at, seen=data["seen"])
+        return f"Restored release {release} into the draft: {len(restored_changes)} changes. Publish it to make it live."
+
+
+RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction()]
+
+REFUSAL_ERRORS = (
+    *(publishing.AlreadyLive, publishing.AlreadyWithdrawn, publishing.ReleaseStillLive),
+    *(draft.NothingToChange, draft.DraftRefused, draft.DraftChanged),
+)
+
+
+class ReleaseActionsMixin(base.ModelAdmin[Release]):
+    """Adds the page of each action to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path(
+                f"<str:version>/{action.url_path}/",
+                self.admin_site.admin_view(self.action_view),
+                {"step": action},
+                name=f"registry_release_{action.name}",
+            )
+            for action in RELEASE_ACTIONS
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_publish_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("registry.add_release")
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        return diff_page.can_write_draft(request)
+
+    def can_run(self, request: HttpRequest, action: ReleaseAction) -> bool:
+        """Return whether the user may run the action."""
+        return bool(getattr(self, f"has_{action.permission}_permission")(request))
+
+    def action_view(self, request: HttpRequest, version: str, step: ReleaseAction) -> HttpResponse:
+        """Show what an action would change; on POST run it."""
+        if not (self.has_view_permission(request) and self.can_run(request, step)):
+            raise PermissionDenied
+        release, op = diff_page.get_release_or_404(version), request.GET.get("op", "")
+        form = step.form(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._run_action(request, step, release, op, form):
+            return redirect("admin:registry_release_changelist")
+        refusal = step.explain_refusal(release)
+        context = {"title": step.title.format(release), "release": release, "op": op, "step": step, "form": form}
+        context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, step, release, op))
+        return TemplateResponse(request, "registry/step.html", self.admin_site.each_context(request) | context)
+
+    def _run_action(self, request: HttpRequest, action: ReleaseAction, release: Release, op: str, form: forms.Form) -> bool:
+        try:
+            message = action.run_action(release, op, form.cleaned_data, by=str(request.user), at=timezone.now())
+        except REFUSAL_ERRORS as error:
+            form.add_error(None, str(error))
+            return False
+        except restore.OpNotInRelease as error:
+            raise Http404(str(error)) from None
+        self.message_user(request, message, messages.SUCCESS)
+        return True
+
+
+def _build_effect(before: dict[str, Any], after: dict[str, Any]) -> ReleaseActionEffect:
+    return ReleaseActionEffect(before, after, diff.diff_snapshots(before, after))
+
+
+def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: Release, op: str) -> dict[str, Any]:
+    try:
+        effect = action.compute_effect(release, op)
+    except restore.OpNotInRelease as error:
+        raise Http404(str(error)) from None
+    if effect is None:
+        return {}
+    page = Paginator(effect.changes, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
+    page_differences = help_diff.build_differences(list(page), effect.before, effect.after)
+    seen = snapshot.compute_version(effect.before)
+    return {
+        "effect": effect,
+        "counted": diff_page.format_change_counts(effect.changes),
+        "seen": seen,
+        **diff_page.build_diff_context(page, page_differences),
+    }

@@ -1,0 +1,375 @@
+"""Catalogs: immutable releases loaded into memory, several versions at once.
+
+All code that serves a model reads `live()` or `get(version)`. A new release is loaded first and one reference is
+swapped afterwards. So every answer comes from a single release, and a cached answer costs no query.
+"""
+
+import hashlib
+import json
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from registry.jsonschema import schemas
+from registry.jsonschema.arguments import has_flat_properties, iter_arguments
+from registry.models import ROOT, Activation, Op, PromptSection, Release, get_parent_path
+from registry.catalog.switches import ALL_ON, Switches
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MAX_CACHED_VIEWS = 100
+
+
+class NoLiveRelease(Exception):
+    """No release has been published yet, or the live one could not be loaded."""
+
+
+class CorruptRelease(Exception):
+    """The hash of a release's content differs from its version."""
+
+
+class WithdrawnRelease(Exception):
+    """The release was withdrawn. It is no longer served, not even to clients pinned to it."""
+
+
+@dataclass(frozen=True)
+class CatalogOp:
+    """One op of a release. Its validator is compiled on first use."""
+
+    op: str
+    tool_name: str
+    kind: str
+    summary: str
+    schema: dict[str, Any]
+    upstream_name: str = ""
+    entity: str = ""
+    action: str = ""
+    category: str = ""
+    contexts: tuple[str, ...] = ()
+    description: str = ""
+    notes: str = ""
+    keywords: tuple[str, ...] = ()
+    argument_aliases: dict[str, str] = field(default_factory=dict)
+    display_only: frozenset[str] = frozenset()
+    needs_subject: bool = True
+    confirm: bool = False
+    without_id: str = ""
+    timeout_ms: int = 30_000
+    status: str = Op.Status.ACTIVE
+    successor: str = ""
+    connection: str = ""
+    policy: dict[str, list[str]] = field(default_factory=dict)
+    examples: tuple[dict[str, Any], ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The first segment of the path: onto, util, cal."""
+        return self.op.partition(".")[0]
+
+    @property
+    def is_write(self) -> bool:
+        return self.kind == Op.Kind.WRITE
+
+    @property
+    def is_active(self) -> bool:
+        return self.status == Op.Status.ACTIVE
+
+    @cached_property
+    def validator(self) -> schemas.SchemaValidator:
+        return schemas.SchemaValidator(self.schema)
+
+    @cached_property
+    def arguments(self) -> dict[str, dict[str, Any]]:
+        """The schema of each argument, by argument name."""
+        if not has_flat_properties(self.schema):
+            return {name: schema for name, schema, _ in iter_arguments(self.schema)}
+        schemas_by_name: dict[str, dict[str, Any]] = self.schema.get("properties", {})
+        return schemas_by_name
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        if not has_flat_properties(self.schema):
+            return frozenset(name for name, _, required in iter_arguments(self.schema) if required)
+        return frozenset(self.schema.get("required", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSection:
+    """One section of a prompt in a release."""
+
+    name: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """The ops that a caller may run and therefore see: by path pattern and kind, minus what is switched off."""
+
+    patterns: tuple[str, ...] = ("*",)
+    kinds: frozenset[str] = frozenset(Op.Kind.values)
+    switches: Switches = ALL_ON
+
+    def with_switches(self, switches: Switches) -> "Visibility":
+        """Return this visibility with the given switches applied."""
+        return self if switches is self.switches else Visibility(self.patterns, self.kinds, switches)
+
+    def allows(self, op: CatalogOp) -> bool:
+        """Return whether this caller may run the op, ignoring switches."""
+        return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
+
+
+FULL_VISIBILITY = Visibility()
+
+
+@dataclass(frozen=True)
+class CatalogView:
+    """A catalog as one kind of caller sees it.
+
+    Retired and switched-off ops are in no list, but they still resolve by name.
+    """
+
+    ops: frozenset[str]
+    children: dict[str, tuple[str, ...]]  # group path -> its subgroups and ops with visible ops, sorted by name
+    counts: dict[str, int]  # group path -> ops below it
+    off_reasons: dict[str, str] = field(default_factory=dict)  # switched-off path that would be visible -> why it is off
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """One release in memory."""
+
+    version: str
+    ops: dict[str, CatalogOp]
+    groups: dict[str, str]  # path -> summary
+    names: dict[str, str]  # path, tool name, alias or unambiguous upstream name -> path
+    prompts: dict[str, tuple[CatalogSection, ...]] = field(default_factory=dict)  # prompt name -> its sections in order
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+    answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
+    _derived: dict[type, Any] = field(default_factory=dict)
+    _views: dict[Visibility, CatalogView] = field(default_factory=dict)
+
+    def find_op(self, name: str) -> CatalogOp | None:
+        """Return the op with exactly this path, tool name or alias, or None."""
+        path = self.names.get(name)
+        return self.ops[path] if path is not None else None
+
+    def view_for(self, visibility: Visibility) -> CatalogView:
+        """Return the catalog as a caller with this visibility sees it. Views are cached."""
+        view = self._views.get(visibility)
+        if view is None:
+            if len(self._views) >= MAX_CACHED_VIEWS:
+                self._views.clear()
+            view = self._views[visibility] = _build_view(self, visibility)
+        return view
+
+    def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
+        """Return a copy of this catalog, under another version, with the op added or replaced by path."""
+        ops = self.ops | {op.op: op}
+        return Catalog(version, ops, self.groups, _map_names_to_paths(ops, self.groups), self.prompts)
+
+    def get_or_derive(self, kind: type[T], make: Callable[[], T]) -> T:
+        """Return a value derived from this catalog, such as its search index; made on first use, then cached."""
+        if kind not in self._derived:
+            self._derived[kind] = make()
+        value: T = self._derived[kind]
+        return value
+
+
+def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
+    """Build the catalog from a release's content (see registry.snapshot)."""
+    ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
+    groups = {group["path"]: group["summary"] for group in content["groups"]}
+    groups.setdefault(ROOT, "Groups of ops.")
+    prompts = _build_prompts(content.get("sections", []))
+    return Catalog(version, ops, groups, _map_names_to_paths(ops, groups), prompts, tokens or {})
+
+
+def build_op(entry: dict[str, Any]) -> CatalogOp:
+    """Build a catalog op from a release's entry (see registry.snapshot)."""
+    fields = dict(entry)
+    fields["schema"] = fields.pop("parameters_schema")
+    fields["display_only"] = frozenset(fields.get("display_only", ()))
+    for name in ("contexts", "keywords", "aliases"):
+        fields[name] = tuple(fields.get(name, ()))
+    fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
+    return CatalogOp(**fields)
+
+
+def get_live_catalog() -> Catalog:
+    """Return the catalog of the live release. Raises NoLiveRelease if there is none or it cannot be loaded."""
+    if _live is None:
+        try:
+            refresh_live()
+        except CorruptRelease as error:
+            raise NoLiveRelease(str(error)) from error
+    if _live is None:
+        raise NoLiveRelease("No release is live. Publish one: manage.py load_catalog --publish.")
+    return _live
+
+
+def get_live_version() -> str | None:
+    """Return the live version that this process has in memory, or None if it has none yet."""
+    return _live.version if _live is not None else None
+
+
+def get_catalog(version: str) -> Catalog:
+    """Return the catalog of a release, from memory if it was used recently.
+
+    Raises Release.DoesNotExist, WithdrawnRelease, or CorruptRelease if the stored content is not what was published.
+    """
+    with _lock:
+        if version in _loaded:
+            _loaded.move_to_end(version)
+            return _loaded[version]
+    catalog = _load_release(version)
+    with _lock:
+        _loaded[version] = catalog
+        while len(_loaded) > settings.GATEWAY_RELEASES_KEPT:
+            # Never evict the live version: it stays in memory anyway, and a turn pinned to it would reload it.
+            del _loaded[next(each for each in _loaded if each != get_live_version())]
+    return catalog
+
+
+def refresh_live() -> None:
+    """Load the live release if it has changed, and serve it once it is warmed up.
+
+    Takes one query if nothing changed.
+    """
+    global _live
+    version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+    if version is None:
+        _live = None
+    elif _live is None or _live.version != version:
+        _live = _warm_up(get_catalog(version))
+        log.info("release.live version=%s", version[:12])
+
+
+def preload_release(version: str) -> None:
+    """Load a release into memory before it is requested. Does nothing if the release cannot be served."""
+    if is_loaded(version) or version in _withdrawn:
+        return
+    try:
+        _warm_up(get_catalog(version))
+    except (Release.DoesNotExist, CorruptRelease, WithdrawnRelease) as error:
+        log.debug("release.not_preloaded version=%s error=%s", version[:12], error)
+
+
+def is_loaded(version: str) -> bool:
+    """Return whether a release is in memory and so may be served. Withdrawn ones are dropped within half a second."""
+    with _lock:
+        return version in _loaded
+
+
+def is_servable(version: str) -> bool:
+    """Return whether a release may be served. Takes one query if it is neither in memory nor known to be withdrawn."""
+    if is_loaded(version):
+        return True
+    if version in _withdrawn:
+        return False
+    withdrawal_times = Release.objects.filter(version=version).values_list("withdrawn_at", flat=True)
+    if is_withdrawn := any(withdrawal_times):
+        _withdrawn.add(version)
+    return bool(withdrawal_times) and not is_withdrawn
+
+
+def drop_withdrawn() -> None:
+    """Drop withdrawn releases from memory. Takes one query."""
+    with _lock:
+        versions = list(_loaded)
+    withdrawn = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
+    for version in withdrawn if versions else ():
+        _withdrawn.add(version)
+        with _lock:
+            _loaded.pop(version, None)
+
+
+def clear_cache() -> None:
+    """Clear all catalogs from memory, as in a new process."""
+    global _live
+    _live = None
+    _withdrawn.clear()
+    with _lock:
+        _loaded.clear()
+
+
+_live: Catalog | None = None
+_loaded: OrderedDict[str, Catalog] = OrderedDict()
+_withdrawn: set[str] = set()  # known to this process. Withdrawing is permanent, so the database is asked only once
+_lock = Lock()
+
+
+def _warm_up(catalog: Catalog) -> Catalog:
+    for path in settings.GATEWAY_WARMS:
+        import_string(path)(catalog)
+    return catalog
+
+
+def _load_release(version: str) -> Catalog:
+    release = Release.objects.get(version=version)
+    if release.withdrawn_at is not None:
+        _withdrawn.add(version)
+        raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
+    if hashlib.sha256(release.content.encode()).hexdigest() != version:
+        raise CorruptRelease(f"Release {version[:12]} is not what was published. The previous live release stays.")
+    return build_catalog(version, json.loads(release.content), release.tokens)
+
+
+def _map_names_to_paths(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
+    """Return {name: path} for every name of an op."""
+    # Upstream names were not chosen here, so they lose to groups and other names. If two ops share one, both lose it.
+    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name and op.upstream_name not in groups)
+    names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
+    names |= {alias: path for path, op in ops.items() for alias in op.aliases}
+    return names | {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
+
+
+def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSection, ...]]:
+    sections_by_prompt: dict[str, tuple[CatalogSection, ...]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry["position"], entry["name"])):
+        if entry["status"] == PromptSection.Status.ACTIVE:
+            section = CatalogSection(name=entry["name"], title=entry["title"], text=entry["text"])
+            sections_by_prompt[entry["prompt"]] = (*sections_by_prompt.get(entry["prompt"], ()), section)
+    return sections_by_prompt
+
+
+def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an example in reading order: title, args (required ones first), note."""
+    required = schema.get("required", [])
+    args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}
+    ordered = {"title": example.get("title"), "args": args, "note": example.get("note")}
+    return {name: value for name, value in ordered.items() if value is not None}
+
+
+def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:
+    allowed = {path: op for path, op in catalog.ops.items() if op.is_active and visibility.allows(op)}
+    reasons = {
+        path: visibility.switches.explain_off(path, aliases=op.aliases, connection=op.connection) for path, op in allowed.items()
+    }
+    ops = frozenset(path for path in allowed if not reasons[path])
+    children: dict[str, set[str]] = {ROOT: set()}
+    counts: dict[str, int] = {ROOT: len(ops)}
+    for path in ops:
+        child, parent = path, get_parent_path(path)
+        children.setdefault(parent, set()).add(child)
+        while parent != ROOT:
+            counts[parent] = counts.get(parent, 0) + 1
+            child, parent = parent, get_parent_path(parent)
+            children.setdefault(parent, set()).add(child)
+    off = {path: sentence for path, sentence in reasons.items() if sentence}
+    for path in list(off):
+        while (path := get_parent_path(path)) not in children:
+            off[path] = visibility.switches.explain_off(path) or f"Every op of {path} is switched off."
+    sorted_children = {path: tuple(sorted(found)) for path, found in children.items()}
+    return CatalogView(ops=ops, children=sorted_children, counts=counts, off_reasons=off)

@@ -1,0 +1,254 @@
+"""Find what would break serving, in files before they are loaded and in the draft before it is published."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from analytics.rollout.flags import Surface
+from core import canonical_json
+from registry.jsonschema import schemas
+from registry.checks.finding import Finding, CheckRule, Severity, join_pointer
+from registry.models import ROOT, get_parent_path
+from registry.snapshot.snapshot import get_section_name
+
+SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
+GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))  # a test compares these with gateway.tools
+_WORD = re.compile(r"[\w.-]+")
+
+
+def _make_blocking_rule(name: str, what: str, fix: str) -> CheckRule:
+    return CheckRule(name, what, fix, Severity.BLOCKS)
+
+
+NAME_TAKEN = _make_blocking_rule(
+    "name_taken",
+    "A path, tool name or alias that another op or group already has.",
+    "Use each name for one op only.",
+)
+GROUP_REPEATED = _make_blocking_rule("group_repeated", "Two groups with the same path.", "Delete one of them.")
+GROUP_MISSING = _make_blocking_rule(
+    "group_missing", "An op or group whose parent group is missing.", "Add the group, so that models can browse to it."
+)
+SUCCESSOR_UNKNOWN = _make_blocking_rule("successor_unknown", "A successor that does not exist.", "Name an existing op.")
+SCHEMA_INVALID = _make_blocking_rule(
+    "schema_invalid",
+    "An argument schema that is not a JSON Schema 2020-12 for an object, refers to something outside itself, or costs "
+    "too much to check.",
+    "Write a JSON Schema 2020-12 for an object.",
+)
+UNSENDABLE = _make_blocking_rule(
+    "unsendable", "Text or a number that JSON cannot represent.", "Use text and numbers that JSON can represent."
+)
+EXAMPLE_INVALID = _make_blocking_rule(
+    "example_invalid",
+    "An example that is invalid for the op's schema.",
+    "Correct the args or widen the schema.",
+)
+ALIAS_WRONG = _make_blocking_rule(
+    "argument_alias_wrong",
+    "An argument alias that is itself an argument, or maps to no argument.",
+    "Map a name that is not an argument to one that is.",
+)
+DISPLAY_WRONG = _make_blocking_rule(
+    "display_only_wrong", "A display-only name that is also an argument.", "Remove it from one of the two."
+)
+WITHOUT_ID_WRONG = _make_blocking_rule(
+    "without_id_wrong",
+    "An op to run if the id is missing that does not exist, writes, or has required arguments.",
+    "Name an existing read op without required arguments.",
+)
+SECTION_REPEATED = _make_blocking_rule(
+    "section_repeated", "Two sections of a prompt with the same name.", "Give each section its own name."
+)
+OFF_SURFACE = _make_blocking_rule(
+    "names_what_is_not_shown",
+    "A section of a surface's prompt that names something the model does not have there: raw tools on the gateway "
+    "surface, gateway tools or op paths on the legacy surface.",
+    "Remove the name.",
+)
+FILE_INVALID = _make_blocking_rule("file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files.")
+
+RULES = (
+    *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
+    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, SECTION_REPEATED, OFF_SURFACE),
+    FILE_INVALID,
+)
+
+
+def find_errors(content: dict[str, Any], *, canonical_text: str | None = None, valid_paths: Collection[str] = ()) -> list[Finding]:
+    """Return the blocking findings of a snapshot (see registry.snapshot), in the order of its ops.
+
+    `canonical_text` is its canonical JSON, if known: its content is sendable. `valid_paths` has the paths of ops
+    without findings of their own: they are only checked against other ops.
+    """
+    findings = [*_find_all_name_errors(content)]
+    ops = {op["op"]: op for op in content["ops"]}
+    is_sendable = canonical_text is not None and not _has_nul(canonical_text)
+    for op in content["ops"]:
+        findings += find_op_errors(op, is_sendable=is_sendable) if op["op"] not in valid_paths else ()
+        findings += find_without_id_errors(op, ops)
+    return findings + list(_find_section_errors(content.get("sections", []), content["ops"]))
+
+
+def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
+    """Return the blocking findings of one op, without looking at other ops. Pass `is_sendable` if that is known."""
+    path, schema = op["op"], op["parameters_schema"]
+    try:
+        validator = schemas.build_validator(schema)
+    except schemas.UnusableSchema as error:
+        return [_build_schema_finding(path, sentence) for sentence in error.problems]
+    if not is_sendable and (unsendable := _find_unsendable(path, "content", op)):
+        return [unsendable]
+    findings: list[Finding] = []
+    arguments = schema.get("properties", {})
+    for index, example in enumerate(op.get("examples", [])):
+        findings += [
+            EXAMPLE_INVALID.make_finding(path, join_pointer("examples", index), message)
+            for message in validator.find_problems(example["args"], ignoring=op.get("display_only", []))
+        ]
+    for alias, target in op.get("argument_aliases", {}).items():
+        head, *members = alias.split(".")
+        if head in arguments or target not in arguments:
+            message = f"{alias} must not be an argument, and must map to one."
+            findings.append(ALIAS_WRONG.make_finding(path, "argument_aliases", message))
+        if len(members) > 1 or not all((head, *members)):
+            message = f"{alias} must be a name, or an object and its member with a dot between."
+            findings.append(ALIAS_WRONG.make_finding(path, "argument_aliases", message, "Write a name, or object.member."))
+    for name in op.get("display_only", []):
+        if name in arguments:
+            findings.append(DISPLAY_WRONG.make_finding(path, "display_only", f"{name} is an argument."))
+    return findings
+
+
+def find_name_errors(
+    op: dict[str, Any], *, names: Mapping[str, str], groups: Collection[str], paths: Collection[str]
+) -> Iterator[Finding]:
+    """Yield findings about the names of one op. `names` are those of other ops: {name: path}."""
+    path, seen = op["op"], set[str]()
+    for field, name in _iter_op_names(op):
+        if name in groups:
+            yield NAME_TAKEN.make_finding(path, field, f"A group already has the path {name}.", "Rename one of the two.")
+        if name in names or name in seen:
+            yield NAME_TAKEN.make_finding(path, field, f"{name} is already a name of {names.get(name, path)}.")
+        seen.add(name)
+    yield from _find_missing_group(path, groups)
+    if (successor := op.get("successor")) and successor not in paths:
+        yield SUCCESSOR_UNKNOWN.make_finding(path, "successor", f"There is no op {successor}.")
+
+
+def list_op_names(op: dict[str, Any]) -> list[str]:
+    """Return the path, tool name and aliases of an op. A tool name equal to the path is listed once."""
+    return [name for _, name in _iter_op_names(op)]
+
+
+def find_without_id_errors(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
+    """Yield findings about `without_id`: the op to run instead must be a read without required arguments."""
+    path, field = op["op"], "without_id"
+    if not (name := op.get(field)):
+        return
+    replacement = ops.get(name)
+    if replacement is None:
+        yield WITHOUT_ID_WRONG.make_finding(path, field, f"There is no op {name}.", "Name an existing op.")
+    elif "write" in (op["kind"], replacement["kind"]):
+        message = "Both the op and its replacement must be reads."
+        yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Name a read op, or leave it empty.")
+    elif _list_required_arguments(replacement):
+        message = f"{name} has required arguments."
+        yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Name an op without any.")
+    if len(_list_required_arguments(op)) != 1 or not _list_required_arguments(op)[0].endswith("_id"):
+        message = "It is only for an op with one required argument that is an id."
+        yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Leave it empty.")
+
+
+def _find_section_errors(sections: list[dict[str, Any]], ops: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Yield findings about prompt sections: unique names, sendable text, and no names missing on their surface."""
+    counts = Counter((section["prompt"], section["name"]) for section in sections)
+    for (prompt, name), count in counts.items():
+        if count > 1:
+            message = f"{count} sections of this prompt have this name."
+            yield SECTION_REPEATED.make_finding(prompt, name, message, "Give each section its own name.")
+    for section in sections:
+        if unsendable := _find_unsendable(section["prompt"], section["name"], section):
+            yield unsendable
+        else:
+            yield from find_off_surface_names(section, ops)
+
+
+def find_off_surface_names(section: dict[str, Any], ops: Iterable[dict[str, Any]]) -> Iterator[Finding]:
+    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name."""
+    if not section["prompt"].endswith(SURFACE_PROMPT_SUFFIX):
+        return
+    surface = section["prompt"].removesuffix(SURFACE_PROMPT_SUFFIX)
+    if surface == Surface.GATEWAY:
+        hidden_names = {op["tool_name"] for op in ops if op["tool_name"] != op["op"]}
+    elif surface == Surface.LEGACY:
+        hidden_names = {op["op"] for op in ops} | GATEWAY_TOOLS
+    else:
+        return
+    for field in ("title", "text"):
+        for name in sorted(find_names_in_text(section[field], hidden_names)):
+            message = f"{name} is not available on the {surface} surface."
+            yield OFF_SURFACE.make_finding(get_section_name(section), field, message)
+
+
+def find_names_in_text(text: str, names: Collection[str]) -> set[str]:
+    """Return which of the tool and op names a text mentions. A plain lower-case word (search, fetch) does not count."""
+    words = {word.strip(".") for word in _WORD.findall(text)}  # a sentence may end with a name
+    return {word for word in words if word in names and not (word.isalpha() and word == word.lower())}
+
+
+def _find_all_name_errors(content: dict[str, Any]) -> Iterator[Finding]:
+    """Yield findings for repeated names and for missing groups."""
+    groups = {group["path"] for group in content["groups"]} | {ROOT}
+    names: dict[str, str] = {}
+    paths = {op["op"] for op in content["ops"]}
+    for op in content["ops"]:
+        yield from find_name_errors(op, names=names, groups=groups, paths=paths)
+        names |= dict.fromkeys(list_op_names(op), op["op"])
+    counts = Counter(group["path"] for group in content["groups"])
+    for path, count in counts.items():
+        if count > 1:
+            yield GROUP_REPEATED.make_finding(path, "path", f"{count} groups have this path.")
+        yield from _find_missing_group(path, groups, "path")
+
+
+def _iter_op_names(op: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (field, name) for the path, tool name and aliases of an op."""
+    yield "op", op["op"]
+    if op["tool_name"] != op["op"]:
+        yield "tool_name", op["tool_name"]
+    yield from ((join_pointer("aliases", index), name) for index, name in enumerate(op.get("aliases", [])))
+
+
+def _find_missing_group(path: str, groups: Collection[str], field: str = "op") -> Iterator[Finding]:
+    parent = get_parent_path(path)
+    if path != ROOT and parent not in groups:
+        yield GROUP_MISSING.make_finding(path, field, f"The group {parent} is missing.")
+
+
+def _build_schema_finding(path: str, sentence: str) -> Finding:
+    """Return a finding for a schema problem; a second sentence of the problem becomes the fix."""
+    message, separator, fix = sentence.partition(". ")
+    return SCHEMA_INVALID.make_finding(path, "parameters_schema", f"{message}." if separator else message, fix)
+
+
+def _list_required_arguments(op: dict[str, Any]) -> list[str]:
+    schema = op["parameters_schema"]
+    required = schema.get("required", []) if isinstance(schema, dict) else []
+    return required if isinstance(required, list) else []
+
+
+def _find_unsendable(path: str, field: str, entry: dict[str, Any]) -> Finding | None:
+    try:
+        text = canonical_json.dumps(entry).decode()
+    except ValueError as error:
+        return UNSENDABLE.make_finding(path, field, f"{error}.")
+    if _has_nul(text):
+        return UNSENDABLE.make_finding(path, field, "The text has a NUL character.", "Delete it.")
+    return None
+
+
+def _has_nul(text: str) -> bool:
+    """Return whether JSON has an escaped NUL, and not an escaped backslash before u0000."""
+    return "\\u0000" in text and "\\u0000" in text.replace("\\\\", "")

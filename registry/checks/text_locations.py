@@ -1,0 +1,155 @@
+"""Find the texts of an entry that a model reads, and the arguments at every level of its schema, with their paths."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from registry.jsonschema import keywords
+from registry.checks.finding import join_pointer
+
+SCHEMA = "parameters_schema"
+MAX_VALUE_SCHEMAS = 50  # schemas of one argument; references may be circular
+
+_OBJECT_KEYWORDS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE_KEYWORDS = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedArgument:
+    """One argument, or a member of one: its name, its schema and its path in the entry."""
+
+    name: str
+    schema: dict[str, Any]
+    field: str
+
+    @property
+    def description(self) -> str:
+        """The description, on one line."""
+        raw_description = self.schema.get("description", "")
+        return " ".join(raw_description.split()) if isinstance(raw_description, str) else ""
+
+    def list_value_schemas(self, root: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the schemas of its value and list items: alternatives listed separately, references followed."""
+        schemas: list[dict[str, Any]] = []
+        pending: list[Any] = [self.schema]
+        while pending and len(schemas) < MAX_VALUE_SCHEMAS:
+            schema = keywords.dereference(root, pending.pop())
+            schemas.append(schema)
+            pending += [schema["items"]] if isinstance(schema.get("items"), dict) else []
+            for keyword in ("anyOf", "oneOf", "allOf"):
+                pending += schema[keyword] if isinstance(schema.get(keyword), list) else []
+        return schemas
+
+    def collect_types(self, root: dict[str, Any]) -> set[str]:
+        """Return the types of its value, including the types of list items."""
+        declared = [form.get("type", []) for form in self.list_value_schemas(root)]
+        return {kind for each in declared for kind in ([each] if isinstance(each, str) else each)}
+
+
+@dataclass(frozen=True)
+class CheckedOp:
+    """An op prepared for checks: its entry, whose schema is valid, and its parts, each computed once."""
+
+    entry: dict[str, Any]
+
+    @property
+    def op(self) -> str:
+        return str(self.entry["op"])
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        argument_schema: dict[str, Any] = self.entry[SCHEMA]
+        return argument_schema
+
+    @cached_property
+    def subschemas(self) -> list[tuple[dict[str, Any], str]]:
+        """(subschema, path) of each subschema, the schema itself first."""
+        return list(iter_subschemas(self.schema))
+
+    @cached_property
+    def arguments(self) -> list[CheckedArgument]:
+        """Every argument, at every level, in schema order."""
+        return list(_iter_arguments(self.subschemas))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that a call may send, as in `collect_argument_names`."""
+        return _collect_names(self.entry, self.arguments)
+
+    @cached_property
+    def prose(self) -> list[tuple[str, str]]:
+        """(field, text) of all prose that a model reads about the op, schema descriptions last."""
+        return list(_iter_prose(self.entry, self.subschemas))
+
+
+def collect_argument_names(entry: dict[str, Any]) -> frozenset[str]:
+    """Return every name that a call of an op may send, at any level, aliases and display-only names included."""
+    return _collect_names(entry, _iter_arguments(iter_subschemas(entry[SCHEMA])))
+
+
+def _collect_names(entry: dict[str, Any], arguments: Iterable[CheckedArgument]) -> frozenset[str]:
+    aliases = (part for alias in entry.get("argument_aliases", {}) for part in alias.split("."))
+    return frozenset([*(argument.name for argument in arguments), *aliases, *entry.get("display_only", [])])
+
+
+def _iter_arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[CheckedArgument]:
+    for part, path in parts:
+        members = part.get("properties", {})
+        for name, member in members.items() if isinstance(members, dict) else ():
+            yield CheckedArgument(name, member if isinstance(member, dict) else {}, f"{path}/{join_pointer('properties', name)}")
+
+
+def iter_subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield (subschema, path), the schema itself first. The schema must be valid, so that the recursion ends."""
+    yield schema, path
+    if keywords.is_leaf(schema):
+        return
+    for keyword in schema:
+        children: list[tuple[str, Any]] = []
+        if keyword in _OBJECT_KEYWORDS and isinstance(schema[keyword], dict):
+            children = [(join_pointer(keyword, name), part) for name, part in schema[keyword].items()]
+        elif keyword in _LIST_KEYWORDS and isinstance(schema[keyword], list):
+            children = [(join_pointer(keyword, index), part) for index, part in enumerate(schema[keyword])]
+        elif keyword in _SINGLE_KEYWORDS:
+            children = [(keyword, schema[keyword])]
+        for step, part in children:
+            if isinstance(part, dict):
+                yield from iter_subschemas(part, f"{path}/{step}")
+
+
+def _iter_prose(entry: dict[str, Any], parts: list[tuple[dict[str, Any], str]]) -> Iterator[tuple[str, str]]:
+    for field in ("summary", "description", "notes"):
+        if text := entry.get(field):
+            yield field, text
+    yield from iter_policy_rules(entry)
+    for index, example in enumerate(entry.get("examples", [])):
+        for name in ("title", "note"):
+            if text := example.get(name):
+                yield join_pointer("examples", index, name), text
+    for part, path in parts:
+        if isinstance(text := part.get("description"), str):
+            yield f"{path}/description", text
+
+
+def iter_policy_rules(entry: dict[str, Any], *kinds: str) -> Iterator[tuple[str, str]]:
+    """Yield (field, text) of each policy rule of an op, of these kinds or of all kinds."""
+    for kind, texts in entry.get("policy", {}).items():
+        if not kinds or kind in kinds:
+            yield from ((join_pointer("policy", kind, index), text) for index, text in enumerate(texts))
+
+
+def iter_strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (path, text) of every string in a JSON value. A member name has the path of its member."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from iter_strings(item, f"{path}/{index}" if path else str(index))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            step = join_pointer(name)
+            member_path = f"{path}/{step}" if path else step
+            yield member_path, name
+            yield from iter_strings(item, member_path)

@@ -1,0 +1,209 @@
+"""Write whole entries into the draft: from files, from a release, or from before a change.
+
+Unlike registry.merge, this overwrites what is there. Every change is recorded in the history.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from registry.snapshot import diff, snapshot
+from registry import checks
+from registry.drafts import history, bulk_writes
+from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
+from registry.models import Group, Op, PromptSection
+
+# Fields of an op that other ops depend on: names that must be unique, and ops that run in place of another.
+_SHARED_FIELDS = {"op", "tool_name", "upstream_name", "aliases", "kind", "successor", "without_id", "parameters_schema"}
+
+
+class NothingToChange(Exception):
+    """The draft has this content already; nothing was changed."""
+
+
+class DraftRefused(Exception):
+    """The change would add problems to the draft, so nothing was changed. `problems` lists them with fixes."""
+
+    def __init__(self, problems: Sequence[Any]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems[:5]))
+        self.problems = list(problems)
+
+
+class DraftChanged(Exception):
+    """The draft was changed after the user reviewed it; nothing was changed now."""
+
+
+def read_entry(kind: Kind, name: str) -> dict[str, Any] | None:
+    """Return the draft's entry with this name, or None."""
+    draft_row = get_row(kind, name)
+    return None if draft_row is None else row_to_entry(draft_row)
+
+
+def row_to_entry(row: Group | Op | PromptSection) -> dict[str, Any]:
+    """Return a row as an entry (see registry.snapshot)."""
+    if isinstance(row, Group):
+        return {"path": row.path, "summary": row.summary}
+    return snapshot.op_to_entry(row) if isinstance(row, Op) else snapshot.section_to_entry(row)
+
+
+def preview_write(content: dict[str, Any], *, whole: bool = False) -> list[CopyChange]:
+    """Return what writing a snapshot would change in the draft. With `whole`, entries missing from it are removed."""
+    return _filter_changes(diff.diff_snapshots(snapshot.snapshot_draft(), content), whole=whole)
+
+
+def write_snapshot(
+    content: dict[str, Any], *, by: str, at: datetime, note: str, whole: bool = False, seen: str = ""
+) -> list[CopyChange]:
+    """Write a snapshot into the draft and return what changed. With `whole`, remove entries that it lacks.
+
+    `seen` is the version of the draft that the user reviewed. Raises NothingToChange, DraftRefused, DraftChanged.
+    """
+    _refuse_duplicates(content)
+    with transaction.atomic():
+        before = snapshot.snapshot_draft()
+        if seen and snapshot.compute_version(before) != seen:
+            raise DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
+        wanted = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
+        if not wanted:
+            raise NothingToChange("The draft has this content already.")
+        _refuse_new_problems(checks.find_errors(before), checks.find_errors(_apply_changes(before, content, wanted)))
+        _write_changes(content, wanted)
+        history.record_changes(wanted, by=by, at=at, note=note)
+    return wanted
+
+
+def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: datetime, note: str) -> CopyChange:
+    """Replace one group, op or prompt section with an entry, under the entry's name. None removes it.
+
+    Raises NothingToChange, DraftRefused.
+    """
+    with transaction.atomic():
+        current_row = get_row(kind, name)
+        change = diff.diff_entries(kind, row_to_entry(current_row) if current_row else None, entry)
+        if change is None:
+            raise NothingToChange("The draft has this content already.")
+        if entry is not None and _affects_only_itself(change):
+            _refuse_new_problems(checks.find_op_errors(row_to_entry(current_row)), checks.find_op_errors(entry))
+        else:
+            before = snapshot.snapshot_draft()
+            _refuse_new_problems(checks.find_errors(before), checks.find_errors(_replace_entry(before, kind, name, entry)))
+        if entry is None and current_row is not None:
+            current_row.delete()
+        elif entry is not None:
+            _save_rows(kind, {name: current_row} if current_row else {}, {name: entry}, {name: change})
+        history.record_changes([change], by=by, at=at, note=note)
+    return change
+
+
+def get_row(kind: Kind, name: str) -> Any:
+    """Return the row of the draft's entry with this name, or None."""
+    return get_rows(kind, [name]).get(name)
+
+
+def get_rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
+    """Return {name: row} for the names that exist in the draft."""
+    if kind == Kind.GROUP:
+        return dict(Group.objects.in_bulk(list(names), field_name="path"))
+    if kind == Kind.OP:
+        ops = Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases")
+        return dict(ops.in_bulk(list(names), field_name="op"))
+    wanted = set(names)
+    rows = {snapshot.get_section_name(snapshot.section_to_entry(row)): row for row in PromptSection.objects.all()}
+    return {name: row for name, row in rows.items() if name in wanted}
+
+
+def _filter_changes(changes_found: list[CopyChange], *, whole: bool) -> list[CopyChange]:
+    return [change for change in changes_found if whole or change.action != Action.REMOVED]
+
+
+def _apply_changes(before: dict[str, Any], content: dict[str, Any], wanted: list[CopyChange]) -> dict[str, Any]:
+    """Return the draft's content after the changes."""
+    after: dict[str, dict[str, Any]] = {}
+    for kind in COPY_KINDS:
+        new = diff.index_entries(content, kind)
+        removed = {change.name for change in wanted if change.kind == kind and change.action == Action.REMOVED}
+        old = {name: entry for name, entry in diff.index_entries(before, kind).items() if name not in removed}
+        after[kind] = old | new
+    return _to_snapshot(after)
+
+
+def _replace_entry(before: dict[str, Any], kind: Kind, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
+    after = {each: diff.index_entries(before, each) for each in COPY_KINDS}
+    after[kind].pop(name, None)
+    if entry is not None:
+        after[kind][diff.get_entry_name(kind, entry)] = entry
+    return _to_snapshot(after)
+
+
+def _to_snapshot(entries: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    groups, ops, sections = (list(entries[kind].values()) for kind in COPY_KINDS)
+    return {"format": 1, "groups": groups, "ops": ops, "sections": sections}
+
+
+def _affects_only_itself(change: CopyChange) -> bool:
+    """Return whether a change can break only its own op, so that the other ops need not be checked."""
+    return change.kind == Kind.OP and change.action == Action.CHANGED and not change.fields.keys() & _SHARED_FIELDS
+
+
+def _refuse_new_problems(before: Sequence[Any], after: Sequence[Any]) -> None:
+    """Raise DraftRefused for problems that are new. Old ones may stay, so that an unfinished draft can be edited."""
+    known = {str(problem) for problem in before}
+    if problems := [problem for problem in after if str(problem) not in known]:
+        raise DraftRefused(problems)
+
+
+def _refuse_duplicates(content: dict[str, Any]) -> None:
+    """Raise DraftRefused if an entry appears twice: it is unclear which one is meant."""
+    names = [(kind, diff.get_entry_name(kind, entry)) for kind in COPY_KINDS for entry in content.get(f"{kind}s", [])]
+    duplicates = [(kind, name) for (kind, name), times in Counter(names).items() if times > 1]
+    if duplicates:
+        raise DraftRefused([f"{name}, {kind}: This entry appears more than once. Keep one." for kind, name in duplicates])
+
+
+def _write_changes(content: dict[str, Any], wanted: list[CopyChange]) -> None:
+    removed = [change for change in wanted if change.action == Action.REMOVED]
+    for kind in COPY_KINDS:
+        for row in get_rows(kind, [change.name for change in removed if change.kind == kind]).values():
+            row.delete()
+    for kind in COPY_KINDS:
+        changes_of_kind = {change.name: change for change in wanted if change.kind == kind and change.action != Action.REMOVED}
+        entries = diff.index_entries(content, kind)
+        _save_rows(kind, get_rows(kind, changes_of_kind), {name: entries[name] for name in changes_of_kind}, changes_of_kind)
+
+
+def _save_rows(kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, CopyChange]) -> None:
+    """Write entries of one kind into rows. New rows belong to the admins, not to an import."""
+    model, fields = _MODELS_BY_KIND[kind]
+    connections = bulk_writes.get_or_create_connections(entry.get("connection", "") for entry in entries.values())
+    added: list[Any] = []
+    changed: list[Any] = []
+    children: list[tuple[Any, dict[str, Any]]] = []
+    for name, entry in entries.items():
+        row = rows.get(name) or model()
+        for field in fields:
+            if field in wanted[name].fields:
+                setattr(row, field, snapshot.get_value(entry, field))
+        if kind == Kind.OP:
+            row.connection = connections.get(entry.get("connection", ""))
+            child_fields = {field: snapshot.get_value(entry, field) for field in wanted[name].fields}
+            children.append((row, child_fields))
+        (changed if name in rows else added).append(row)
+    try:
+        with transaction.atomic():
+            bulk_writes.save_rows(model, added, changed, [*fields, *(["connection"] if kind == Kind.OP else [])])
+            bulk_writes.replace_children(children)
+    except IntegrityError:
+        message = "Two entries swap names, or someone else changed the draft just now. Try again, one entry at a time."
+        raise DraftChanged(message) from None
+
+
+_MODELS_BY_KIND: dict[Kind, tuple[type[Any], tuple[str, ...]]] = {
+    Kind.GROUP: (Group, ("path", "summary")),
+    Kind.OP: (Op, snapshot.OP_FIELDS),
+    Kind.SECTION: (PromptSection, snapshot.SECTION_FIELDS),
+}
+
+KIND_BY_MODEL: dict[type[Any], Kind] = {model: kind for kind, (model, _) in _MODELS_BY_KIND.items()}

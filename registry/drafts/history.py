@@ -1,0 +1,56 @@
+"""The history of copy: every change, with who made it, when, and the values before."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db.models import Max
+
+from analytics.models import AuditEntry
+from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.models import Op
+from registry.drafts.bulk_writes import BATCH_SIZE
+
+
+def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note: str = "") -> None:
+    """Record changes in the history, after they were made.
+
+    An added entry is recorded without its fields: they can be derived from the current entry and later changes.
+    """
+    entries = [
+        AuditEntry(
+            time=at,
+            by=by,
+            kind=change.kind,
+            name=change.name,
+            action=change.action,
+            changes={} if change.action == Action.ADDED else change.fields,
+            note=note[:500],
+        )
+        for change in changes
+    ]
+    AuditEntry.objects.bulk_create(entries, batch_size=BATCH_SIZE)
+    ops = [entry.name for entry in entries if entry.kind == Kind.OP]
+    for start in range(0, len(ops), BATCH_SIZE):
+        Op.objects.filter(op__in=ops[start : start + BATCH_SIZE]).update(is_counted=False)
+
+
+def list_changes(kind: Kind, name: str) -> list[AuditEntry]:
+    """Return the recorded changes of one group, op or prompt section, newest first."""
+    return list(AuditEntry.objects.filter(kind=kind, name=name).order_by("-id"))
+
+
+def list_editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
+    """Return who changed each entry after `since`, most recent first: {(kind, name): [by]}."""
+    editors_by_entry: dict[tuple[str, str], list[str]] = {}
+    entries = AuditEntry.objects.filter(**{"time__gt": since} if since else {}).order_by("-id")
+    for kind, name, by in entries.values_list("kind", "name", "by"):
+        names = editors_by_entry.setdefault((kind, name), [])
+        if by not in names:
+            names.append(by)
+    return editors_by_entry
+
+
+def get_last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:
+    """Return {name: last editor} for some entries of one kind."""
+    last = AuditEntry.objects.filter(kind=kind, name__in=list(names)).order_by().values("name").annotate(id=Max("id"))
+    return dict(AuditEntry.objects.filter(id__in=last.values("id")).values_list("name", "by"))

@@ -1,0 +1,160 @@
+"""Merge copy from files or imports into rows: a three-way merge that never overwrites an admin's edit.
+
+Each row stores its entry as last received in `shipped`. A field that still equals it takes the incoming value; a
+field that an admin changed stays. Each row has one source and is merged only with that source: shipped copy never
+touches imported copy, nor one import another. Merging twice changes nothing. Takes a few queries per 500 rows.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from registry.snapshot import snapshot
+from registry.drafts import bulk_writes
+from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.models import Group, Op, PromptSection
+
+
+@dataclass
+class MergeReport:
+    """The result of a merge: paths by outcome, and the fields where an admin's edit was kept over a newer value."""
+
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    kept_edits: list[str] = field(default_factory=list)
+    no_longer_shipped: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    changes: list[CopyChange] = field(default_factory=list)  # for the history
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.added)} added, {len(self.updated)} updated, {self.unchanged} unchanged."]
+        lines += [f"Kept your edit: {place}." for place in self.kept_edits]
+        lines += [f"Skipped, because a row of another source has the name: {path}." for path in self.skipped]
+        lines += [f"No longer shipped, left unchanged: {path}." for path in self.no_longer_shipped]
+        return "\n".join(lines)
+
+    def record_added(self, kind: Kind, name: str, path: str) -> None:
+        """Record a new row."""
+        self.added.append(path)
+        self.changes.append(CopyChange(kind, name, Action.ADDED))
+
+    def record_existing(self, kind: Kind, name: str, path: str, ours: dict[str, Any], changes: dict[str, Any]) -> None:
+        """Record an existing row as updated or unchanged."""
+        if changes:
+            self.updated.append(path)
+            fields = {field: (snapshot.get_value(ours, field), value) for field, value in changes.items()}
+            self.changes.append(CopyChange(kind, name, Action.CHANGED, fields))
+        else:
+            self.unchanged += 1
+
+
+def merge_groups(entries: Iterable[dict[str, Any]], *, source: str, report: MergeReport) -> None:
+    """Merge groups. A group of another source is left alone, because that source's ops may be in it."""
+    rows = {group.path: group for group in Group.objects.all()}
+    added, changed = [], []
+    for entry in entries:
+        row = rows.get(entry["path"])
+        if row is None:
+            added.append(Group(**entry, source=source, shipped=entry))
+            report.record_added(Kind.GROUP, entry["path"], entry["path"])
+        elif row.source == source:
+            ours = {"path": row.path, "summary": row.summary}
+            changes = _merge_fields(entry["path"], row.shipped, ours, entry, report)
+            report.record_existing(Kind.GROUP, entry["path"], entry["path"], ours, changes)
+            if _update_row(row, changes, entry):
+                changed.append(row)
+    bulk_writes.save_rows(Group, added, changed, ["summary"])
+
+
+def merge_sections(entries: Iterable[dict[str, Any]], *, report: MergeReport) -> None:
+    """Merge prompt sections. They only come from the shipped catalog."""
+    rows = {(section.prompt, section.name): section for section in PromptSection.objects.all()}
+    added, changed = [], []
+    for entry in entries:
+        row = rows.pop((entry["prompt"], entry["name"]), None)
+        label = f"{entry['prompt']}, {entry['name']}"
+        if row is None:
+            added.append(PromptSection(**entry, shipped=entry))
+            report.record_added(Kind.SECTION, snapshot.get_section_name(entry), label)
+            continue
+        ours = snapshot.section_to_entry(row)
+        changes = _merge_fields(label, row.shipped, ours, entry, report)
+        report.record_existing(Kind.SECTION, snapshot.get_section_name(entry), label, ours, changes)
+        if _update_row(row, changes, entry):
+            changed.append(row)
+    bulk_writes.save_rows(PromptSection, added, changed, snapshot.SECTION_FIELDS)
+    report.no_longer_shipped += sorted(str(row) for row in rows.values() if row.shipped)
+
+
+def merge_ops(entries: Sequence[dict[str, Any]], *, source: str, report: MergeReport) -> None:
+    """Merge ops with their rules, examples and aliases.
+
+    An op whose path or tool name belongs to another source is skipped and reported.
+    """
+    rows = {op.op: op for op in iterate_ops_of_source(source)}
+    others = _get_names_of_other_sources(source)
+    connections = bulk_writes.get_or_create_connections(entry.get("connection", "") for entry in entries)
+    added: list[Op] = []
+    changed: list[Op] = []
+    children: list[tuple[Op, dict[str, Any]]] = []
+    for entry in entries:
+        path = entry["op"]
+        row = rows.get(path)
+        if others.intersection((path, entry["tool_name"])):
+            report.skipped.append(path)
+            continue
+        if row is None:
+            row, changes = Op(op=path, source=source), dict(entry)
+            report.record_added(Kind.OP, path, path)
+            added.append(row)
+        else:
+            ours = snapshot.op_to_entry(row)
+            changes = _merge_fields(path, row.shipped, ours, entry, report)
+            report.record_existing(Kind.OP, path, path, ours, changes)
+            if not changes and row.shipped == entry:
+                continue
+            changed.append(row)
+        if "connection" in changes:
+            row.connection = connections.get(changes["connection"] or "")
+        _update_row(row, {name: changes[name] for name in snapshot.OP_FIELDS if name in changes}, entry)
+        children.append((row, changes))
+    bulk_writes.save_rows(Op, added, changed, [*snapshot.OP_FIELDS, "connection"])
+    report.kept_edits += [f"{name}, an alias of another op" for name in bulk_writes.replace_children(children)]
+
+
+def iterate_ops_of_source(source: str) -> Iterator[Op]:
+    """Return the ops of one source with their rules, examples and aliases."""
+    ops_of_source = Op.objects.filter(source=source).select_related("connection")
+    return ops_of_source.prefetch_related("rules", "examples", "aliases").iterator(bulk_writes.BATCH_SIZE)
+
+
+def _get_names_of_other_sources(source: str) -> frozenset[str]:
+    names = Op.objects.exclude(source=source).values_list("op", "tool_name")
+    return frozenset(name for pair in names for name in pair)
+
+
+def _merge_fields(
+    path: str, base: dict[str, Any] | None, ours: dict[str, Any], theirs: dict[str, Any], report: MergeReport
+) -> dict[str, Any]:
+    """Return the incoming fields to apply: those that are new and that no admin has changed here."""
+    changes = {}
+    for name in sorted({*(base or {}), *ours, *theirs}):
+        was, now, new = (snapshot.get_value(side or {}, name) for side in (base, ours, theirs))
+        if new in (was, now):
+            continue
+        if now == was:
+            changes[name] = new
+        else:
+            report.kept_edits.append(f"{path} {name}")
+    return changes
+
+
+def _update_row(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
+    """Set a row's changed fields and its `shipped` entry. Return whether anything was new."""
+    if not changes and row.shipped == entry:
+        return False
+    for name, value in changes.items():
+        setattr(row, name, value)
+    row.shipped = entry
+    return True

@@ -1,0 +1,168 @@
+"""Read groups, ops and prompt sections from YAML files, validating them against a schema first."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from core import strict_json
+from registry.jsonschema import schemas
+from registry.checks import errors
+from registry.checks.errors import FILE_INVALID
+from registry.checks.finding import Finding
+
+MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
+
+_TEXT_SCHEMA: dict[str, Any] = {"type": "string"}
+_TEXT_LIST_SCHEMA: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_NAME_SCHEMA: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
+
+_GROUP_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"path": _NAME_SCHEMA, "summary": _NAME_SCHEMA},
+    "required": ["path", "summary"],
+    "additionalProperties": False,
+}
+_EXAMPLE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"title": _TEXT_SCHEMA, "args": {"type": "object"}, "note": _TEXT_SCHEMA},
+    "additionalProperties": False,
+}
+_OP_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("op", "tool_name", "summary"), _NAME_SCHEMA),
+        **dict.fromkeys(
+            ("entity", "action", "category", "description", "notes", "successor", "connection", "without_id"), _TEXT_SCHEMA
+        ),
+        "upstream_name": {"type": "string", "maxLength": 200},
+        **dict.fromkeys(("contexts", "keywords", "display_only", "aliases"), _TEXT_LIST_SCHEMA),
+        "kind": {"enum": ["read", "write"]},
+        "status": {"enum": ["active", "retired"]},
+        "needs_subject": {"type": "boolean"},
+        "confirm": {"type": "boolean"},
+        "timeout_ms": {"type": "integer", "minimum": 100, "maximum": 120_000},
+        "parameters_schema": {"type": "object"},
+        "argument_aliases": {"type": "object", "additionalProperties": _TEXT_SCHEMA},
+        "policy": {
+            "type": "object",
+            "properties": {"do": _TEXT_LIST_SCHEMA, "dont": _TEXT_LIST_SCHEMA, "edge_cases": _TEXT_LIST_SCHEMA},
+            "additionalProperties": False,
+        },
+        "examples": {"type": "array", "items": _EXAMPLE_SCHEMA},
+    },
+    "required": ["op", "tool_name", "kind", "summary", "parameters_schema"],
+    "additionalProperties": False,
+}
+_WORD_SCHEMA: dict[str, Any] = {"type": "string", "pattern": "^[a-z][a-z0-9_]*$", "maxLength": 60}
+_SECTION_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("prompt", "name"), _WORD_SCHEMA),
+        "title": _NAME_SCHEMA,
+        "text": {"type": "string", "minLength": 1, "maxLength": 8000},
+        "position": {"type": "integer", "minimum": 0, "maximum": 32_767},
+        "status": {"enum": ["active", "retired"]},
+    },
+    "required": ["prompt", "name", "position", "title", "text"],
+    "additionalProperties": False,
+}
+
+
+class InvalidCatalogFiles(Exception):
+    """The files are invalid or would break serving; nothing was loaded. `problems` lists them with fixes."""
+
+    def __init__(self, problems: list[Finding]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems[:5]))
+        self.problems = problems
+
+
+def read_folder(folder: Path, *, alone: bool = True) -> dict[str, Any]:
+    """Return a folder's YAML files as one snapshot (see `parse`). Raises InvalidCatalogFiles."""
+    return parse_files({path.name: path.read_bytes() for path in sorted(folder.glob("*.yaml"))}, alone=alone)
+
+
+def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, Any]:
+    """Return YAML files, {file name: bytes}, as one snapshot (see registry.snapshot). Raises InvalidCatalogFiles.
+
+    With `alone`, the files must form a complete catalog. Without it they join existing entries, so missing ones are
+    not reported.
+    """
+    groups: list[dict[str, Any]] = []
+    ops: list[dict[str, Any]] = []
+    sections: list[dict[str, Any]] = []
+    problems: list[Finding] = []
+    kinds = [("groups", _GROUP_SCHEMA, groups), ("ops", _OP_SCHEMA, ops), ("sections", _SECTION_SCHEMA, sections)]
+    validators = [(key, schemas.SchemaValidator(schema), entries) for key, schema, entries in kinds]
+    for file, text in texts.items():
+        document = _parse_document(file, text)
+        for key, validator, entries in validators:
+            for index, entry in enumerate(document.get(key) or []):
+                name = _get_entry_name(entry) or str(index)
+                messages = validator.find_problems(entry)
+                problems += [FILE_INVALID.make_finding(name, file, message) for message in messages]
+                entries.append(entry)
+    if problems:
+        raise InvalidCatalogFiles(problems)
+    content = {"format": 1, "groups": groups, "ops": [_normalise_op(op) for op in ops]}
+    if sections:
+        content["sections"] = [{"status": "active", **section} for section in sections]
+    if alone and (problems := errors.find_errors(content)):
+        raise InvalidCatalogFiles(problems)
+    return content
+
+
+def _get_entry_name(entry: Any) -> str:
+    candidates = (entry.get(key) for key in ("op", "path", "name")) if isinstance(entry, dict) else ()
+    return str(next(filter(None, candidates), ""))
+
+
+def _parse_document(name: str, text: bytes) -> dict[str, Any]:
+    """Parse one file into JSON that a release can store. Raises InvalidCatalogFiles."""
+    try:
+        _refuse_non_json(text)
+        value = yaml.load(text, Loader=_JSONTypesLoader) or {}  # noqa: S506 - a safe loader
+        document = strict_json.loads(json.dumps(value, allow_nan=False).encode())
+    except (yaml.YAMLError, TypeError, ValueError, strict_json.NotStrictJSON) as error:
+        raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", " ".join(str(error).split()))]) from None
+    lists = document.values() if isinstance(document, dict) else [None]
+    if not isinstance(document, dict) or set(document) - _TOP_LEVEL_KEYS or not all(isinstance(each, list) for each in lists):
+        message = "A file may only contain lists named groups, ops and sections."
+        raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", message)])
+    return document
+
+
+_TOP_LEVEL_KEYS = {"groups", "ops", "sections"}
+
+
+class _JSONTypesLoader(yaml.CSafeLoader):
+    """Load YAML values as JSON types: a date stays text."""
+
+
+_JSONTypesLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _refuse_non_json(text: bytes) -> None:
+    """Raise ValueError for aliases, tags and deep nesting: a short file could fill the memory or crash the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_JSONTypesLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"Nested more than {MAX_DEPTH} levels deep.")
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError(f"The alias *{event.anchor} is not allowed. Write its value out.")
+        if tag := getattr(event, "tag", None):
+            raise ValueError(f"The tag {tag} is not a JSON type. Remove it.")
+
+
+def _normalise_op(op: dict[str, Any]) -> dict[str, Any]:
+    """Return an op's entry in the form that `snapshot.entry` gives, so that the two can be compared."""
+    normalised = {**op, "aliases": sorted(op.get("aliases", []))}
+    normalised["examples"] = [{"args": {}, **example} for example in op.get("examples", [])]
+    keep = ("needs_subject", "parameters_schema")
+    return {name: value for name, value in normalised.items() if name in keep or value not in ("", [], {}, None, False)}

@@ -1,0 +1,253 @@
+"""Render help: what a model reads about one node of the tree, at the requested size.
+
+A body has only what the model should read. It is rendered once per catalog, visibility and query, then cached.
+"""
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from core import suggestions as nearest
+from registry.help import token_budget
+from registry import search
+from registry.jsonschema import signatures
+from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
+from registry.models import ROOT, get_parent_path
+
+MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
+MAX_LIMIT = 200
+GROUP_LIMIT = 50
+SEARCH_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HelpQuery:
+    """A request for help. `path` "" is the root. If `query` is set, `path` is ignored."""
+
+    path: str = ROOT
+    query: str | None = None
+    arg: str | None = None
+    format: Literal["short", "full"] = "short"
+    include_examples: bool | None = None  # None: only full has them
+    include_schemas: bool = False
+    max_tokens: int | None = None
+    limit: int | None = None
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HelpAnswer:
+    """A body as sent, its strong ETag, and the path and result count for the operation event."""
+
+    body: bytes
+    etag: str
+    path: str
+    result_count: int | None = None
+
+
+class UnknownPath(Exception):
+    """There is no such node, or this caller may not see it."""
+
+    def __init__(self, message: str, *, help_path: str, did_you_mean: list[str]) -> None:
+        super().__init__(message)
+        self.help_path = help_path
+        self.did_you_mean = did_you_mean
+
+
+class BadHelpQuery(Exception):
+    """A field of the query does not apply to this node."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def answer_query(catalog: Catalog, query: HelpQuery, visibility: Visibility = FULL_VISIBILITY) -> HelpAnswer:
+    """Return the answer to a query, from the cache if possible. Raises UnknownPath and BadHelpQuery."""
+    key = (visibility, query)
+    cached: HelpAnswer | None = catalog.answers.get(key)
+    if cached is None:
+        cached = _render_answer(catalog, catalog.view_for(visibility), query)
+        if query.query is None and query.cursor is None:  # too many different searches and cursors to cache
+            if len(catalog.answers) >= MAX_CACHED_ANSWERS:
+                catalog.answers.clear()
+            catalog.answers[key] = cached
+    return cached
+
+
+def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
+    """Return help on one op; the path of the query is ignored. Raises BadHelpQuery, and UnknownPath for an argument."""
+    if query.cursor is not None:
+        raise BadHelpQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
+    if query.arg is not None:
+        return _build_answer(token_budget.fit_argument_body(_build_argument_body(op, query.arg), query.max_tokens), op.op)
+    body = _build_full_body(op, query) if query.format == "full" else _build_short_body(op, query)
+    return _build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op)
+
+
+def resolve_path(catalog: Catalog, view: CatalogView, name: str) -> str:
+    """Return the canonical path of a group or visible op, given a path, tool name or alias. Raises UnknownPath."""
+    if name in ("", ROOT):
+        return ROOT
+    op = catalog.find_op(name)
+    if op is not None and (op.op in view.ops or not op.is_active):
+        if not op.is_active and op.successor in view.ops:
+            raise UnknownPath(
+                f"{op.op} is retired. Use {op.successor}.", help_path=op.successor, did_you_mean=[op.successor]
+            )
+        if op.is_active:
+            return op.op
+    if name in view.children:
+        return name
+    if switch_message := view.off_reasons.get(op.op if op else name):
+        raise UnknownPath(switch_message, help_path=find_nearest_ancestor(view, op.op if op else name), did_you_mean=[])
+    suggestions = suggest_paths(catalog, view, name)
+    hint = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
+    short_name = name if len(name) <= 100 else name[:100] + "…"
+    raise UnknownPath(
+        f"There is no op or group {short_name}.{hint}", help_path=find_nearest_ancestor(view, name), did_you_mean=suggestions
+    )
+
+
+def find_nearest_ancestor(view: CatalogView, path: str) -> str:
+    """Return the deepest group above a path that this caller can read."""
+    path = path[:200]  # no path is longer, but a request may send a million dots
+    while path != ROOT:
+        path = get_parent_path(path)
+        if path in view.children:
+            return path
+    return ROOT
+
+
+def find_readable_path(view: CatalogView, path: str) -> str:
+    """Return a path if this caller can read it, else the nearest readable group above it."""
+    return path if path in view.ops or path in view.children else find_nearest_ancestor(view, path)
+
+
+def suggest_paths(catalog: Catalog, view: CatalogView, name: str) -> list[str]:
+    """Return up to three visible paths similar to a name, from search results, its would-be siblings and groups."""
+    search_results = search.find_ops(catalog, view, name, limit=20)
+    siblings = view.children.get(find_nearest_ancestor(view, name), ())
+    candidates = dict.fromkeys([*search_results, *siblings, *(path for path in view.children if path != ROOT)])
+    tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}
+    matches = nearest.find_similar(name, [*candidates, *tool_names], cutoff=0.65)
+    return list(dict.fromkeys(tool_names.get(match, match) for match in matches))
+
+
+def _render_answer(catalog: Catalog, view: CatalogView, query: HelpQuery) -> HelpAnswer:
+    if query.query is not None:
+        return _answer_search(catalog, view, query, query.query)
+    path = resolve_path(catalog, view, query.path)
+    if path in catalog.ops:
+        return answer_about_op(catalog.ops[path], query)
+    if query.arg is not None:
+        raise BadHelpQuery("arg", f"{path} is a group and has no arguments. Give the path of an op.")
+    return _answer_group(catalog, view, path, query)
+
+
+def _build_short_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
+    body: dict[str, Any] = {"path": op.op, "type": "op", "kind": op.kind, "summary": op.summary}
+    body["args"] = signatures.format_arguments(op.schema)
+    if query.include_examples:
+        body["examples"] = list(op.examples)
+    return _drop_empty(body | _build_schema_part(op, query))
+
+
+def _build_full_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
+    body: dict[str, Any] = {"path": op.op, "type": "op", "kind": op.kind, "summary": op.summary}
+    body["description"] = op.description
+    body["usage"] = {
+        "op": op.op,
+        "args": signatures.build_usage_args(op.schema, op.examples[0]["args"] if op.examples else None),
+    }
+    body["args"] = signatures.describe_arguments(op.schema)
+    body["policy"] = {key: op.policy[key] for key in ("do", "dont", "edge_cases") if op.policy.get(key)}
+    body["notes"] = op.notes
+    if query.include_examples is not False:
+        body["examples"] = list(op.examples)
+    return _drop_empty(body | _build_schema_part(op, query))
+
+
+def _build_schema_part(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
+    return {"schema": signatures.strip_annotations(op.schema)} if query.include_schemas else {}
+
+
+def _build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
+    if name not in op.arguments:
+        name = op.argument_aliases.get(name, name)
+    if name not in op.arguments:
+        suggestions = nearest.find_similar(name, op.arguments)
+        argument_list = ", ".join(op.arguments) or "no arguments"
+        raise UnknownPath(f"{op.op} has no such argument. It takes {argument_list}.", help_path=op.op, did_you_mean=suggestions)
+    description = signatures.describe_argument(op.schema, name)
+    description["examples"] = [example["args"][name] for example in op.examples if name in example["args"]]
+    return {"path": op.op, "type": "arg", "arg": _drop_empty(description)}
+
+
+def _answer_group(catalog: Catalog, view: CatalogView, path: str, query: HelpQuery) -> HelpAnswer:
+    children = view.children.get(path, ())
+    start = _find_page_start(children, query.cursor)
+    page = children[start : start + (query.limit or GROUP_LIMIT)]
+    body: dict[str, Any] = {"path": path, "type": "group", "summary": catalog.groups.get(path, "")}
+    body["items"] = items = [_build_group_item(catalog, child) for child in page]
+    for count in range(token_budget.count_fitting_items(body, query.max_tokens), 0, -1):
+        body["items"] = items[:count]
+        if start + count < len(children):
+            body["next_cursor"] = _encode_cursor(page[count - 1])
+        if query.max_tokens is None or token_budget.count_tokens(body) <= query.max_tokens:
+            break
+    return _build_answer(_drop_empty(body, always_kept=("items",)), path, len(body["items"]))
+
+
+def _build_group_item(catalog: Catalog, path: str) -> dict[str, Any]:
+    if op := catalog.ops.get(path):
+        return {"path": path, "summary": op.summary, "kind": op.kind}
+    return _drop_empty({"path": path, "summary": catalog.groups.get(path, "")})
+
+
+def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: str) -> HelpAnswer:
+    for field in ("arg", "cursor"):
+        if getattr(query, field) is not None:
+            raise BadHelpQuery(field, f"A search takes no {field}. Remove it, or send a path instead of a query.")
+    paths = search.find_ops(catalog, view, text, limit=query.limit or SEARCH_LIMIT)
+    if paths:
+        items = [{"path": path, "summary": catalog.ops[path].summary} for path in paths]
+    else:
+        items = [
+            _drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
+            for path in search.find_nearest_groups(catalog, view, text)
+        ]
+    body: dict[str, Any] = {"query": text, "type": "search", "items": items}
+    body["items"] = shown_items = items[: token_budget.count_fitting_items(body, query.max_tokens)]
+    if len(shown_items) < len(items):
+        body["omitted"] = ["items"]
+    return _build_answer(body, "", len(paths))
+
+
+def _build_answer(body: dict[str, Any], path: str, result_count: int | None = None) -> HelpAnswer:
+    text = orjson.dumps(body)
+    return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count)
+
+
+def _drop_empty(body: dict[str, Any], always_kept: tuple[str, ...] = ("args",)) -> dict[str, Any]:
+    """Return a body without None and empty strings, lists and objects. False and 0 stay."""
+    return {key: value for key, value in body.items() if key in always_kept or value not in ("", [], {}, (), None)}
+
+
+def _encode_cursor(last: str) -> str:
+    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def _find_page_start(children: tuple[str, ...], cursor: str | None) -> int:
+    """Return the index where a page begins: after the path in the cursor, even if that path is gone."""
+    if cursor is None:
+        return 0
+    try:
+        last = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise BadHelpQuery("cursor", "The cursor is invalid. Send the next_cursor of the previous page.") from None
+    return sum(child <= last for child in children)

@@ -1,0 +1,104 @@
+"""Fit a help body into a number of tokens. Drop the least useful parts first, and never a required argument."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from core import tokens
+from registry.jsonschema import signatures
+from registry.jsonschema.arguments import iter_arguments
+
+MAX_STEPS = 32  # in which optional arguments are dropped; each step counts tokens, and an op may have hundreds
+MAX_NAMED = 12  # dropped optional arguments listed by name; with more, `omitted` has args.*
+PROSE_FIELDS = ("notes", "policy", "usage", "description", "summary")
+
+
+def fit_op_body(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
+    """Return an op's body that fits. Drops examples first, then the schema, optional arguments and prose.
+
+    `omitted` lists what was dropped. If nothing fits, the smallest form is returned.
+    """
+    if max_tokens is None or count_tokens(body) <= max_tokens:
+        return body
+    smallest = body
+    for smaller in _iter_smaller_bodies(body, schema):
+        if count_tokens(smaller) <= max_tokens:
+            return smaller
+        smallest = min(smallest, smaller, key=count_tokens)
+    return smallest
+
+
+def fit_argument_body(body: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
+    """Return one argument's body that fits. Drops examples first, then the nested schema, then the description."""
+    argument, omitted = dict(body["arg"]), list[str]()
+    for part in ("examples", "schema", "description"):
+        if max_tokens is None or count_tokens(_build_argument_body(body, argument, omitted)) <= max_tokens:
+            break
+        if argument.pop(part, None) is not None:
+            omitted.append(part)
+    return _build_argument_body(body, argument, omitted)
+
+
+def _build_argument_body(body: dict[str, Any], argument: dict[str, Any], omitted: list[str]) -> dict[str, Any]:
+    return {**body, "arg": argument} | ({"omitted": omitted} if omitted else {})
+
+
+def count_fitting_items(body: dict[str, Any], max_tokens: int | None) -> int:
+    """Return how many items of a list fit: at least one if there are any, so that paging makes progress."""
+    items: list[Any] = body["items"]
+    if max_tokens is None or count_tokens(body) <= max_tokens:
+        return len(items)
+    tokens_left = max_tokens - count_tokens({**body, "items": []}) - 10  # 10 for next_cursor
+    for index, item in enumerate(items):
+        tokens_left -= count_tokens(item) + 1
+        if tokens_left < 0:
+            return max(index, 1)
+    return len(items)
+
+
+def count_tokens(body: Any) -> int:
+    """Return the o200k_base tokens of a body as sent."""
+    return count_rendered_tokens(orjson.dumps(body))
+
+
+def count_rendered_tokens(body: bytes) -> int:
+    """Return the o200k_base tokens of a rendered body."""
+    return tokens.count(body.decode())
+
+
+def _iter_smaller_bodies(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the body at least once, each time with one more part dropped."""
+    body = dict(body)
+    omitted: list[str] = []
+    for part in ("examples", "schema"):
+        if body.pop(part, None) is not None:
+            omitted.append(part)
+            yield {**body, "omitted": list(omitted)}
+    if isinstance(body.get("args"), dict):
+        body["args"] = signatures.format_arguments(schema, fold=True)
+        yield {**body, "omitted": list(omitted)} if omitted else dict(body)
+    optional = [name for name, _, required in iter_arguments(schema) if not required][::-1]
+    step = 1 + len(optional) // MAX_STEPS
+    for start in range(0, len(optional), step):
+        names = optional[start : start + step]
+        body["args"] = _drop_arguments(body["args"], frozenset(names))
+        omitted += [f"args.{name}" for name in names]
+        yield {**body, "omitted": list(omitted)}
+    if len(optional) > MAX_NAMED:
+        omitted = [part for part in omitted if not part.startswith("args.")] + ["args.*"]
+        yield {**body, "omitted": list(omitted)}
+    for part in PROSE_FIELDS:
+        if body.pop(part, None) is not None:
+            omitted.append(part)
+            yield {**body, "omitted": list(omitted)}
+    if isinstance(body["args"], list) and any("description" in arg for arg in body["args"]):
+        body["args"] = [{key: arg[key] for key in arg if key != "description"} for arg in body["args"]]
+        omitted.append("args.*.description")
+    yield {**body, "omitted": list(omitted)} if omitted else dict(body)
+
+
+def _drop_arguments(args: Any, names: frozenset[str]) -> Any:
+    if isinstance(args, dict):
+        return {key: value for key, value in args.items() if key not in names}
+    return [arg for arg in args if arg["name"] not in names]

@@ -1,0 +1,23 @@
+"""Count the tokens of each op's help as sent."""
+
+from typing import Any
+
+from registry.help import token_budget, help_pages
+from registry.catalog import model
+from registry.catalog.model import Catalog, CatalogOp
+from registry.help.help_pages import HelpQuery
+
+
+def count_catalog_tokens(catalog: Catalog) -> dict[str, list[int]]:
+    """Return {op: [tokens of short help, tokens of full help]}, without retired ops, which have no help."""
+    return {path: _count_op_tokens(op) for path, op in catalog.ops.items() if op.is_active}
+
+
+def count_entry_tokens(entry: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the same for one op that has no problems; other ops do not affect its counts."""
+    op = model.build_op(entry)
+    return {op.op: _count_op_tokens(op)} if op.is_active else {}
+
+
+def _count_op_tokens(op: CatalogOp) -> list[int]:
+    return [token_budget.count_rendered_tokens(help_pages.answer_about_op(op, query).body) for query in (HelpQuery(), HelpQuery(format="full"))]

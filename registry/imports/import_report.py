@@ -1,0 +1,62 @@
+"""Format the report of an import: counts, refused functions and why, what to review, and tokens."""
+
+from statistics import quantiles
+
+from core import tokens
+from registry.help import token_budget, help_pages, token_counts
+from registry.catalog import model
+from registry.help.help_pages import HelpQuery
+from registry.imports.openai import FunctionList
+from registry.imports.run_import import ImportResult
+from registry.text.cleanup import escape_for_terminal
+
+MAX_LISTED = 10  # names after a remark, unless all are requested
+
+
+def format_report(result: ImportResult, document: FunctionList, *, show_all: bool = False) -> str:
+    """Return the report of an import, one sentence per line. Untrusted text is escaped for a terminal."""
+    merged = result.merged
+    added = [path for path in merged.added if path in result.upstream_names]
+    updated = set(merged.updated) - set(result.retired)
+    previously_imported = [path for path in result.upstream_names if path in updated]
+    lines = [
+        f"{len(result.upstream_names)} functions: {len(added)} ops added, {len(previously_imported)} updated, "
+        f"{len(result.upstream_names) - len(added) - len(previously_imported)} unchanged; {len(result.retired)} retired, "
+        f"{len(result.refusals)} left out."
+    ]
+    lines += [f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}" for refusal in result.refusals]
+    lines += [f"Retired, no longer in the list: {path}." for path in _limit_names(result.retired, show_all)]
+    lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
+    for sentence, names in sorted(result.remarks.items()):
+        names_text = ", ".join(map(escape_for_terminal, _limit_names(names, show_all)))
+        lines.append(f"{len(names)} × {escape_for_terminal(sentence)} {names_text}")
+    return "\n".join([*lines, _format_tokens(result, document)])
+
+
+def _limit_names(names: list[str], show_all: bool) -> list[str]:
+    if show_all or len(names) <= MAX_LISTED:
+        return names
+    return [*names[:MAX_LISTED], f"… {len(names) - MAX_LISTED} more (--verbosity 2 lists all)"]
+
+
+def _format_tokens(result: ImportResult, document: FunctionList) -> str:
+    """Return a line with the tokens a model reads: the plain list, compared with browsing the group and op help."""
+    before = tokens.count(document.text)
+    if not result.upstream_names:
+        return f"Tokens: {before} as a list."
+    catalog = model.build_catalog("", result.content)
+    group = min((each["path"] for each in result.content["groups"]), key=len)
+    group_tokens = token_budget.count_rendered_tokens(help_pages.answer_query(catalog, HelpQuery(path=group)).body)
+    counts = token_counts.count_catalog_tokens(catalog).values()
+    short, full = ([count[form] for count in counts] for form in (0, 1))
+    return (
+        f"Tokens: {before:,} as a list, read with every request. Now {group_tokens:,} to browse {group}, and for one op "
+        f"{_format_spread(short)} short, {_format_spread(full)} full."
+    )
+
+
+def _format_spread(counts: list[int]) -> str:
+    if len(counts) == 1:
+        return str(counts[0])
+    percentiles = quantiles(counts, n=20, method="inclusive")
+    return f"{percentiles[9]:.0f} (p95 {percentiles[18]:.0f})"

@@ -1,0 +1,220 @@
+"""Derive readable paths, `group.resource.verb`, from tool names."""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+
+from registry.text import tool_name_words
+from registry.imports.openai import FunctionDefinition
+from registry.models import get_parent_path
+
+MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
+MAX_SEGMENT = 48
+MAX_PATH = 200
+MIN_SHARED_NAMES = 3  # names that must begin with a word before it counts as a common prefix
+
+_NAMESPACE_SEPARATOR = re.compile(r"__+|[./:\\]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedToolName:
+    """A parsed tool name: its resource, its verb, and what narrows them."""
+
+    name: str
+    namespaces: tuple[str, ...]  # namespaces in the name, as in auth0.updateUser
+    resource: tuple[str, ...]
+    verb: str
+    qualifier: tuple[str, ...] = ()  # by, email in get_user_by_email
+    is_write: bool = True
+    is_plural: bool = False
+    has_verb: bool = True  # the name has a verb; without one, the resource is never shortened
+
+    @property
+    def resource_key(self) -> tuple[str, ...]:
+        """The resource in the singular, by which tools are grouped: `contact` and `contacts` are equal."""
+        return (*self.resource[:-1], tool_name_words.to_singular(self.resource[-1])) if self.resource else ()
+
+    @property
+    def leaf(self) -> str:
+        return join_segment((*self.verb.split("_"), *self.qualifier))
+
+    @property
+    def entity(self) -> str:
+        return join_segment(self.resource_key) if self.resource_key else ""
+
+    @property
+    def action(self) -> str:
+        return tool_name_words.CANONICAL_ACTIONS.get(self.verb, self.verb)
+
+
+@dataclass
+class PathTree:
+    """The names that are taken. A path belongs to one op or one group."""
+
+    taken: set[str]
+    groups: set[str] = field(default_factory=set)
+
+    def claim_group(self, path: str) -> str:
+        """Return a path that is or can become a group: this one, or with a number appended."""
+        return _add_number(path, lambda wanted: wanted in self.groups or wanted not in self.taken)
+
+    def claim_op_path(self, *candidates: str) -> str:
+        """Take and return a free path for an op: the first free one, or the last with a number appended."""
+        free = next((path for path in candidates if self.is_free(path)), None) or _add_number(candidates[-1], self.is_free)
+        self.taken.add(free)
+        ancestor = get_parent_path(free)
+        while ancestor not in self.groups:
+            self.groups.add(ancestor)
+            ancestor = get_parent_path(ancestor)
+        return free
+
+    def is_free(self, path: str) -> bool:
+        """Return whether no op and no group has this name."""
+        return path not in self.taken and path not in self.groups
+
+
+def parse_tool_names(functions: Iterable[FunctionDefinition], group: str) -> dict[str, ParsedToolName]:
+    """Return {tool name: parsed name}. Namespaces and a prefix that all names of the list share are dropped."""
+    all_functions = list(functions)
+    parts_by_name = {function.name: [part for part in _NAMESPACE_SEPARATOR.split(function.name) if part] for function in all_functions}
+    shared_count = _count_common_namespaces(list(parts_by_name.values()))
+    words_by_name = {name: [tool_name_words.split_name(part) for part in parts[shared_count:]] for name, parts in parts_by_name.items()}
+    prefixes = {tuple(tool_name_words.split_name(group.rpartition(".")[2]))}
+    prefixes |= {(word,) for word in _find_common_prefix(parts[-1] for parts in words_by_name.values() if parts)}
+    return {function.name: _parse_name(function, words_by_name[function.name], prefixes) for function in all_functions}
+
+
+def assign_paths(parsed_names: dict[str, ParsedToolName], group: str, tree: PathTree, *, known_paths: dict[str, str]) -> dict[str, str]:
+    """Return {tool name: path} and take these paths in the tree. The paths in `known_paths` stay unchanged."""
+    by_namespaces: dict[tuple[str, ...], list[ParsedToolName]] = defaultdict(list)
+    for parsed in parsed_names.values():
+        by_namespaces[parsed.namespaces].append(parsed)
+    assigned = {name: path for name, path in known_paths.items() if name in parsed_names}
+    for parts, members in by_namespaces.items():
+        base = tree.claim_group(".".join((group, *parts))[: MAX_PATH // 2].rstrip("."))
+        new = [parsed for parsed in _choose_resources(members) if parsed.name not in known_paths]
+        for parsed in sorted(new, key=lambda reading: reading.is_plural):  # get_contact chooses before get_contacts
+            parent = tree.claim_group(f"{base}.{join_segment(parsed.resource)}") if parsed.resource else base
+            leaves = [parsed.leaf, "list"] if parsed.verb == "get" and parsed.is_plural else [parsed.leaf]
+            assigned[parsed.name] = tree.claim_op_path(*(f"{parent}.{leaf}"[:MAX_PATH] for leaf in leaves))
+    return assigned
+
+
+def join_segment(parts: Iterable[str]) -> str:
+    """Join words into a path segment: lower-case ASCII, a letter first, cut between words."""
+    text = ""
+    for part in parts:
+        longer = f"{text}_{part}" if text else part[:MAX_SEGMENT]
+        if len(longer) > MAX_SEGMENT:
+            break
+        text = longer
+    return text if text[:1].isalpha() else f"n{text}"
+
+
+def _add_number(path: str, is_free: Callable[[str], bool]) -> str:
+    candidate, number = path, 1
+    while not is_free(candidate):
+        number += 1
+        candidate = f"{path[: MAX_PATH - 6]}_{number}"
+    return candidate
+
+
+def _count_common_namespaces(names: Sequence[Sequence[str]]) -> int:
+    """Return how many leading namespaces all names share."""
+    if len(names) < 2 or min(map(len, names)) < 2:
+        return 0
+    levels = zip(*(parts[:-1] for parts in names), strict=False)
+    return sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, levels))
+
+
+def _find_common_prefix(names: Iterable[list[str]]) -> set[str]:
+    """Return the word that all names begin with, unless it is a verb, as in github_create_issue, github_list_issues."""
+    firsts = Counter(each[0] if each else "" for each in names)
+    first, count = firsts.most_common(1)[0] if firsts else ("", 0)
+    return {first} if len(firsts) == 1 and count >= MIN_SHARED_NAMES and first not in tool_name_words.VERBS else set()
+
+
+def _parse_name(function: FunctionDefinition, parts: list[list[str]], prefixes: set[tuple[str, ...]]) -> ParsedToolName:
+    namespaces = tuple(join_segment(part) for part in parts[:-1] if part)
+    name_words = _drop_repeated_words(parts[-1] if parts else [])
+    for prefix in prefixes:
+        if prefix and len(name_words) > len(prefix) and tuple(name_words[: len(prefix)]) == prefix:
+            name_words = name_words[len(prefix) :]
+    verb_index = tool_name_words.find_verb(name_words, function.description)
+    if verb_index is None:
+        return _parse_name_without_verb(function, namespaces, name_words)
+    verb, before, after = name_words[verb_index], name_words[:verb_index], name_words[verb_index + 1 :]
+    while len(after) > 1 and after[0] in ("or", "and"):  # get_or_create_user
+        verb, after = f"{verb}_{after[0]}_{after[1]}", after[2:]
+    resource, qualifier = (before, after) if before else _split_qualifier(after)
+    if not resource and namespaces:
+        namespaces, resource = namespaces[:-1], [namespaces[-1]]
+    is_plural = bool(resource) and not qualifier and tool_name_words.to_singular(resource[-1]) != resource[-1]
+    is_write = tool_name_words.has_write_verb(name_words, name_words[verb_index])
+    return ParsedToolName(function.name, namespaces, tuple(resource), verb, tuple(qualifier), is_write, is_plural)
+
+
+def _parse_name_without_verb(function: FunctionDefinition, namespaces: tuple[str, ...], name_words: list[str]) -> ParsedToolName:
+    """Parse a name without a verb. The verb comes from the description, or is `run`."""
+    opening = tool_name_words.get_first_word(function.description)
+    verb = tool_name_words.CANONICAL_ACTIONS.get(opening, opening) if opening in tool_name_words.VERBS else "run"
+    resource = name_words or ["tool", hashlib.sha256(function.name.encode()).hexdigest()[:8]]
+    is_write = not tool_name_words.is_description_read_only(function.description, opening)
+    return ParsedToolName(function.name, namespaces, tuple(resource), verb, (), is_write, has_verb=False)
+
+
+def _split_qualifier(nouns: list[str]) -> tuple[list[str], list[str]]:
+    """Split nouns into (resource, what narrows it), such as (users, all) and (user, by email)."""
+    all_words = ["all"] if nouns[:1] == ["all"] else []
+    nouns = nouns[len(all_words) :]
+    while nouns and (nouns[0] in tool_name_words.PREPOSITIONS or nouns[0] in tool_name_words.ARTICLES):
+        nouns = nouns[1:]
+    end = next((index for index, word in enumerate(nouns) if word in tool_name_words.PREPOSITIONS), len(nouns))
+    return nouns[:end], all_words + nouns[end:]
+
+
+def _drop_repeated_words(name_words: list[str]) -> list[str]:
+    """Drop repeated leading words, as in the generated name CountryCountryInfo."""
+    keys = list(map(tool_name_words.to_singular, name_words))
+    half = next((n for n in range(len(name_words) // 2, 0, -1) if keys[:n] == keys[n : 2 * n]), 0)
+    return name_words[half:]
+
+
+def _choose_resources(parsed_names: list[ParsedToolName]) -> list[ParsedToolName]:
+    """Return the parsed names with final resources, so that tools of one resource share a group."""
+    key_counts = Counter(parsed.resource_key for parsed in parsed_names)
+    parsed_names = [_move_under_shared_resource(parsed, key_counts) if key_counts[parsed.resource_key] == 1 else parsed for parsed in parsed_names]
+    if len({parsed.resource_key for parsed in parsed_names}) > MAX_CHILDREN:
+        parsed_names = _merge_small_resources(parsed_names)
+    forms: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for parsed in parsed_names:
+        forms[parsed.resource_key].add(parsed.resource)
+    return [parsed if len(forms[parsed.resource_key]) == 1 else replace(parsed, resource=parsed.resource_key) for parsed in parsed_names]
+
+
+def _move_under_shared_resource(parsed: ParsedToolName, key_counts: Counter[tuple[str, ...]]) -> ParsedToolName:
+    """Move a resource with one tool under one that other tools have: stock_price.get becomes stock.get_price."""
+    for length in range(len(parsed.resource) - 1, 0, -1):
+        shorter = _shorten_resource(parsed, length)
+        if shorter is not parsed and key_counts[shorter.resource_key]:
+            return shorter
+    return parsed
+
+
+def _merge_small_resources(parsed_names: list[ParsedToolName]) -> list[ParsedToolName]:
+    """Group resources under a first word that several of them share, unless that group gets too large."""
+    keys = Counter(key[0] for key in {parsed.resource_key for parsed in parsed_names} if key)
+    ops = Counter(tool_name_words.to_singular(parsed.resource[0]) for parsed in parsed_names if parsed.resource)
+    first = {word for word, count in keys.items() if count > 1 and ops[tool_name_words.to_singular(word)] <= MAX_CHILDREN}
+    return [_shorten_resource(each, 1) if len(each.resource_key) > 1 and each.resource_key[0] in first else each for each in parsed_names]
+
+
+def _shorten_resource(parsed: ParsedToolName, length: int) -> ParsedToolName:
+    """Return the parsed name with a shorter resource, or unchanged if the result would not read well."""
+    if not parsed.has_verb or parsed.resource[length] in ("and", "or", "of"):
+        return parsed
+    qualifier = (*parsed.resource[length:], *parsed.qualifier)
+    return replace(parsed, resource=parsed.resource[:length], qualifier=qualifier)

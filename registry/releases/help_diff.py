@@ -1,0 +1,196 @@
+"""Compare two states of the copy for a reviewer: what a model would read differently, word by word."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from core import canonical_json
+from registry.help import token_budget, help_pages
+from registry.catalog import model
+from registry.snapshot import diff
+from registry import checks
+from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
+from registry.help.help_pages import HelpQuery
+
+# The passages show changes of these fields.
+_HELP_FIELDS = frozenset(
+    ["kind", "summary", "description", "notes", "parameters_schema", "policy", "examples", "title", "text"]
+)
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+
+Content = Mapping[str, Any]
+TokenCounts = tuple[int, int]  # of an op's short and full help
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPiece:
+    """A run of words that is in both texts, only in the old one, or only in the new one."""
+
+    side: Literal["both", "before", "after"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPassage:
+    """One changed part of what a model reads: the summary, an argument, an example."""
+
+    label: str
+    words: tuple[DiffPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDifference:
+    """One changed group, op or prompt section: its fields, changed passages, tokens and editors."""
+
+    change: CopyChange
+    passages: tuple[ChangedPassage, ...]
+    before: TokenCounts | None  # None: there is no help, or it cannot be rendered
+    after: TokenCounts | None
+    editors: tuple[str, ...] = ()
+
+    @property
+    def unread_fields(self) -> tuple[ChangedPassage, ...]:
+        """The changed fields that are not part of help, such as keywords or the connection."""
+        if self.change.action != Action.CHANGED:
+            return ()
+        help_fields = _HELP_FIELDS if self.passages else frozenset[str]()
+        return tuple(
+            ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
+            for name, (before, after) in self.change.fields.items()
+            if name not in help_fields
+        )
+
+    @property
+    def tokens(self) -> TokenCounts:
+        """By how many tokens its short and its full help grew; negative if they shrank."""
+        (short, full), (short_after, full_after) = self.before or (0, 0), self.after or (0, 0)
+        return short_after - short, full_after - full
+
+
+def compare_snapshots(
+    before: Content, after: Content, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
+) -> list[EntryDifference]:
+    """Return the groups, ops and prompt sections that changed between two snapshots (see registry.snapshot).
+
+    `editors` is {(kind, name): users}, as registry.history.editors returns it.
+    """
+    return build_differences(diff.diff_snapshots(before, after), before, after, editors=editors)
+
+
+def build_differences(
+    selected: Sequence[CopyChange],
+    before: Content,
+    after: Content,
+    *,
+    editors: Mapping[tuple[str, str], Sequence[str]] | None = None,
+) -> list[EntryDifference]:
+    """Return given changes between two snapshots, with what a model reads about them before and after."""
+    ops = {change.name for change in selected if change.kind == Kind.OP}
+    sides = [_SnapshotHelp.build(content, ops) for content in (before, after)]
+    differences = []
+    for change in selected:
+        old, new = (side.get_texts(change) for side in sides)
+        tokens_before, tokens_after = (side.tokens.get(change.name) if change.kind == Kind.OP else None for side in sides)
+        change_editors = tuple((editors or {}).get((change.kind, change.name), ()))
+        differences.append(EntryDifference(change, tuple(_iter_changed_passages(old, new)), tokens_before, tokens_after, change_editors))
+    return differences
+
+
+def diff_help_bodies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ChangedPassage, ...]:
+    """Return what changed for a model between two bodies of full help. An empty body means no help."""
+    return tuple(_iter_changed_passages(dict(_iter_help_parts(before)), dict(_iter_help_parts(after))))
+
+
+def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:
+    """Return the word-by-word difference of two texts, in reading order."""
+    old_words, new_words = _WORD.findall(before), _WORD.findall(after)
+    # Spaces are junk to the matcher: they are frequent and mean nothing.
+    matcher = difflib.SequenceMatcher(str.isspace, old_words, new_words, autojunk=False)
+    pieces: list[DiffPiece] = []
+    for kind, start, end, start_after, end_after in matcher.get_opcodes():
+        if kind == "equal":
+            pieces.append(DiffPiece("both", "".join(old_words[start:end])))
+            continue
+        if start < end:
+            pieces.append(DiffPiece("before", "".join(old_words[start:end])))
+        if start_after < end_after:
+            pieces.append(DiffPiece("after", "".join(new_words[start_after:end_after])))
+    return tuple(pieces)
+
+
+@dataclass(frozen=True)
+class _SnapshotHelp:
+    """One of the two snapshots: its entries, and the help of its changed ops."""
+
+    entries: dict[Kind, dict[str, dict[str, Any]]]
+    bodies: dict[str, dict[str, Any]]  # op -> its full help
+    tokens: dict[str, TokenCounts]
+
+    @classmethod
+    def build(cls, content: Content, ops: set[str]) -> "_SnapshotHelp":
+        entries = {kind: diff.index_entries(content, kind) for kind in COPY_KINDS}
+        # An op that would break serving has no help; its fields are still compared.
+        served = [op for op in content["ops"] if op["op"] in ops and not checks.find_op_errors(op)]
+        text = canonical_json.dumps({"groups": [], "ops": served})  # a release is served in this key order
+        catalog = model.build_catalog("", orjson.loads(text))
+        bodies, tokens = {}, {}
+        for path in (path for path, op in catalog.ops.items() if op.is_active):
+            short, full = (help_pages.answer_query(catalog, HelpQuery(path=path, format=form)).body for form in _HELP_FORMS)
+            bodies[path], tokens[path] = orjson.loads(full), (token_budget.count_rendered_tokens(short), token_budget.count_rendered_tokens(full))
+        return cls(entries, bodies, tokens)
+
+    def get_texts(self, change: CopyChange) -> dict[str, str]:
+        """Return what a model reads about an entry, as {label: text}."""
+        if change.kind == Kind.OP:
+            return dict(_iter_help_parts(self.bodies.get(change.name, {})))
+        entry = self.entries[change.kind].get(change.name, {})
+        return {name: entry[name] for name in ("summary", "title", "text") if name in entry}
+
+
+_HELP_FORMS: tuple[Literal["short", "full"], ...] = ("short", "full")
+
+
+def _iter_help_parts(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (label, text) for each part of a body of full help."""
+    for name in ("kind", "summary", "description"):
+        if name in body:
+            yield name, body[name]
+    if "usage" in body:
+        yield "usage", _to_json(body["usage"])
+    for argument in body.get("args", []):
+        yield f"argument {argument['name']}", _format_argument(argument)
+    for name, texts in body.get("policy", {}).items():
+        yield name, "\n".join(texts)
+    if "notes" in body:
+        yield "notes", body["notes"]
+    for number, example in enumerate(body.get("examples", []), start=1):
+        yield f"example {number}", _to_json(example)
+
+
+def _format_argument(argument: dict[str, Any]) -> str:
+    lines = [argument["type"], "required" if argument["required"] else "optional"]
+    lines += [f"{name} {_to_json(argument[name])}" for name in ("default", "enum") if name in argument]
+    return "\n".join(filter(None, [", ".join(lines), argument.get("description", "")]))
+
+
+def _to_json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _format_value(value: Any) -> str:
+    """Return a field as text; "" if it is empty."""
+    if value in (None, "", [], {}):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _iter_changed_passages(before: dict[str, str], after: dict[str, str]) -> Iterator[ChangedPassage]:
+    for label in dict.fromkeys([*after, *before]):
+        old_text, new_text = before.get(label, ""), after.get(label, "")
+        if old_text != new_text:
+            yield ChangedPassage(label, diff_words(old_text, new_text))

@@ -1,0 +1,178 @@
+"""Preview copy as a model will read it, saved or not: the help answers, their tokens, and the findings."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from core import canonical_json
+from registry.help import token_budget, help_pages
+from registry.catalog import model
+from registry.snapshot import diff
+from registry import checks
+from registry.releases import help_diff
+from registry.jsonschema import schemas
+from registry.catalog.model import Catalog, CatalogOp
+from registry.snapshot.diff import Kind
+from registry.checks import CheckContext, Finding
+from registry.releases.help_diff import ChangedPassage
+from registry.help.help_pages import HelpQuery
+from registry.models import PromptSection
+
+REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
+
+
+class DraftState(StrEnum):
+    """How an entry differs from the live release."""
+
+    NEW = "new"  # not live yet
+    CHANGED = "changed"
+    LIVE = "live"  # the same as the live entry
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPreview:
+    """One help answer as it would be sent, with its size compared to the live one."""
+
+    body: bytes
+    tokens: int
+    live_tokens: int | None  # tokens of the live answer, None if there is none
+
+    @property
+    def added_tokens(self) -> int | None:
+        """Tokens more than the live answer (negative: fewer); None if nothing is live."""
+        return None if self.live_tokens is None else self.tokens - self.live_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class OpPreview:
+    """An op as a model would read it. The findings report what cannot be shown yet."""
+
+    entry: dict[str, Any]
+    answers: Mapping[str, AnswerPreview]  # by form: short, full and, if it has arguments, arg
+    arguments: tuple[str, ...]
+    argument: str  # the argument that the `arg` answer describes, empty if there is none
+    is_complete: bool  # False if its arguments or some examples cannot be shown yet
+    findings: list[Finding]
+    passages: tuple[ChangedPassage, ...]  # differences from live in its full help
+    standing: DraftState
+
+
+def preview_op(
+    entry: dict[str, Any], *, context: CheckContext, live: Catalog | None, was: str = "", argument: str = ""
+) -> OpPreview:
+    """Return the preview of an op's entry (see registry.snapshot), which may be invalid.
+
+    `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show.
+    """
+    entry = {**dict.fromkeys(REQUIRED_FIELDS, ""), **entry}
+    context = context.without_op(was) if was not in ("", entry["op"]) else context
+    showable = _drop_unshowable(entry)
+    draft_op, live_op = _to_catalog_op(showable), live.ops.get(was or entry["op"]) if live else None
+    answers = {}
+    arguments = tuple(draft_op.arguments) if draft_op else ()
+    argument = argument if argument in arguments else next(iter(arguments), "")
+    if draft_op is not None:
+        answers = {form: _build_answer(draft_op, live_op, query) for form, query in _build_queries(argument).items()}
+    return OpPreview(
+        entry=entry,
+        answers=answers,
+        arguments=arguments,
+        argument=argument,
+        is_complete=draft_op is not None and showable == entry,
+        findings=checks.check_entry(entry, context),
+        passages=help_diff.diff_help_bodies(_render_full_help(live_op), _render_full_help(draft_op)),
+        standing=_compare_with_live(draft_op, live_op),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TextPreview:
+    """A group as it appears in its parent's list, or a prompt section as it is sent."""
+
+    entry: dict[str, Any]
+    answer: AnswerPreview
+    findings: list[Finding]
+    standing: DraftState
+
+
+def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
+    """Return the preview of a group's or prompt section's entry. `was` is its name in the draft."""
+    draft_text, live_text = _render_text(kind, entry), _render_live_text(kind, was or diff.get_entry_name(kind, entry), live)
+    is_active = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
+    content = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
+    return TextPreview(
+        entry=entry,
+        answer=AnswerPreview(draft_text, token_budget.count_rendered_tokens(draft_text), None if live_text is None else token_budget.count_rendered_tokens(live_text)),
+        findings=[*_find_off_surface_names(kind, entry, live), *checks.find_warnings(content, {})],
+        standing=DraftState.NEW if live_text is None else DraftState.LIVE if is_active and draft_text == live_text else DraftState.CHANGED,
+    )
+
+
+def _find_off_surface_names(kind: Kind, entry: dict[str, Any], live: Catalog | None) -> Iterator[Finding]:
+    if kind == Kind.SECTION and live is not None:
+        ops = ({"op": op.op, "tool_name": op.tool_name} for op in live.ops.values())
+        yield from checks.find_off_surface_names(entry, list(ops))
+
+
+def _render_text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
+    fields = ("path", "summary") if kind == Kind.GROUP else ("name", "title", "text")
+    return orjson.dumps({name: entry[name] for name in fields})
+
+
+def _render_live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
+    """Return the live text of a group or prompt section, or None."""
+    if live is None:
+        return None
+    if kind == Kind.GROUP:
+        return _render_text(kind, {"path": name, "summary": live.groups[name]}) if name in live.groups else None
+    prompt, _, section_name = name.partition("/")
+    sections = (section for section in live.prompts.get(prompt, ()) if section.name == section_name)
+    return next((_render_text(kind, asdict(section)) for section in sections), None)
+
+
+def _build_queries(argument: str) -> dict[str, HelpQuery]:
+    queries = {"short": HelpQuery(), "full": HelpQuery(format="full")}
+    return queries | ({"arg": HelpQuery(arg=argument)} if argument else {})
+
+
+def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry without what help cannot show: an invalid schema, and examples whose args are not an object."""
+    schema = entry["parameters_schema"]
+    examples = [example for example in entry.get("examples", []) if isinstance(example["args"], dict)]
+    if schemas.find_problems(schema):
+        schema = schemas.no_arguments()
+    return entry | {"parameters_schema": schema} | ({"examples": examples} if "examples" in entry else {})
+
+
+def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
+    """Return the op as it would be served; None if no release could store it."""
+    try:
+        return model.build_op(orjson.loads(canonical_json.dumps(entry)))
+    except ValueError:  # text or a number that JSON cannot carry
+        return None
+
+
+def _build_answer(draft_op: CatalogOp, live_op: CatalogOp | None, query: HelpQuery) -> AnswerPreview:
+    body, live_tokens = help_pages.answer_about_op(draft_op, query).body, None
+    if live_op is not None and live_op.is_active and (query.arg is None or query.arg in live_op.arguments):
+        live_tokens = token_budget.count_rendered_tokens(help_pages.answer_about_op(live_op, query).body)
+    return AnswerPreview(body, token_budget.count_rendered_tokens(body), live_tokens)
+
+
+def _render_full_help(op: CatalogOp | None) -> dict[str, Any]:
+    """Return the body of an op's full help; empty if the op is missing or retired."""
+    if op is None or not op.is_active:
+        return {}
+    body: dict[str, Any] = orjson.loads(help_pages.answer_about_op(op, HelpQuery(format="full")).body)
+    return body
+
+
+def _compare_with_live(draft_op: CatalogOp | None, live_op: CatalogOp | None) -> DraftState:
+    if live_op is None:
+        return DraftState.NEW
+    # Comparing with == is not enough: in Python True == 1, and a default may change from one to the other.
+    is_same = draft_op == live_op and canonical_json.dumps(_render_full_help(draft_op)) == canonical_json.dumps(_render_full_help(live_op))
+    return DraftState.LIVE if is_same else DraftState.CHANGED

@@ -1,0 +1,243 @@
+"""Publishing: freeze the draft into a release and move the one live pointer."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from core import canonical_json as canonical, gc_pause
+from registry.catalog import model
+from registry.snapshot import diff, snapshot
+from registry import checks
+from registry.drafts import draft, history
+from registry.help import token_counts
+from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.models import Activation, Op, Release
+
+MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
+LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
+
+
+class NotPublishable(Exception):
+    """The draft would break serving. `problems` lists what to fix."""
+
+    def __init__(self, problems: Sequence[checks.Finding]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems[:5]))
+        self.problems = list(problems)
+
+
+class ReasonMissing(Exception):
+    """The draft has warnings that the live release does not, and no reason was given. `warnings` lists them."""
+
+    def __init__(self, warnings: Sequence[checks.Finding]) -> None:
+        super().__init__("; ".join(str(warning) for warning in warnings[:5]))
+        self.warnings = list(warnings)
+
+
+class AlreadyLive(Exception):
+    """The release is live already; nothing was changed."""
+
+
+class UnknownRelease(Exception):
+    """No release matches this version, or more than one does."""
+
+
+class AlreadyWithdrawn(Exception):
+    """The release was withdrawn, so it can never be live or served again. The message has the reason."""
+
+
+class ReleaseStillLive(Exception):
+    """The release is live. Another one must be made live before it can be withdrawn."""
+
+
+def get_live_release() -> Release | None:
+    """Return the live release, or None if nothing has been published yet."""
+    activation = Activation.objects.filter(is_live=True).select_related("release").first()
+    return activation.release if activation else None
+
+
+def compute_draft_version() -> str:
+    """Return the version that publishing the current draft would create."""
+    return canonical.digest(snapshot.snapshot_draft())
+
+
+def publish_draft(*, note: str, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
+    """Freeze the draft and make it live. The same content gives the same release.
+
+    Raises what `freeze` raises, AlreadyLive, and AlreadyWithdrawn if the draft equals a withdrawn release.
+    """
+    release = freeze_draft(by=by, at=at, accepted=accepted, seen=seen)
+    activate_release(version=release.version, note=note, by=by, at=at)
+    return release
+
+
+def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
+    """Freeze the draft into an immutable release, without making it live.
+
+    `accepted` is the reason for accepting warnings that the live release does not have; it is stored with them. It is
+    not needed if the release exists already. `seen` is the version of the draft that the user reviewed.
+    Raises NotPublishable, ReasonMissing if a reason is missing, and draft.DraftChanged.
+    """
+    with gc_pause.pause_gc():
+        return _get_or_create_release(by=by, at=at, accepted=accepted, seen=seen)
+
+
+def _get_or_create_release(*, by: str, at: datetime, accepted: str, seen: str) -> Release:
+    content = snapshot.snapshot_draft()
+    try:
+        canonical_json = canonical.dumps(content)
+    except ValueError:  # the problems report it for each op
+        raise NotPublishable(checks.find_errors(content)) from None
+    frozen = canonical_json.decode()
+    if problems := checks.find_errors(content, canonical_text=frozen):
+        raise NotPublishable(problems)
+    version = canonical.hash_canonical_form(canonical_json)
+    if seen and seen != version:
+        raise draft.DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
+    if release := Release.objects.filter(version=version).first():
+        return release
+    # Counted on what will be served: its keys have the order of the frozen text.
+    counts = token_counts.count_catalog_tokens(model.build_catalog(version, json.loads(frozen)))
+    warnings = find_new_warnings(content, counts)
+    if warnings and not accepted.strip():
+        raise ReasonMissing(warnings)
+    release, _ = Release.objects.get_or_create(
+        version=version,
+        defaults={
+            "content": frozen,
+            "tokens": counts,
+            "op_count": len(content["ops"]),
+            "accepted_warnings": [warning.as_dict() for warning in warnings],
+            "accepted_because": accepted.strip() if warnings else "",
+            "created_at": at,
+            "created_by": by,
+        },
+    )
+    return release
+
+
+def find_new_warnings(content: dict[str, Any], counts: checks.TokenCountsByOp) -> list[checks.Finding]:
+    """Return the warnings of a snapshot that the live release does not have."""
+    imported = checks.get_imported_paths()
+    live_release = get_live_release()
+    if live_release is None:
+        return checks.find_warnings(content, counts, imported=imported)
+    before = json.loads(live_release.content)
+    found_warnings = checks.find_warnings(content, counts, imported=imported, only=_find_names_to_check(before, content))
+    if not found_warnings:
+        return []
+    # Check only those live ops that have warnings now: others cannot match one.
+    only = {warning.op for warning in found_warnings}
+    return checks.select_new_findings(found_warnings, checks.find_warnings(before, live_release.tokens, imported=imported, only=only))
+
+
+def _find_names_to_check(before: dict[str, Any], after: dict[str, Any]) -> set[str] | None:
+    """Return the names of the entries whose warnings may differ from before; None means all.
+
+    These are the changed entries. Unchanged text can only get a new warning if an op that it names is gone, so then all
+    entries are checked. Two summaries that became similar are reported at the one that changed.
+    """
+    names = set[str]()
+    for kind in diff.COPY_KINDS:
+        old_entries, new_entries = diff.index_entries(before, kind), diff.index_entries(after, kind)
+        if kind == Kind.OP and (_collect_active_names(old_entries) - _collect_active_names(new_entries)):
+            return None
+        names |= {name for name, entry in new_entries.items() if old_entries.get(name) != entry}
+    return names
+
+
+def _collect_active_names(ops: diff.EntriesByName) -> set[str]:
+    """Return all names of the active ops."""
+    running = (op for op in ops.values() if snapshot.get_value(op, "status") == Op.Status.ACTIVE)
+    return {name for op in running for name in checks.list_op_names(op)}
+
+
+def activate_release(*, version: str, note: str, by: str, at: datetime) -> Activation:
+    """Make a release live. This process serves it at once, all others within two seconds.
+
+    Raises UnknownRelease, AlreadyWithdrawn, AlreadyLive.
+    """
+    with transaction.atomic():
+        release = _lock_release(version)
+        if release.withdrawn_at is not None:
+            raise AlreadyWithdrawn(f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}")
+        for current in Activation.objects.select_for_update().filter(is_live=True):
+            if current.release_id == version:
+                raise AlreadyLive(version)
+        # If two users publish at once, the constraint of one live row makes one of them fail.
+        Activation.objects.filter(is_live=True).update(is_live=False)
+        activation = Activation.objects.create(
+            release_id=version, note=note, activated_at=at, activated_by=by, is_live=True
+        )
+        transaction.on_commit(model.refresh_live)
+    return activation
+
+
+def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Release:
+    """Withdraw a release permanently: it is no longer served and cannot be made live again.
+
+    All processes stop serving it within two seconds (catalogs.get raises WithdrawnRelease).
+
+    Raises UnknownRelease, ReleaseStillLive, AlreadyWithdrawn, and ValidationError if the reason is missing or too long.
+    """
+    reason = " ".join(reason.split())
+    if not reason:
+        raise ValidationError({"withdrawn_reason": "Give a reason. It is shown to anyone who asks for this release."})
+    with transaction.atomic():
+        release = _lock_release(version)
+        if release.withdrawn_at is not None:
+            raise AlreadyWithdrawn(f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}")
+        if release.activations.filter(is_live=True).exists():
+            raise ReleaseStillLive(f"Release {release} is live. Make another release live first.")
+        release.withdrawn_at, release.withdrawn_by, release.withdrawn_reason = at, by, reason
+        release.clean_fields(exclude=["content", "tokens"])
+        release.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+        change = CopyChange(Kind.RELEASE, version, Action.CHANGED, {"withdrawn": (False, True)})
+        history.record_changes([change], by=by, at=at, note=reason)
+        transaction.on_commit(model.drop_withdrawn)
+    return release
+
+
+def find_release(version: str) -> Release:
+    """Return the release whose version starts with `version`. Raises UnknownRelease."""
+    if len(version) < MIN_VERSION_PREFIX:
+        raise UnknownRelease(f"Give at least {MIN_VERSION_PREFIX} characters of the version.")
+    matches = list(Release.objects.filter(version__startswith=version).defer("content", "tokens")[:2])
+    if not matches:
+        raise UnknownRelease(f"No release has the version {version[:64]}.")
+    if len(matches) > 1:
+        raise UnknownRelease(f"More than one release starts with {version[:64]}. Give more characters.")
+    return matches[0]
+
+
+def get_previous_release() -> Release:
+    """Return the release that was live before the current one, skipping withdrawn ones. Raises UnknownRelease."""
+    live_version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+    earlier = Activation.objects.filter(is_live=False, release__withdrawn_at=None).select_related("release")
+    activation = earlier.exclude(release=live_version).defer(*LARGE_COLUMNS).order_by("-activated_at", "-id").first()
+    if activation is None:
+        raise UnknownRelease("There is no earlier live release, or all were withdrawn.")
+    return activation.release
+
+
+def load_content(release: Release) -> dict[str, Any]:
+    """Return a release's content as a snapshot (see registry.snapshot)."""
+    snapshot_content: dict[str, Any] = orjson.loads(release.content)  # canonical JSON, so orjson reads its numbers exactly
+    return snapshot_content
+
+
+def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the token counts of a snapshot's help (see `sizes.token_counts`), skipping ops that cannot be served."""
+    servable = {**content, "ops": [op for op in content["ops"] if not checks.find_op_errors(op)]}
+    return token_counts.count_catalog_tokens(model.build_catalog("", json.loads(canonical.dumps(servable))))
+
+
+def _lock_release(version: str) -> Release:
+    release = Release.objects.select_for_update().defer("content", "tokens").filter(version=version).first()
+    if release is None:
+        raise UnknownRelease(f"No release has the version {version[:64]}.")
+    return release

@@ -1,0 +1,107 @@
+"""Review the draft before publishing: what changes for models, and what the checks find."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from core import canonical_json as canonical, gc_pause
+from registry.snapshot import diff, snapshot
+from registry import checks
+from registry.releases import help_diff, publishing
+from registry.drafts import history
+from registry.snapshot.diff import CopyChange, Kind
+from registry.checks import Finding
+from registry.releases.help_diff import EntryDifference, TokenCounts
+from registry.models import Release
+
+EMPTY_SNAPSHOT: dict[str, Any] = {"format": 1, "groups": [], "ops": []}
+
+
+@dataclass(frozen=True)
+class ReviewVerdict:
+    """The findings in a draft, and how many tokens its short and full help gain over the live release."""
+
+    problems: list[Finding]  # these block publishing
+    warnings: list[Finding]  # warnings that the live release does not have
+    tokens: TokenCounts
+    tokens_by_op: dict[str, TokenCounts]  # the same for each op that is live and stays; only these have reading statistics
+
+
+@dataclass(frozen=True)
+class DraftReview:
+    """The draft compared with the live release."""
+
+    version: str  # the version that publishing would create
+    live: Release | None
+    same_release: Release | None  # an existing release with the draft's content; its warnings are accepted already
+    changes: list[CopyChange]
+    verdict: ReviewVerdict
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def seen(self) -> str:
+        """A stamp that changes whenever the draft or the live release changes."""
+        return f"{self.version}.{self.live.version if self.live else ''}"
+
+    def build_differences(self, found: Sequence[CopyChange]) -> list[EntryDifference]:
+        """Return some of the changes word by word, with their editors."""
+        editors = history.list_editors(since=self.live.created_at if self.live else None)
+        return help_diff.build_differences(found, self.before, self.after, editors=editors)
+
+
+@gc_pause.pause_gc()  # thousands of ops make a million objects; collecting garbage would double the time
+def review_draft() -> DraftReview:
+    """Return the current draft compared with the live release."""
+    global _cached_verdict
+    after, live = snapshot.snapshot_draft(), publishing.get_live_release()
+    before = publishing.load_content(live) if live else EMPTY_SNAPSHOT
+    canonical_json = canonical.dumps(after)
+    version = canonical.hash_canonical_form(canonical_json)
+    found_changes = diff.diff_snapshots(before, after)
+    same_release = Release.objects.filter(version=version).first()
+    cache_key = version, live.version if live else ""
+    if _cached_verdict is None or _cached_verdict[0] != cache_key:
+        _cached_verdict = cache_key, _check_draft(after, found_changes, live, frozen=canonical_json.decode(), is_known=same_release is not None)
+    return DraftReview(version, live, same_release, found_changes, _cached_verdict[1], before, after)
+
+
+# Cache of the last verdict: a large draft is reviewed page by page, and checking takes longer than comparing.
+_cached_verdict: tuple[tuple[str, str], ReviewVerdict] | None = None
+
+
+def _check_draft(
+    content: dict[str, Any], found: list[CopyChange], live: Release | None, *, frozen: str, is_known: bool
+) -> ReviewVerdict:
+    names = {change.name for change in found if change.kind == Kind.OP}
+    changed = [op for op in content["ops"] if op["op"] in names]
+    counts = publishing.count_tokens({"groups": [], "ops": changed})
+    problems = _find_problems(content, frozen)
+    warnings = [] if problems or is_known else publishing.find_new_warnings(content, counts)
+    before = live.tokens if live else {}
+    tokens_by_op = {name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before}
+    return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
+
+
+def _find_problems(content: dict[str, Any], frozen: str) -> list[Finding]:
+    """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
+    global _sound_hashes
+    hashes = {op["op"]: canonical.hash_canonical_form(orjson.dumps(op, option=orjson.OPT_SORT_KEYS)) for op in content["ops"]}
+    sound = {name for name, digest in hashes.items() if _sound_hashes.get(name) == digest}
+    problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound)
+    blocked = {finding.op for finding in problems}
+    _sound_hashes = {name: digest for name, digest in hashes.items() if name not in blocked}
+    return problems
+
+
+_sound_hashes: dict[str, str] = {}  # op -> hash of its entry when nothing blocked it
+
+
+def _sum_added_tokens(counts: checks.TokenCountsByOp, before: checks.TokenCountsByOp, names: set[str]) -> TokenCounts:
+    none = (0, 0)
+    short, full = (
+        sum(counts.get(name, none)[form] - before.get(name, none)[form] for name in names) for form in (0, 1)
+    )
+    return short, full

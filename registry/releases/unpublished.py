@@ -1,0 +1,94 @@
+"""Find the unpublished entries of the draft with a few small queries, however many ops there are.
+
+Only entries touched since the live release was frozen are compared with it, by hash. The hashes of a release are
+computed once in each process. This relies on all code that writes copy setting `updated_at` or recording history.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Max
+
+from analytics.models import AuditEntry
+from core import canonical_json
+from registry.snapshot import diff
+from registry.drafts import draft
+from registry.releases import publishing
+from registry.snapshot.diff import COPY_KINDS, Kind
+from registry.models import Activation, Group, Op, PromptSection, Release
+
+NamesByKind = dict[Kind, frozenset[str]]
+UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
+
+ROWS_PER_BATCH = 100  # rows
+CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
+
+
+def find_unpublished_names() -> NamesByKind:
+    """Return the names of all groups, ops and prompt sections that publishing would add, change or remove."""
+    global _cached
+    rows = {kind: dict(_iterate_update_times(kind)) for kind in COPY_KINDS}
+    live = Activation.objects.filter(is_live=True).values_list("release_id", "release__created_at").first()
+    if live is None:
+        return {kind: frozenset(found) for kind, found in rows.items()}
+    version, since = live[0], live[1] - CLOCK_SLACK
+    history = AuditEntry.objects.filter(kind__in=COPY_KINDS, time__gt=since).values_list("kind", "name")
+    last_changes = {(kind, name): last for kind, name, last in history.annotate(last=Max("id"))}
+    touched = {
+        kind: {name for name, at in found.items() if at > since or (kind, name) in last_changes} for kind, found in rows.items()
+    }
+    last_update = max((at for found in rows.values() for at in found.values()), default=since)
+    cache_key = (version, last_update, max(last_changes.values(), default=0), *map(len, rows.values()))
+    if _cached is None or _cached[0] != cache_key:
+        _cached = (cache_key, _find_differing(version, rows, touched))
+    return _cached[1]
+
+
+_cached: tuple[tuple[Any, ...], NamesByKind] | None = None
+
+
+def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:
+    if kind == Kind.GROUP:
+        yield from Group.objects.values_list("path", "updated_at")
+    elif kind == Kind.OP:
+        yield from Op.objects.values_list("op", "updated_at")
+    else:
+        for prompt, name, at in PromptSection.objects.values_list("prompt", "name", "updated_at"):
+            yield f"{prompt}/{name}", at
+
+
+def _find_differing(version: str, rows: UpdateTimes, touched: dict[Kind, set[str]]) -> NamesByKind:
+    names_by_kind = {}
+    for kind in COPY_KINDS:
+        live = _hash_release_entries(version)[kind]
+        changed = {name for name, digest in _hash_draft_entries(kind, touched[kind]) if live.get(name) != digest}
+        names_by_kind[kind] = frozenset(changed | (live.keys() ^ rows[kind].keys()))
+    return names_by_kind
+
+
+def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield (name, hash of its entry in the draft), reading rows in batches to limit memory."""
+    sorted_names = sorted(names)
+    for start in range(0, len(sorted_names), ROWS_PER_BATCH):
+        for name, row in draft.get_rows(kind, sorted_names[start : start + ROWS_PER_BATCH]).items():
+            yield name, _hash_entry(draft.row_to_entry(row))
+
+
+def _hash_entry(entry: dict[str, Any]) -> str:
+    """Return the hash of a draft entry; an empty string if no release could store the entry."""
+    try:
+        return canonical_json.digest(entry)
+    except ValueError:
+        return ""
+
+
+@lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
+def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
+    """Return the hash of each entry of a release."""
+    content = publishing.load_content(Release.objects.get(version=version))
+    return {
+        kind: {name: canonical_json.digest(entry) for name, entry in diff.index_entries(content, kind).items()}
+        for kind in COPY_KINDS
+    }

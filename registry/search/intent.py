@@ -1,0 +1,51 @@
+"""Detect whether a request or an op creates, reads, updates or deletes."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from registry.catalog.model import CatalogOp
+from registry.search import tokenizer
+
+CREATE, READ, UPDATE, DELETE = "create", "read", "update", "delete"
+
+VERB_WINDOW = 4  # words of a request in which its verb is expected
+
+_VERBS_BY_ACTION = {
+    CREATE: """
+        add append attach book build compose create draft enroll generate insert invite issue log make new open order
+        post publish record register reserve schedule send setup share start submit upload write
+    """,
+    READ: """
+        analyze browse calculate check compare compute count describe determine display estimate explore fetch find
+        get give identify know list look lookup measure obtain provide query read recommend retrieve search see show
+        suggest tell view
+    """,
+    UPDATE: """
+        adjust amend approve archive assign change complete configure convert correct edit enable extend fix improve
+        link mark merge modify move rename reopen reorder replace reschedule resolve restore revise set track transfer
+        update upgrade
+    """,
+    DELETE: """
+        cancel clear close deactivate delete disable discard drop erase purge remove revoke stop unlink unsubscribe
+    """,
+}
+_ACTION_BY_STEM = {tokenizer.stem(verb): action for action, verbs in _VERBS_BY_ACTION.items() for verb in verbs.split() if tokenizer.stem(verb)}
+
+
+def detect_request_action(request_words: Sequence[str]) -> str:
+    """Return the action of the first verb in a request's first words; "" if there is none."""
+    return _find_first_action(request_words[:VERB_WINDOW])
+
+
+def detect_op_action(op: CatalogOp) -> str:
+    """Return the action of an op, from its record or else the verb in its name; "" if unknown."""
+    return _detect_recorded_action(op.action) or _find_first_action(tokenizer.split_words(op.tool_name))
+
+
+@lru_cache(maxsize=1_000)  # thousands of ops share a few actions
+def _detect_recorded_action(action: str) -> str:
+    return _find_first_action(tokenizer.split_words(action))
+
+
+def _find_first_action(candidates: Sequence[str]) -> str:
+    return next((action for word in candidates if (action := _ACTION_BY_STEM.get(tokenizer.stem(word)))), "")

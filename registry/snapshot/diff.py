@@ -1,0 +1,98 @@
+"""The differences between two snapshots (see registry.snapshot), by entry and field."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from analytics.models import AuditEntry
+from core import canonical_json
+from registry.snapshot import snapshot
+
+Kind = AuditEntry.Kind
+Action = AuditEntry.Action
+EntriesByName = Mapping[str, dict[str, Any]]  # by name
+
+COPY_KINDS = (Kind.GROUP, Kind.OP, Kind.SECTION)  # groups first, because ops belong to them
+
+
+@dataclass(frozen=True, slots=True)
+class CopyChange:
+    """One group, op or prompt section that was added, removed or changed. Added and removed entries list all fields."""
+
+    kind: Kind
+    name: str
+    action: Action
+    fields: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # name -> (before, after); None: no such entry
+
+
+def index_entries(content: Mapping[str, Any], kind: Kind) -> dict[str, dict[str, Any]]:
+    """Return a snapshot's entries of one kind, by name (a path, or prompt/name for a section)."""
+    if kind == Kind.GROUP:
+        return {entry["path"]: entry for entry in content["groups"]}
+    if kind == Kind.OP:
+        return {entry["op"]: entry for entry in content["ops"]}
+    return {snapshot.get_section_name(entry): entry for entry in content.get("sections", [])}
+
+
+def diff_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[CopyChange]:
+    """Return all changes between two snapshots: groups, ops, prompt sections, each sorted by name."""
+    return [change for kind in COPY_KINDS for change in _diff_kind(kind, index_entries(before, kind), index_entries(after, kind))]
+
+
+def diff_entries(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any] | None) -> CopyChange | None:
+    """Return the change between two entries, under the new name; None if nothing changed."""
+    if before is None and after is None:
+        return None
+    fields = {}
+    for name in _order_field_names(before or {}, after or {}):
+        was, now = (None if entry is None else snapshot.get_value(entry, name) for entry in (before, after))
+        if not is_same_json(was, now):
+            fields[name] = (was, now)
+    if before is not None and after is not None and not fields:
+        return None
+    action = Action.ADDED if before is None else Action.REMOVED if after is None else Action.CHANGED
+    return CopyChange(kind, get_entry_name(kind, after or before or {}), action, fields)
+
+
+def get_entry_name(kind: Kind, entry: Mapping[str, Any]) -> str:
+    """Return the name that identifies an entry: its path, or prompt/name for a section."""
+    if kind == Kind.SECTION:
+        return snapshot.get_section_name(dict(entry))
+    return str(entry["path" if kind == Kind.GROUP else "op"])
+
+
+def is_same_json(one: Any, other: Any) -> bool:
+    """Return whether two values are the same JSON. Python's == is not enough: it says True == 1."""
+    if one != other:
+        return False
+    if not isinstance(one, dict | list) or _dump_sorted(one) == _dump_sorted(other):
+        return True
+    return canonical_json.dumps(one) == canonical_json.dumps(other)  # slower, but treats 1.0 and 1 as equal
+
+
+def _dump_sorted(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _diff_kind(kind: Kind, before: EntriesByName, after: EntriesByName) -> Iterator[CopyChange]:
+    for name in sorted({*before, *after}):
+        was, now = before.get(name), after.get(name)
+        if not _is_certainly_same(was, now) and (change := diff_entries(kind, was, now)):
+            yield change
+
+
+def _is_certainly_same(one: Any, other: Any) -> bool:
+    """Return True only if two entries are certainly the same. Most are, and then need no comparison by field."""
+    try:
+        return one == other and _dump_sorted(one) == _dump_sorted(other)
+    except orjson.JSONEncodeError:  # orjson cannot write it; `same` then compares field by field
+        return False
+
+
+def _order_field_names(*entries: Mapping[str, Any]) -> Iterable[str]:
+    """Return the field names of some entries in reading order."""
+    names = {name for entry in entries for name in entry}
+    known = [name for name in (*snapshot.OP_FIELDS, *snapshot.SECTION_FIELDS) if name in names]
+    return dict.fromkeys([*known, *sorted(names)])

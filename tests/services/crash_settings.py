@@ -1,7 +1,0 @@
-"""The settings of the probe, and points at which processes die."""
-
-from tests.services import probe_settings
-
-globals().update({name: getattr(probe_settings, name) for name in dir(probe_settings) if name.isupper()})
-
-INSTALLED_APPS = [*probe_settings.INSTALLED_APPS, "tests.services.sabotage.SabotageConfig"]

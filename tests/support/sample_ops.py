@@ -1,0 +1,81 @@
+"""Ops made up for unit tests, without a database."""
+
+from typing import Any
+
+from registry.catalog.model import CatalogOp
+
+TASK_ID = "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"
+PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
+
+ARGUMENTS: dict[str, Any] = {
+    "task_id": {"type": "string", "format": "uuid"},
+    "project_id": {"type": "string", "format": "uuid"},
+    "title": {"type": "string", "minLength": 1, "maxLength": 30},
+    "description": {"type": ["string", "null"]},
+    "state_key": {"type": "string", "enum": ["todo", "in_progress", "done"], "x-aliases": {"completed": "done"}},
+    "priority": {"type": "integer", "minimum": 1, "maximum": 5, "x-aliases": {"high": 1, "low": 5}},
+    "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "urgent": {"type": "boolean"},
+    "limit": {"type": "integer", "default": 20},
+    "due_at": {"type": "string", "format": "date-time"},
+    "starts": {"type": "string", "format": "iso-date-time"},
+    "when": {"type": "string", "format": "iso-date-or-date-time"},
+    "day": {"type": ["string", "null"], "format": "date"},
+    "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3, "uniqueItems": True},
+    "states": {
+        "type": "array",
+        "items": {"type": "string", "enum": ["todo", "in_progress", "done"], "x-aliases": {"completed": "done"}},
+    },
+    "levels": {"type": "array", "items": {"type": "integer", "enum": [1, 2, 3], "x-aliases": {"high": 1}}},
+    "props": {"type": "object"},
+    "size": {"$ref": "#/$defs/size"},
+    "place": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["room"],
+        "properties": {
+            "room": {"type": "string", "pattern": "^[A-Z][0-9]+$", "description": "A letter and a number: B12."},
+            "floor": {"type": "integer", "default": 1, "x-aliases": {"ground": 0}},
+            "owner_id": {"type": "string"},
+        },
+    },
+    "steps": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "state_key": {"type": "string", "enum": ["todo", "done"], "x-aliases": {"completed": "done"}},
+                "hours": {"type": "integer", "default": 2},
+            },
+        },
+    },
+}
+
+
+def op(*required: str, **fields: Any) -> CatalogOp:
+    """Return an update of a task with arguments of every kind; fields of CatalogOp by name."""
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": ARGUMENTS,
+        "required": list(required),
+        "$defs": {
+            "size": {
+                "type": "string",
+                "enum": ["small", "large"],
+                "x-refused": {"medium": "There is no middle; send small or large."},
+            }
+        },
+    }
+    said: dict[str, Any] = {
+        "op": "onto.task.update",
+        "tool_name": "update_onto_task",
+        "kind": "write",
+        "entity": "task",
+        "action": "update",
+        "summary": "Change a task",
+        "schema": schema,
+        "argument_aliases": {"name": "title", "id": "task_id"},
+        "display_only": frozenset({"task_title"}),
+    }
+    return CatalogOp(**(said | fields))

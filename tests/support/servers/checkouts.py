@@ -1,0 +1,105 @@
+"""A checkout of its own for `manage.py start`: this tree's files, nothing in var/, an empty environment."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from django.conf import settings
+
+from tests.support.servers.processes import (
+    STARTS_WITHIN,
+    WORKERS,
+    Process,
+    Server,
+    eventually,
+    free_port,
+    wait_until_ready,
+)
+
+NOT_COPIED = (".*", "var", "docs", "tests", "benchmarks")
+
+
+@dataclass
+class Checkout:
+    """A folder with a copy of the code, and the variables that its commands are given beside PATH and PORT."""
+
+    folder: Path
+    variables: dict[str, str]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], **self.variables}
+
+    @property
+    def dev_env(self) -> dict[str, str]:
+        """What var/dev.env says."""
+        lines = (self.folder / "var" / "dev.env").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def command(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """Run manage.py to its end."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=self.folder,
+            env={**self.environment, **variables},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def ask(self, expression: str, *, first: str = "pass") -> Any:
+        """Return the JSON value of a Python expression, evaluated by manage.py shell after some statements."""
+        code = f"{first}\nimport json\nprint(json.dumps({expression}))"
+        done = self.command("shell", "-c", code)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    @contextmanager
+    def started(self, port: int | None = None) -> Iterator[Server]:
+        """Run manage.py start until it serves; stop it in the end, as Ctrl-C does."""
+        port = port or free_port()
+        command = [sys.executable, "manage.py", "start"]
+        process = Process(command, environment={**self.environment, "PORT": str(port)}, folder=self.folder)
+        try:
+            wait_until_ready(process, f"http://127.0.0.1:{port}")
+            # Readiness is said by one worker, and a signal would find the other still loading. Each logs its release.
+            served = "Ctrl-C stops it."
+            eventually(lambda: process.output.partition(served)[2].count("release.live ") == WORKERS, within=STARTS_WITHIN)
+            yield Server(port, process, self.dev_env["GATEWAY_API_KEY"])
+            assert process.stop(signal.SIGINT) == 0
+        finally:
+            process.kill()
+            print(process.output)  # pytest shows it with a failure
+
+
+def copied(to: Path, **variables: str) -> Checkout:
+    """Copy this checkout as it stands, committed or not."""
+    shutil.copytree(settings.BASE_DIR, to, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    return Checkout(to, variables)
+
+
+def copy_of(checkout: Checkout, to: Path) -> Checkout:
+    """Copy a checkout with all that is in its var/, such as one that was started before."""
+    shutil.copytree(checkout.folder, to)
+    return Checkout(to, dict(checkout.variables))
+
+
+def may_log_in(server: Server, name: str, password: str) -> bool:
+    """Whether the admin lets a person in."""
+    with httpx2.Client(base_url=server.url, trust_env=False) as http:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
+        assert token
+        form = {"username": name, "password": password, "csrfmiddlewaretoken": token[1]}
+        http.post("/admin/login/", data=form)
+        return http.get("/admin/registry/op/").status_code == 200

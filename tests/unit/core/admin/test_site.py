@@ -1,0 +1,79 @@
+"""The guard of the admin's pages, rule by rule; tests/integration/test_admin_hostile.py walks the pages themselves."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import DataError
+from django.http import HttpResponse, QueryDict
+from django.test import RequestFactory
+
+from core.admin import site
+from workspace.models import Task
+
+
+@pytest.mark.parametrize(
+    ("query", "begins"),
+    [
+        ("", ""),
+        ("q=one+two&p=2", ""),
+        ("q=" + "+".join(["a"] * 20), ""),
+        ("q=" + "+".join(["a"] * 21), "Search for at most 20 words."),
+        ("term=" + "+".join(["a"] * 21), "Search for at most 20 words."),
+        ("other=" + "+".join(["a"] * 21), ""),
+        ("q=" + "a" * 10_001, "The URL is too long."),
+        ("&".join(["a=1"] * 100), ""),
+        ("&".join(["a=1"] * 101), "The URL is too long."),
+        ("a=1%00", "The URL contains a NUL character."),
+        ("%00=1", "The URL contains a NUL character."),
+        ("title__regex=a", "Lists cannot be filtered by regular expressions."),
+        ("title__iregex=a", "Lists cannot be filtered by regular expressions."),
+    ],
+)
+def test_odd_text_is_told(query: str, begins: str) -> None:
+    problem = site.find_query_problem(QueryDict(query))
+
+    assert problem.startswith(begins)
+    assert bool(problem) == bool(begins)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "odd"),
+    [
+        (User, "_selected_action=1&_selected_action=2", False),
+        (User, "_selected_action=abc", True),
+        (User, "_selected_action=1&_selected_action=" + "9" * 30, True),
+        (User, "groups=1&groups=x", True),
+        (User, "username=x", False),
+        (Task, "_selected_action=0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01", False),
+        (Task, "_selected_action=zz", True),
+        (Task, "project=", False),
+        (Task, "project=zz", True),
+    ],
+)
+def test_odd_row_is_told(db: None, model: type, data: str, odd: bool) -> None:
+    assert site.find_row_problem(QueryDict(data), model).startswith("A selected row does not exist" if odd else "")
+    assert bool(site.find_row_problem(QueryDict(data), model)) is odd
+
+
+def test_odd_preset_is_told() -> None:
+    assert site.find_preset_problem(QueryDict("due_at=2026-03-01"), Task).startswith("The URL cannot prefill due_at.")
+    assert site.find_preset_problem(QueryDict("title=x"), Task) == ""
+
+
+@pytest.mark.parametrize("error", [ValidationError("x"), DataError("x"), OverflowError("x")])
+def test_guarded_answers_what_a_value_breaks(rf: RequestFactory, error: Exception) -> None:
+    def view(request: object) -> HttpResponse:
+        raise error
+
+    response = site.reject_malformed_requests(view)(rf.get("/"))
+
+    assert response.status_code == 400
+    assert response.content.decode().startswith("A value in the request is not valid")
+
+
+def test_guarded_lets_a_bug_through(rf: RequestFactory) -> None:
+    def view(request: object) -> HttpResponse:
+        raise ValueError("a bug")
+
+    with pytest.raises(ValueError, match="a bug"):
+        site.reject_malformed_requests(view)(rf.get("/"))

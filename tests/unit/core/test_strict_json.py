@@ -1,0 +1,179 @@
+"""JSON from strangers: any bytes are a value or NotStrictJSON, and what ordinary senders make is taken as it is."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.strict_json import MAX_DEPTH, MAX_INTEGER, MAX_VALUES, NotStrictJSON, loads
+
+ORDINARY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
+ORDINARY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-MAX_INTEGER, MAX_INTEGER)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | ORDINARY_TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(ORDINARY_TEXT, inner),
+    max_leaves=30,
+)
+PIECES = st.sampled_from(
+    [
+        *[
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b",",
+            b":",
+            b'"a"',
+            b'"\\u0061"',
+            b"\\ud800",
+            b"\\u0000",
+            b'"',
+            b"1",
+            b"-0",
+            b"1e999",
+        ],
+        *[b"NaN", b"-Infinity", b"null", b"9" * 20, b"\xef\xbb\xbf", b"\xff", b"\x00", b" ", b"\\"],
+    ]
+)
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+@given(st.binary() | st.lists(PIECES).map(b"".join))
+def test_loads_answers_any_bytes_with_a_value_or_a_refusal(raw: bytes) -> None:
+    try:
+        value = loads(raw)
+    except NotStrictJSON:
+        return
+    json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+
+
+@given(ORDINARY, st.booleans())
+def test_loads_takes_what_ordinary_senders_make(value: Any, ascii_only: bool) -> None:
+    raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+
+    assert json.dumps(loads(raw)) == json.dumps(value)
+
+
+@given(ORDINARY)
+def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
+    raw = json.dumps({"args": value}).encode()
+
+    for end in {1, len(raw) // 2, len(raw) - 1}:
+        with pytest.raises(NotStrictJSON):
+            loads(raw[:end])
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"", "invalid_json"),
+        (b" ", "invalid_json"),
+        (b'{"a": 1', "invalid_json"),
+        (b'{"a": 1} {}', "invalid_json"),
+        (b"{'a': 1}", "invalid_json"),
+        (b'{"a": 01}', "invalid_json"),
+        (b'{"a": 1,}', "invalid_json"),
+        (b'"a\x00b"', "invalid_json"),  # a raw NUL is no JSON at all
+        (b'"a\nb"', "invalid_json"),
+        (b'"\\ud8"', "invalid_json"),
+        (b"\xef\xbb\xbf{}", "invalid_json"),  # RFC 8259 section 8.1: no byte order mark
+        (b'"\xff"', "invalid_utf8"),
+        (b'"\xc0\xaf"', "invalid_utf8"),  # an overlong slash
+        (b'"\xed\xa0\x80"', "invalid_utf8"),  # a surrogate in UTF-8
+        ('{"a": 1}'.encode("utf-16"), "invalid_utf8"),
+        (b'"\\u0000"', "nul_character"),
+        (b'{"a\\u0000": 1}', "nul_character"),
+        (b'["\\ud800"]', "lone_surrogate"),
+        (b'["\\udc00\\ud800"]', "lone_surrogate"),
+        (b'{"\\udfff": 1}', "lone_surrogate"),
+        (b"NaN", "not_a_number"),
+        (b'{"a": Infinity}', "not_a_number"),
+        (b"[-Infinity]", "not_a_number"),
+        (b"1e999", "number_out_of_range"),
+        (b"[-1e999]", "number_out_of_range"),
+        (b"1" * 5_000, "number_out_of_range"),
+        (b'{"a": 1, "a": 1}', "duplicate_key"),
+        (b'{"a": {"b": [{"c": 1, "c": 2}]}}', "duplicate_key"),
+        (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key by an escape
+        (nested(100_000), "too_deep"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too_deep"),
+    ],
+)
+def test_loads_refuses(raw: bytes, code: str) -> None:
+    with pytest.raises(NotStrictJSON) as refused:
+        loads(raw)
+
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b" {} \n", {}),
+        (b'"\\ud83d\\ude00"', "\U0001f600"),  # a whole surrogate pair is one character
+        (b"-0", 0),
+        (b"1e308", 1e308),
+        (b"1e-999", 0.0),
+        (b"9007199254740991", MAX_INTEGER),
+        (b"-9007199254740991", -MAX_INTEGER),
+        (b'["\\\\u0000"]', ["\\u0000"]),  # a backslash and letters, no NUL
+        (b'{"a": {"a": 1}}', {"a": {"a": 1}}),
+    ],
+)
+def test_loads_takes(raw: bytes, value: Any) -> None:
+    assert loads(raw) == value
+
+
+@pytest.mark.parametrize("raw", [b"9007199254740992", b"-9007199254740992", b"[9007199254740993]"])
+def test_loads_refuses_an_integer_that_a_double_cannot_hold(raw: bytes) -> None:
+    with pytest.raises(NotStrictJSON) as refused:
+        loads(raw)
+
+    assert refused.value.code == "number_out_of_range"
+
+
+def test_loads_counts_depth_exactly() -> None:
+    assert loads(nested(MAX_DEPTH))
+    assert loads(b"[" * 31 + b'{"a": 1}' + b"]" * 31)
+    for raw in (nested(MAX_DEPTH + 1), b"[" * 32 + b'{"a": 1}' + b"]" * 32):
+        with pytest.raises(NotStrictJSON, match="nested more than 32 levels"):
+            loads(raw)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: [1] * (count - 1),  # the list is a value too
+        lambda count: {str(n): n for n in range(count - 1)},
+        lambda count: [[1] for _ in range((count - 1) // 2)] + [1] * ((count - 1) % 2),
+    ],
+    ids=["list", "object", "lists"],
+)
+def test_loads_counts_values_exactly(make: Any) -> None:
+    loads(json.dumps(make(MAX_VALUES)).encode())
+    with pytest.raises(NotStrictJSON) as refused:
+        loads(json.dumps(make(MAX_VALUES + 1)).encode())
+
+    assert refused.value.code == "too_large"
+
+
+def test_loads_does_not_count_commas_in_text_as_values() -> None:
+    assert loads(json.dumps([",[{" * 20_000]).encode()) == [",[{" * 20_000]
+
+
+@given(st.integers(MAX_INTEGER + 1, 10**400), st.booleans())
+def test_refusals_never_tell_the_value(number: int, negative: bool) -> None:
+    sent = -number if negative else number
+
+    with pytest.raises(NotStrictJSON) as refused:
+        loads(json.dumps({"secret": sent}).encode())
+
+    assert str(number) not in str(refused.value)

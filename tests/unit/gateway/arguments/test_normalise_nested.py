@@ -1,0 +1,236 @@
+"""Dotted aliases: what models wrap in an object is lifted, and the first spelling that is not blank counts."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.arguments import normalise
+from gateway.request_context import UserContext
+from registry.catalog import model
+from registry import checks
+from registry.files import loader
+from registry.catalog.model import CatalogOp
+from tests.support.cpu_budget import examples
+
+PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
+DOCUMENT_ID = "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a01"
+CONTENT = loader.read_shipped_catalog()
+SHIPPED = model.build_catalog("unit", CONTENT)
+CREATE, UPDATE, GET = (SHIPPED.ops[f"onto.document.{action}"] for action in ("create", "update", "get"))
+DEFAULTS = {"type_key": "document.default", "state_key": "draft"}
+
+
+def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return the args without the defaults that were filled in, and the warnings."""
+    found = normalise.normalise_args(op, sent, UserContext())
+    return found.without_defaults, found.warnings
+
+
+@pytest.mark.parametrize(
+    ("sent", "args", "warnings"),
+    [
+        # as it should be: nothing to do, nothing to say
+        ({"title": "A", "content": "x"}, {"title": "A", "content": "x"}, []),
+        ({"title": "A", "content": " x\n"}, {"title": "A", "content": " x\n"}, []),
+        # each spelling alone
+        *(
+            ({name: "x"}, {"content": "x"}, [f"Read {name} as content."])
+            for name in ("body_markdown", "body", "text", "markdown")
+        ),
+        *(({name: "A"}, {"title": "A"}, [f"Read {name} as title."]) for name in ("name", "document_title")),
+        ({"document_name": "A"}, {"title": "A"}, ["Read document_name as title."]),
+        *(
+            ({name: "d"}, {"description": "d"}, [f"Read {name} as description."])
+            for name in ("summary", "doc_description", "document_description")
+        ),
+        # camelCase, of the name and of its aliases
+        ({"typeKey": "document.x"}, {"type_key": "document.x"}, ["Read typeKey as type_key."]),
+        ({"bodyMarkdown": "x"}, {"content": "x"}, ["Read bodyMarkdown as content."]),
+        ({"projectId": PROJECT_ID}, {"project_id": PROJECT_ID}, ["Read projectId as project_id."]),
+        # nested
+        (
+            {"document": {"title": "A", "content": "x", "props": {"a": 1}}},
+            {"title": "A", "content": "x", "props": {"a": 1}},
+            ["Read document.content as content.", "Read document.props as props.", "Read document.title as title."],
+        ),
+        ({"document": {"bodyMarkdown": "x"}}, {"content": "x"}, ["Read document.bodyMarkdown as content."]),
+        ({"document": {"project_id": f" {PROJECT_ID} "}}, {"project_id": PROJECT_ID}, None),
+        # outer before nested
+        (
+            {"title": "outer", "document": {"title": "nested"}},
+            {"title": "outer"},
+            ["Ignored document.title, for title was sent too."],
+        ),
+        (
+            {"body": "outer", "document": {"content": "nested"}},
+            {"content": "outer"},
+            ["Read body as content.", "Ignored document.content, for body was sent too."],
+        ),
+        # then the canonical name, then the alphabet, whatever the order that was sent
+        ({"text": "t", "content": "c"}, {"content": "c"}, ["Ignored text, for content was sent too."]),
+        (
+            {"text": "t", "markdown": "m", "body": "b"},
+            {"content": "b"},
+            [
+                "Read body as content.",
+                "Ignored markdown, for body was sent too.",
+                "Ignored text, for body was sent too.",
+            ],
+        ),
+        ({"document": {"text": "t", "body": "b", "content": "c"}}, {"content": "c"}, None),
+        # the first that is not blank
+        ({"content": " ", "body": "", "text": "t"}, {"content": "t"}, ["Read text as content."]),
+        ({"content": None, "document": {"markdown": "m"}}, {"content": "m"}, ["Read document.markdown as content."]),
+        ({"title": "", "document": {"name": "A"}}, {"title": "A"}, ["Read document.name as title."]),
+        # nothing but blanks: an optional one is dropped, a required one is the handler's
+        ({"document": {"title": "", "content": "\n"}}, {}, None),
+        ({"title": " "}, {}, ["Ignored the blank title."]),
+        # what nobody knows is lifted as it is, for validation to name
+        ({"document": {"tags": ["a"]}}, {"tags": ["a"]}, []),
+        ({"tags": 1, "document": {"tags": 2, "title": "A"}}, {"tags": 1, "document": {"tags": 2}, "title": "A"}, None),
+        # no object, nothing to lift
+        *(({"document": value}, {"document": value}, []) for value in ("text", ["a"], 5, None)),
+        ({"document": {}}, {}, []),
+        ({"document": {"document": {"title": "A"}}}, {"document": {"document": {"title": "A"}}}, []),
+        # both spellings of one name: the exact one counts, unless it is blank
+        (
+            {"typeKey": "document.b", "type_key": "document.a"},
+            {"type_key": "document.a"},
+            ["Ignored typeKey, for type_key was sent too."],
+        ),
+        ({"body_markdown": None, "bodyMarkdown": "x"}, {"content": "x"}, ["Read bodyMarkdown as content."]),
+        # nothing in props is ours
+        (
+            {"props": {"body": "x", "document": {"title": "A"}}},
+            {"props": {"body": "x", "document": {"title": "A"}}},
+            [],
+        ),
+    ],
+)
+def test_payload_of_a_new_document(sent: dict[str, Any], args: dict[str, Any], warnings: list[str] | None) -> None:
+    found, told = of(CREATE, **sent)
+
+    assert found == args
+    if warnings is not None:
+        assert sorted(told) == sorted(warnings)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{"id": DOCUMENT_ID}, {"docId": DOCUMENT_ID}, {"doc_id": DOCUMENT_ID}, {"documentId": f" {DOCUMENT_ID}"}]
+    + [{"document": {name: DOCUMENT_ID}} for name in ("id", "document_id", "documentId")],
+)
+def test_id_of_a_document_is_found_in_every_spelling(sent: dict[str, Any]) -> None:
+    assert of(GET, **sent)[0] == {"document_id": DOCUMENT_ID}
+
+
+def test_update_takes_the_same_payload_and_keeps_its_display_name() -> None:
+    found, warnings = of(
+        UPDATE, document_title="Shown", document={"id": DOCUMENT_ID, "body": "x", "state_key": "review"}
+    )
+
+    assert found == {"document_id": DOCUMENT_ID, "content": "x", "state_key": "in_review"}
+    assert sorted(warnings) == [
+        "Read document.body as content.",
+        "Read document.id as document_id.",
+        "Read document.state_key as state_key.",
+        "Read state_key as in_review.",
+    ]
+
+
+def test_null_still_clears_where_the_schema_lets_it() -> None:
+    assert of(UPDATE, document_id=DOCUMENT_ID, description=None)[0] == {"document_id": DOCUMENT_ID, "description": None}
+    assert of(UPDATE, document_id=DOCUMENT_ID, summary=None)[0] == {"document_id": DOCUMENT_ID, "description": None}
+
+
+def test_op_without_dotted_aliases_refuses_two_spellings_as_before() -> None:
+    task = SHIPPED.ops["onto.task.create"]
+
+    assert of(task, title="A", name="B")[0] == {"title": "A", "name": "B"}  # name is an unknown argument then
+    assert of(task, task={"title": "A"})[0] == {"task": {"title": "A"}}
+
+
+def test_defaults_come_after_what_was_nested() -> None:
+    found = normalise.normalise_args(
+        CREATE, {"document": {"title": "A", "state_key": "ready"}}, UserContext(project_id=PROJECT_ID)
+    )
+
+    assert found.args == DEFAULTS | {"title": "A", "state_key": "ready", "project_id": PROJECT_ID}
+    assert found.applied_defaults == {"project_id": PROJECT_ID}
+
+
+NAMES = st.sampled_from(
+    [*CREATE.arguments, *CREATE.argument_aliases, "bodyMarkdown", "typeKey", "document", "tags", ""]
+)
+VALUES = st.recursive(
+    st.none() | st.text(max_size=3) | st.integers(-(2**53) + 1, 2**53 - 1),  # all that strict parsing lets in
+    lambda inner: st.dictionaries(NAMES, inner, max_size=5),
+    max_leaves=8,
+)
+
+
+@given(sent=st.dictionaries(NAMES, VALUES, max_size=6))
+@settings(max_examples=examples(300), deadline=None)
+def test_what_stands_in_its_own_place_counts_whatever_else_is_sent(sent: dict[str, Any]) -> None:
+    before = copy.deepcopy(sent)
+
+    found = normalise.normalise_args(CREATE, sent, UserContext())
+
+    assert sent == before
+    for name in ("title", "description", "content", "props"):
+        if sent.get(name) is not None and str(sent[name]).strip():
+            assert found.args[name] == sent[name]
+
+
+@pytest.mark.parametrize(
+    ("alias", "target", "refused"),
+    [
+        ("document.title", "title", False),
+        ("heading", "title", False),
+        ("title.text", "title", True),  # title is an argument, and no object to take apart
+        ("title", "title", True),
+        ("document.title", "heading", True),  # stands for no argument
+        ("document.meta.title", "title", True),  # deeper than one
+        ("document.", "title", True),
+        (".title", "title", True),
+        ("", "title", True),
+    ],
+)
+def test_dotted_alias_is_checked_before_publishing(alias: str, target: str, refused: bool) -> None:
+    content = copy.deepcopy(CONTENT)
+    op = next(op for op in content["ops"] if op["op"] == "onto.document.create")
+    op["argument_aliases"] = {alias: target}
+
+    problems = checks.find_errors(content)
+
+    assert [problem.field for problem in problems] == ["argument_aliases"] * len(problems)
+    assert bool(problems) is refused
+
+
+def test_order_of_the_aliases_in_a_release_says_nothing() -> None:
+    sent = {"text": "t", "body": "b", "document": {"content": "c", "name": "A"}, "summary": "s", "doc_description": "d"}
+    aliases = list(CREATE.argument_aliases.items())
+
+    told = [
+        of(CatalogOp(**{**_fields(CREATE), "argument_aliases": dict(order)}), **copy.deepcopy(sent))
+        for order in (aliases, aliases[::-1], sorted(aliases))
+    ]
+
+    assert told[0] == told[1] == told[2]
+    assert told[0][0] == {"content": "b", "title": "A", "description": "d"}
+
+
+def test_a_value_is_taken_once_whatever_the_aliases() -> None:
+    aliases = {"docTitle": "description", "doc_title": "title", "document.title": "title"}
+
+    found, _ = of(CatalogOp(**{**_fields(CREATE), "argument_aliases": aliases}), docTitle="x")
+
+    assert found == {"title": "x"}
+
+
+def _fields(op: CatalogOp) -> dict[str, Any]:
+    names = ("op", "tool_name", "kind", "summary", "schema", "action", "entity")
+    return {name: getattr(op, name) for name in names}

@@ -1,0 +1,57 @@
+"""The definitions handed to a model: small, the same bytes for all, and true of what the API takes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from core import tokens
+from gateway.contracts import tool_definitions
+from tests.conftest import Api
+
+SENT = {
+    "tool_help": {
+        "path": "onto.task.update",
+        "arg": "title",
+        "format": "full",
+        "include_examples": True,
+        "include_schemas": True,
+        "max_tokens": 500,
+    },
+    "tool_batch": {
+        "ops": [{"type": "exec", "op": "onto.task.list", "args": {"limit": 1}}, {"type": "help", "depends_on": [0]}],
+        "mode": "sequential",
+        "stop_on_error": True,
+        "idempotency_key": "one",
+    },
+    "tool_exec": {"op": "onto.task.list", "args": {"limit": 1}, "idempotency_key": "one", "dry_run": True},
+}
+
+
+def test_definitions_are_small() -> None:
+    text = json.dumps(tool_definitions.GATEWAY_TOOLS, separators=(",", ":"))
+
+    assert len(text) < 4_000
+    assert tokens.count(text) < 900
+
+
+@pytest.mark.parametrize("tool", tool_definitions.GATEWAY_TOOLS, ids=lambda tool: str(tool["name"]))
+def test_every_parameter_is_taken_by_the_api(api: Api, live_catalog: Any, tool: dict[str, Any]) -> None:
+    call = tool["name"].removeprefix("tool_")
+    extra = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}]}
+    bodies = [SENT[tool["name"]], *extra.get(tool["name"], [])]
+    named = {name for body in bodies for name in body}
+    if tool["name"] == "tool_help":
+        bodies.append({"path": "onto", "limit": 1, "cursor": api.help("onto", limit=1)["next_cursor"]})
+        named.add("cursor")
+
+    assert named == set(tool["parameters"]["properties"])
+    assert [api.post(call, body).status_code for body in bodies] == [200] * len(bodies)
+
+
+def test_schemas_are_plain_enough_for_any_provider() -> None:
+    for tool in tool_definitions.GATEWAY_TOOLS:
+        assert set(tool["parameters"]) <= {"type", "additionalProperties", "required", "properties"}
+        for name, argument in tool["parameters"]["properties"].items():
+            assert isinstance(argument["type"], str), name
+            assert argument["description"], name

@@ -1,0 +1,207 @@
+from typing import Any
+
+import pytest
+
+from gateway.contracts.errors import FieldError
+from gateway.contracts.validation import MAX_ERRORS, find_field_errors, describe_type, build_pointer
+from registry.jsonschema import schemas
+from tests.support.sample_ops import TASK_ID, op
+
+UPDATE = op("task_id")
+
+
+def told(args: dict[str, Any], **sources: str) -> list[FieldError]:
+    return find_field_errors(UPDATE.validator, UPDATE.schema, {"task_id": TASK_ID} | args, id_sources=sources)
+
+
+# What is sent, and pointer, code, words of the message, expected and got of its one error.
+KEYWORDS: list[tuple[dict[str, Any], str, str, str, str | None, str | None]] = [
+    ({"title": 5}, "/title", "type", "title must be of the type string", "string", "integer"),
+    ({"title": None}, "/title", "type", "title must be of the type string", "string", "null"),
+    ({"description": 5}, "/description", "type", "string|null", "string|null", "integer"),
+    ({"urgent": 1}, "/urgent", "type", "boolean", "boolean", "integer"),
+    ({"priority": True}, "/priority", "type", "integer", "integer, 1..5", "boolean"),
+    ({"priority": 1.5}, "/priority", "type", "integer", "integer, 1..5", "number"),
+    ({"props": []}, "/props", "type", "object", "object", "list"),
+    ({"title": ""}, "/title", "minLength", "at least 1 character", "string", "string of 0 characters"),
+    ({"title": "x" * 31}, "/title", "maxLength", "at most 30 characters", "string", "string of 31 characters"),
+    ({"priority": 0}, "/priority", "minimum", "at least 1", "integer, 1..5", "integer"),
+    ({"priority": 6}, "/priority", "maximum", "at most 5", "integer, 1..5", "integer"),
+    ({"share": 0}, "/share", "exclusiveMinimum", "more than 0", "number", "integer"),
+    ({"share": 1}, "/share", "exclusiveMaximum", "less than 1", "number", "integer"),
+    (
+        {"state_key": "x"},
+        "/state_key",
+        "enum",
+        "todo, in_progress, done",
+        "todo|in_progress|done",
+        "string of 1 character",
+    ),
+    ({"size": "huge"}, "/size", "enum", "small, large", "small|large", "string of 4 characters"),
+    ({"size": "medium"}, "/size", "enum", "size: There is no middle; send", "small|large", "string of 6 characters"),
+    ({"tags": []}, "/tags", "minItems", "at least 1 item", "[string], max 3", "list"),
+    ({"tags": ["a", "b", "c", "d"]}, "/tags", "maxItems", "at most 3 items", "[string], max 3", "list"),
+    ({"tags": ["a", "a"]}, "/tags", "uniqueItems", "tags must name no item twice", "[string], max 3", "list"),
+    ({"state_key": None}, "/state_key", "type", "todo|in_progress|done", "todo|in_progress|done", "null"),
+    ({"levels": ["2"]}, "/levels/0", "type", "1|2|3", "1|2|3", "string of 1 character"),
+    ({"tags": [1]}, "/tags/0", "type", "string", "string", "integer"),
+    ({"due_at": "soon"}, "/due_at", "format", "RFC 3339", "date-time", "string of 4 characters"),
+    ({"due_at": "2026-03-01"}, "/due_at", "format", "2026-03-01T17:00:00Z", "date-time", "string of 10 characters"),
+    ({"due_at": "2026-03-01T17:00:00"}, "/due_at", "format", "offset", "date-time", "string of 19 characters"),
+    ({"when": "soon"}, "/when", "format", "for whole days", "iso-date-or-date-time", "string of 4 characters"),
+    ({"starts": "soon"}, "/starts", "format", "2026-03-01T17:00", "iso-date-time", "string of 4 characters"),
+    ({"place": {"room": "b"}}, "/place/room", "pattern", "A letter and a number", "string", "string of 1 character"),
+    ({"place": {}}, "/place/room", "required", "room is required: string", "string", None),
+    ({"place": {"room": "B1", "flor": 1}}, "/place/flor", "unknown_argument", "Did you mean floor?", "floor", None),
+    ({"place": {"room": "B1", "x": 1}}, "/place/x", "unknown_argument", "Send only room, floor, owner_id.", None, None),
+    ({"a/b~c": 1}, "/a~1b~0c", "unknown_argument", "There is no a/b~c here.", None, None),
+    ({"project_id": "x"}, "/project_id", "format", "project_id must be a UUID", "uuid", "string of 1 character"),
+]
+
+
+@pytest.mark.parametrize(("sent", "path", "code", "words", "expected", "got"), KEYWORDS)
+def test_field_error_says_where_what_and_what_to_send_instead(
+    sent: dict[str, Any], path: str, code: str, words: str, expected: str | None, got: str | None
+) -> None:
+    (error,) = told(sent)
+
+    assert (error.path, error.code, error.expected, error.got) == (path, code, expected, got)
+    assert words in error.message
+    assert error.message.endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("id", "what"),
+    [
+        (": ", "placeholder"),
+        ("-", "placeholder"),
+        ("<uuid>", "placeholder"),
+        ("{{id}}", "placeholder"),
+        ("[task id]", "placeholder"),
+        ("your_task_id", "placeholder"),
+        ("my-id", "placeholder"),
+        ("TASK_ID", "placeholder"),
+        ("example_task_id", "placeholder"),
+        ("abc…", "shortened"),
+        ("abc...", "shortened"),
+        ("7e3b9f20...3b01", "shortened"),
+        ("7e3b9f20", "shortened"),
+        ("7E3B9F20", "shortened"),
+        (TASK_ID.replace("-", ""), "must be a UUID"),
+        (f"urn:uuid:{TASK_ID}", "must be a UUID"),
+        (TASK_ID + "0", "must be a UUID"),
+        ("x" * 100_000, "must be a UUID"),
+        (f"{TASK_ID}\n", "must be a UUID"),
+    ],
+)
+def test_field_error_of_an_id_says_what_it_is_and_where_to_find_one(id: str, what: str) -> None:
+    (error,) = told({"task_id": id}, task_id="onto.task.list")
+
+    assert (error.path, error.code) == ("/task_id", "format")
+    assert what in error.message
+    assert error.message.endswith("Take the whole id from onto.task.list.")
+
+
+def test_field_error_of_an_id_that_no_op_lists_says_never_to_guess() -> None:
+    (error,) = told({"task_id": "x"})
+
+    assert "never guess" in error.message
+
+
+@pytest.mark.parametrize("name", ["7", "07", "+7"])
+def test_field_error_is_told_of_a_name_of_digits(name: str) -> None:
+    named = {"type": "object", "properties": {name: {"type": "string"}}}
+    schema = {"type": "object", "properties": {"lists": {"type": "array", "items": named}}}
+
+    error = find_field_errors(schemas.SchemaValidator(schema), schema, {"lists": [{}, {name: 5}]})[0]
+
+    assert (error.path, error.code, error.expected) == (f"/lists/1/{name}", "type", "string")
+
+
+def test_field_errors_are_all_of_them() -> None:
+    found = find_field_errors(UPDATE.validator, UPDATE.schema, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
+
+    assert {error.path: error.code for error in found} == {
+        "/task_id": "required",
+        "/title": "type",
+        "/priority": "maximum",
+        "/x": "unknown_argument",
+        "/tags/0": "type",
+        "/tags/1": "type",
+    }
+
+
+def test_field_errors_are_bounded() -> None:
+    assert len(told({f"unknown_{number}": 1 for number in range(500)})) == MAX_ERRORS
+
+
+def test_field_errors_never_tell_the_value() -> None:
+    secret = "canary-7f3a91c0"
+    sent: dict[str, Any] = {name: secret for name in UPDATE.arguments if name not in ("title", "description")}
+
+    found = told(sent | {"title": [secret], "description": {"a": secret}, "unknown": secret})
+
+    assert len(found) >= 12
+    assert secret not in str([error.as_dict() for error in found])
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "code"),
+    [
+        ({"const": "a"}, "b", "const"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 5, "anyOf"),
+        ({"oneOf": [{"type": "string"}, {"type": "null"}]}, 5, "oneOfNotValid"),
+        ({"not": {"type": "string"}}, "x", "not"),
+        ({"multipleOf": 5}, 7, "multipleOf"),
+        ({"type": "object", "minProperties": 1}, {}, "minProperties"),
+        ({"type": "object", "propertyNames": {"pattern": "^a"}}, {"b": 1}, "propertyNames"),
+        ({"type": "object", "dependentRequired": {"a": ["b"]}}, {"a": 1}, "required"),
+        ({"contains": {"const": 1}}, [2], "contains"),
+        ({"prefixItems": [{"type": "string"}], "items": False}, ["a", 1], "falseSchema"),
+        (False, 1, "falseSchema"),
+        ({"enum": [1, None, [2]]}, 3, "enum"),
+        ({"format": "email"}, "x", "format"),
+        ({"format": "ipv4"}, "x", "format"),
+    ],
+)
+def test_field_error_of_any_keyword_is_a_sentence(schema: Any, value: Any, code: str) -> None:
+    root = {"type": "object", "properties": {"x": schema}}
+
+    errors = find_field_errors(schemas.SchemaValidator(root), root, {"x": value})
+
+    assert len(errors) >= 1
+    assert errors[0].path.startswith("/x")
+    assert errors[0].message.endswith((".", "?"))
+
+
+def test_field_error_of_an_enum_lists_values_as_json_writes_them() -> None:
+    root = {"type": "object", "properties": {"x": {"enum": ["daily", 1, True, None]}}}
+
+    (error,) = find_field_errors(schemas.SchemaValidator(root), root, {"x": "hourly"})
+
+    assert error.message == "x must be one of daily, 1, true, null."
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (None, "null"),
+        (True, "boolean"),
+        (5, "integer"),
+        (5.5, "number"),
+        ("", "string of 0 characters"),
+        ("secret", "string of 6 characters"),
+        ({"a": 1}, "object"),
+        ([1], "list"),
+    ],
+)
+def test_kind_of_a_value_never_tells_the_value(value: Any, kind: str) -> None:
+    assert describe_type(value) == kind
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [([], ""), (["a", 0], "/a/0"), (["a/b", "c~d"], "/a~1b/c~0d"), ([""], "/"), (["x" * 300], "/" + "x" * 199)],
+)
+def test_pointer_is_rfc_6901_and_cut(parts: list[str | int], text: str) -> None:
+    assert build_pointer(parts) == text

@@ -1,0 +1,162 @@
+"""What is typed into an op's page, read from the forms that the page has."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.forms import BooleanField
+from django.http import QueryDict
+from django.test import RequestFactory
+
+from registry.snapshot import snapshot
+from registry.admin import form_entry
+from registry.catalog.model import Catalog
+from registry.models import Op, OpAlias, PolicyRule
+from tests.support.copy_rows import TITLED, make_op
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(admin_user: Any) -> "Page":
+    return Page(admin_user)
+
+
+class Page:
+    """The forms of an op's page without the page."""
+
+    def __init__(self, user: Any) -> None:
+        self.admin = admin.site.get_model_admin(Op)
+        self.request = RequestFactory().get("/")
+        self.request.user = user
+
+    def forms(self, op: Op | None, data: Any = None) -> tuple[Any, list[Any]]:
+        form = self.admin.get_form(self.request, op, change=op is not None)(data, instance=op)
+        pairs = self.admin.get_formsets_with_inlines(self.request, op)
+        return form, [
+            formset(data=data, instance=form.instance, queryset=inline.get_queryset(self.request))
+            for formset, inline in pairs
+        ]
+
+    def sent(self, op: Op | None) -> dict[str, str]:
+        """What a browser sends of the page as it stands."""
+        form, formsets = self.forms(op)
+        forms = [form, *(each for formset in formsets for each in (formset.management_form, *formset.forms))]
+        fields = [field for each in forms for field in each]
+        values = {field.html_name: field.value() for field in fields if not isinstance(field.field, BooleanField)}
+        ticked = {field.html_name: "on" for field in fields if isinstance(field.field, BooleanField) and field.value()}
+        sent = {name: "" if value is None else str(value) for name, value in values.items()} | ticked
+        return {name: value.replace("\n", "\r\n") for name, value in sent.items()}
+
+    def read(self, op: Op | None, sent: dict[str, str]) -> form_entry.FormEntry:
+        data = QueryDict(mutable=True)
+        data.update(sent)
+        return form_entry.read_op_forms(*self.forms(op, data))
+
+
+def test_a_page_as_it_stands_says_what_the_draft_says(page: Page, live_catalog: Catalog) -> None:
+    for op in Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases"):
+        entry = snapshot.op_to_entry(op)
+
+        found = page.read(op, page.sent(op))
+
+        assert found.entry == entry
+        assert found.unreadable == []
+
+
+def test_what_is_typed_is_read_as_saving_would_leave_it(page: Page) -> None:
+    op = make_op()
+    PolicyRule.objects.create(op=op, kind="do", text="Second", position=2)
+    sent = page.sent(op) | {"summary": "New", "description": "a\r\nb", "keywords": '["x"]', "contexts": ""}
+    sent |= {"rules-TOTAL_FORMS": "6", "rules-4-kind": "do", "rules-4-text": "Between", "rules-4-position": "1"}
+    sent |= {"rules-5-kind": "do", "rules-5-text": "Never mind", "rules-5-position": "5", "rules-5-DELETE": "on"}
+    sent |= {"examples-0-args": '{"title": "B"}', "aliases-0-DELETE": "on"}
+
+    found = page.read(op, sent)
+
+    assert found.unreadable == []
+    entry = found.entry
+    assert (entry["summary"], entry["description"], entry["keywords"]) == ("New", "a\nb", ["x"])
+    assert entry["policy"]["do"] == ["Rule do", "Between", "Second"]
+    assert entry["examples"] == [{"title": "Minimal", "args": {"title": "B"}}]
+    assert "aliases" not in entry
+    assert Op.objects.get().summary == "Add onto.task.add"
+    assert not PolicyRule.objects.filter(text="Between").exists()
+
+
+def test_a_place_in_the_entry_leads_to_its_input(page: Page) -> None:
+    op = make_op()
+    op.rules.filter(kind="do").update(position=1)
+    PolicyRule.objects.create(op=op, kind="do", text="First", position=0)
+    OpAlias.objects.create(op=op, name="a")
+    sent = page.sent(op)
+
+    found = page.read(op, sent)
+
+    assert sent[found.find_input("policy/do/0")[0]] == "First"
+    assert sent[found.find_input("policy/do/1")[0]] == "Rule do"
+    assert sent[found.find_input("aliases/1")[0]] == "onto.task.add.alias"
+    assert found.find_input("examples/0") == ("examples-0-args", "")
+    assert found.find_input("examples/0/title") == ("examples-0-title", "")
+    assert found.find_input("parameters_schema/properties/a~1b") == ("parameters_schema", "/properties/a~1b")
+    assert found.find_input("help/short")[0] == ""
+    assert found.labels["examples-0-args"] == "Example 1, args"
+    assert found.texts["parameters_schema"] == sent["parameters_schema"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message", "shown"),
+    [
+        ("summary", "", "This field is required.", ""),
+        ("summary", "x" * 300, "at most 200 characters", "x" * 200),
+        ("op", "Onto Task", "lower-case words", "Onto Task"),
+        ("kind", "watch", "not one of the available choices", "write"),
+        ("timeout_ms", "soon", "whole number", 30_000),
+        ("timeout_ms", "1", "greater than or equal to 100", 30_000),
+        ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: This is not JSON", TITLED),
+        ("keywords", '{"a": 1}', "list of non-empty strings", []),
+        ("connection", "999999", "not one of the available choices", "workspace"),
+        ("notes", "a\x00b", "Null characters are not allowed", "ab"),
+    ],
+)
+def test_what_a_column_cannot_take_is_told(page: Page, name: str, text: str, message: str, shown: Any) -> None:
+    op = make_op()
+
+    found = page.read(op, page.sent(op) | {name: text})
+
+    assert [each.input for each in found.unreadable] == [name]
+    assert message in found.unreadable[0].message
+    assert found.unreadable[0].keeps_saved_value == (shown != text[:200].replace("\x00", ""))
+    assert snapshot.get_value(found.entry, name) == shown
+
+
+def test_an_error_in_json_has_its_line(page: Page) -> None:
+    op = make_op()
+
+    found = page.read(op, page.sent(op) | {"examples-0-args": '{\r\n  "title" 1\r\n}'})
+
+    assert [(each.input, each.line, each.column) for each in found.unreadable] == [("examples-0-args", 2, 11)]
+    assert found.entry["examples"][0]["args"] == {"title": "Book venue"}
+
+
+def test_a_new_op_is_read_from_an_empty_form(page: Page) -> None:
+    found = page.read(None, page.sent(None) | {"op": "onto.task.new"})
+
+    assert found.entry["op"] == "onto.task.new"
+    assert {each.input for each in found.unreadable} == {"summary", "tool_name", "kind"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"rules-TOTAL_FORMS": "x"},
+        {"rules-TOTAL_FORMS": "-1", "rules-INITIAL_FORMS": "99999999999"},
+        {"rules-0-id": "x", "rules-1-id": "999999", "rules-0-op": "7"},
+        {"examples-INITIAL_FORMS": "0"},
+        {"rules-0-kind": "maybe", "rules-1-text": "", "rules-0-position": "-1"},
+    ],
+)
+def test_odd_forms_are_read_as_far_as_they_go(page: Page, odd: dict[str, str]) -> None:
+    op = make_op()
+
+    assert page.read(op, page.sent(op) | odd).entry["op"] == op.op

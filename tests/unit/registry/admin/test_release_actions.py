@@ -1,0 +1,147 @@
+"""What is done with a release: a page says what will happen, one click does it, and what cannot be done is told."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from registry.releases import publishing
+from registry.admin.release_actions import RELEASE_ACTIONS
+from registry.models import Activation, Op, Release
+from tests.support.admin_pages import url
+from tests.support.copy_rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def newer(published: Release) -> Release:
+    Op.objects.update(summary="Other")
+    return publishing.publish_draft(note="Better words", by="ann", at=timezone.now())
+
+
+def address(step: str, release: Release, **query: str) -> str:
+    return reverse(f"admin:registry_release_{step}", args=[release.pk], query=query)
+
+
+def text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def take(client: Client, step: str, release: Release, op: str = "", **said: Any) -> HttpResponse:
+    """Open the page of a step and send its form with what was said."""
+    there = address(step, release, **({"op": op} if op else {}))
+    page = client.get(there)
+    form = page.context["form"].initial | {"note": "Back", "seen": page.context.get("seen", "")} | said
+    return client.post(there, form, follow=True)
+
+
+def test_an_older_release_is_made_live_with_one_click_and_one_confirmation(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    page = text(admin_client.get(address("make_live", published)))
+    assert "It replaces the live release for everyone within two seconds" in page
+    assert "1 op." in page
+    assert "Other</del>" in page
+    assert publishing.get_live_release() == newer
+
+    told = text(take(admin_client, "make_live", published, note="The words were better"))
+
+    now = Activation.objects.get(is_live=True)
+    assert (now.release, now.note, now.activated_by) == (published, "The words were better", "admin")
+    assert f"Release {published} is live." in told
+
+
+def test_what_is_live_is_not_made_live_again(admin_client: Client, published: Release) -> None:
+    told = text(admin_client.post(address("make_live", published), {"note": "x"}))
+
+    assert "This release is live already." in told
+    assert Activation.objects.count() == 1
+
+
+def test_a_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
+    assert "can never be live again" in text(admin_client.get(address("withdraw", published)))
+    assert "This field is required." in text(take(admin_client, "withdraw", published, reason=" "))
+
+    told = text(take(admin_client, "withdraw", published, reason="It told lies"))
+
+    published.refresh_from_db()
+    assert (published.withdrawn_by, published.withdrawn_reason) == ("admin", "It told lies")
+    assert "no longer served" in told
+    for step in ("make_live", "withdraw"):
+        refused = text(admin_client.post(address(step, published), {"note": "x", "reason": "x"}))
+        assert "This is not possible." in refused
+        assert "It told lies" in refused
+    assert publishing.get_live_release() == newer
+
+
+def test_what_is_live_is_not_withdrawn(admin_client: Client, published: Release) -> None:
+    told = text(admin_client.post(address("withdraw", published), {"reason": "x"}))
+
+    published.refresh_from_db()
+    assert "Make another release live first" in told
+    assert published.withdrawn_at is None
+
+
+def test_a_release_is_restored_into_the_draft_whole(admin_client: Client, published: Release, newer: Release) -> None:
+    page = text(admin_client.get(address("restore", published)))
+    assert "The live release stays until you publish" in page
+    assert "Other</del>" in page
+
+    told = text(take(admin_client, "restore", published))
+
+    assert f"Restored release {published} into the draft: 1 changes." in told
+    assert publishing.compute_draft_version() == published.version
+    assert publishing.get_live_release() == newer
+    assert "No changes." in text(admin_client.get(address("restore", published)))
+    assert "The draft has this content already." in text(take(admin_client, "restore", published))
+
+
+def test_one_op_of_a_release_is_restored_into_the_draft(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    other = make_op("onto.task.other", tool_name="other_task")
+    page = text(admin_client.get(address("restore", published, op="onto.task.add")))
+    assert "Only <strong>onto.task.add</strong> is restored." in page
+    assert "1 op." in page
+
+    told = text(take(admin_client, "restore", published, op="onto.task.add"))
+
+    assert f"onto.task.add is in the draft as it is in release {published}." in told
+    assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
+    assert Op.objects.filter(pk=other.pk).exists()
+    for method in (admin_client.get, admin_client.post):
+        assert method(address("restore", published, op="nothing")).status_code == 404
+
+
+def test_a_draft_that_was_edited_meanwhile_is_looked_at_again(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    seen = admin_client.get(address("restore", published)).context["seen"]
+    Op.objects.update(summary="Meanwhile")
+
+    told = text(take(admin_client, "restore", published, seen=seen))
+
+    assert "The draft has changed since you reviewed it." in told
+    assert Op.objects.get().summary == "Meanwhile"
+
+
+@pytest.mark.parametrize("step", RELEASE_ACTIONS, ids=lambda step: step.name)
+def test_a_step_needs_its_permission(
+    client: Client, published: Release, newer: Release, django_user_model: Any, step: Any
+) -> None:
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_release", "view_op"]))
+    client.force_login(reader)
+
+    shown = text(client.get(url(Release, "change", published.pk)))
+    assert client.get(address(step.name, published)).status_code == 403
+    assert client.post(address(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
+
+    assert f"../{step.address}/" not in shown
+    assert publishing.get_live_release() == newer
+    assert publishing.compute_draft_version() == newer.version

@@ -1,0 +1,136 @@
+"""Units, directions and forms: missing ones are found, told ones are not asked for again."""
+
+from typing import Any
+
+import pytest
+
+from registry.checks import units_and_formats
+from tests.support.check_findings import arguments, reading
+from tests.support.op_entries import schema
+
+NUMBER, INTEGER, TEXT = {"type": "number"}, {"type": "integer"}, {"type": "string"}
+DURATION = "The copy does not give the unit or range of duration."
+
+
+def rules(name: str, argument: Any, description: str = "") -> list[str]:
+    return [found.rule for found in units_and_formats.check(arguments(**{name: argument | {"description": description}}))]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "description"),
+    [
+        ("duration", INTEGER, "How long it takes"),
+        ("amount", NUMBER, ""),
+        ("size", INTEGER | {"minimum": 1}, "Size of the page"),
+        ("weights", {"type": "array", "items": NUMBER}, "Of the parts"),
+        ("delay", {"anyOf": [INTEGER, {"type": "null"}]}, ""),
+        ("rate", {"type": ["number", "null"]}, "The rate (e.g., 0.8)"),
+    ],
+)
+def test_a_number_without_unit_is_found(name: str, argument: Any, description: str) -> None:
+    assert rules(name, argument, description) == ["number_without_unit"]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "description"),
+    [
+        ("duration_minutes", INTEGER, ""),
+        ("timeoutMs", INTEGER, ""),
+        ("duration", INTEGER, "Minutes that it takes"),
+        ("duration", INTEGER, "1 to 60"),
+        ("duration", INTEGER | {"minimum": 1, "maximum": 60}, ""),
+        ("level", INTEGER | {"enum": [1, 2]}, ""),
+        ("limit", INTEGER, ""),
+        ("max_results", INTEGER, ""),
+        ("user_id", INTEGER, ""),
+        ("share", NUMBER, "In % of all"),
+        ("mass", NUMBER, "Molar mass in g/mol"),
+        ("force", NUMBER, "The force in N"),
+        ("kind", INTEGER, "1 means open, 2 shut"),
+        ("duration", TEXT, "How long"),
+        ("on", {"type": "boolean"}, ""),
+    ],
+)
+def test_a_number_whose_unit_is_told_is_not(name: str, argument: Any, description: str) -> None:
+    assert rules(name, argument, description) == []
+
+
+@pytest.mark.parametrize(
+    ("description", "found"),
+    [
+        ("1 to 5", True),
+        ("Priority of the task", True),
+        ("Only of this priority", True),
+        ("1 is the most urgent", False),
+        ("From 1 (highest) to 5", False),
+        ("higher means more urgent", False),
+        ("low = 5, high = 1", False),
+    ],
+)
+def test_a_priority_says_which_end_is_the_top(description: str, found: bool) -> None:
+    expected = ["priority_without_direction"] if found else []
+
+    assert rules("priority", INTEGER | {"minimum": 1, "maximum": 5}, description) == expected
+    assert rules("task_urgency", {"type": "array", "items": INTEGER}, description) == expected
+    assert rules("priority", TEXT | {"enum": ["low", "high"]}, description) == []
+
+
+def test_a_direction_may_stand_anywhere_in_the_copy() -> None:
+    op = reading(
+        parameters_schema=schema(priority=INTEGER), policy={"do": ["Of priorities, 1 is the priority at the top."]}
+    )
+
+    assert list(units_and_formats.check(op)) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["date", "start_date", "startDate", "due_at", "deadline", "end_time", "time_min", "birthday"]
+)
+def test_a_date_without_a_form_is_found(name: str) -> None:
+    (found,) = units_and_formats.check(arguments(**{name: TEXT}))
+
+    assert (found.rule, found.field) == ("date_without_format", f"parameters_schema/properties/{name}")
+    assert '"format": "date' in found.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("due_at", TEXT | {"format": "date-time"}),
+        ("due_at", {"anyOf": [TEXT | {"format": "date"}, {"type": "null"}]}),
+        ("date", TEXT | {"pattern": "^[0-9-]+$"}),
+        ("date", TEXT | {"description": "YYYY-MM-DD"}),
+        ("date", TEXT | {"description": "The day, e.g., January 1, 2026"}),
+        ("date", TEXT | {"description": "A day, in any form"}),
+        ("time_zone", TEXT),
+        ("date_format", TEXT),
+        ("time_period", TEXT),
+        ("at", TEXT),
+        ("update", TEXT),
+        ("due_at", INTEGER | {"description": "Unix seconds"}),
+    ],
+)
+def test_a_date_whose_form_is_told_is_not(name: str, argument: Any) -> None:
+    assert list(units_and_formats.check(arguments(**{name: argument}))) == []
+
+
+def test_a_form_may_be_told_once_for_all_dates() -> None:
+    op = reading(
+        parameters_schema=schema(start_at=TEXT, due_at=TEXT), notes="Dates are date-times with offset, or 2026-04."
+    )
+
+    assert list(units_and_formats.check(op)) == []
+
+
+def test_members_of_objects_in_lists_are_looked_at_too() -> None:
+    (found,) = units_and_formats.check(arguments(rows={"type": "array", "items": schema(duration=INTEGER)}))
+
+    assert found.message == DURATION
+    assert found.field == "parameters_schema/properties/rows/items/properties/duration/description"
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    op = arguments(tree={"$ref": "#/$defs/node"}, twin={"anyOf": [{"$ref": "#/$defs/node"}, NUMBER]})
+    op.schema["$defs"] = {"node": {"anyOf": [{"$ref": "#/$defs/node"}, {"$ref": "#/$defs/node"}, INTEGER]}}
+
+    assert {found.field.split("/")[2] for found in units_and_formats.check(op)} == {"tree", "twin"}

@@ -1,0 +1,286 @@
+"""Whole entries into the draft: what is given is what is wanted, nothing breaks, and the history tells all of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analytics.models import AuditEntry
+from registry.snapshot import diff, snapshot
+from registry.drafts import draft, history, revert
+from registry.files import loader
+from registry.snapshot.diff import Action, Kind
+from registry.models import Group, Op, OpAlias, PromptSection
+from tests.support.copy_rows import make_op
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+BY: dict[str, Any] = {"by": "ann", "at": AT, "note": "Test"}
+PATH = "onto.task.add"
+
+
+def content(**fields: Any) -> dict[str, Any]:
+    """The draft with other fields of its op."""
+    found = snapshot.snapshot_draft()
+    found["ops"] = [entry | (fields if entry["op"] == PATH else {}) for entry in found["ops"]]
+    return found
+
+
+def entry(**fields: Any) -> dict[str, Any]:
+    now = draft.read_entry(Kind.OP, PATH)
+    assert now is not None
+    return now | fields
+
+
+def told() -> list[tuple[str, str, str, str]]:
+    return [(each.by, each.kind, each.name, each.action) for each in AuditEntry.objects.order_by("id")]
+
+
+def test_write_takes_what_is_given_and_leaves_the_rest() -> None:
+    make_op(shipped={"op": PATH, "summary": "As shipped"})
+    make_op("onto.task.other")
+    wanted = content(
+        summary="New",
+        keywords=["book"],
+        policy={"do": ["One", "Two"]},
+        examples=[{"args": {"title": "x"}, "note": "Short"}],
+        aliases=["added", "plus"],
+        connection="elsewhere",
+    )
+    wanted["ops"] = [op for op in wanted["ops"] if op["op"] == PATH]
+    wanted["sections"] = [
+        {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
+    ]
+
+    found = draft.write_snapshot(wanted, **BY)
+
+    assert [(change.name, change.action) for change in found] == [(PATH, "changed"), ("guide/ids", "added")]
+    assert draft.read_entry(Kind.OP, PATH) == wanted["ops"][0]
+    assert draft.read_entry(Kind.SECTION, "guide/ids") == wanted["sections"][0]
+    assert Op.objects.get(op=PATH).shipped == {"op": PATH, "summary": "As shipped"}
+    assert Op.objects.filter(op="onto.task.other").exists()
+    assert told() == [("ann", "op", PATH, "changed"), ("ann", "section", "guide/ids", "added")]
+    summary = AuditEntry.objects.get(kind="op").changes["summary"]
+    assert summary == [f"Add {PATH}", "New"]
+    with pytest.raises(draft.NothingToChange):
+        draft.write_snapshot(wanted, **BY)
+
+
+def test_write_whole_leaves_exactly_what_is_given() -> None:
+    make_op()
+    before = snapshot.snapshot_draft()
+    make_op("onto.task.other")
+    Group.objects.create(path="util", summary="Utilities")
+    PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
+    Op.objects.filter(op=PATH).update(summary="Other", timeout_ms=500)
+
+    draft.write_snapshot(before, whole=True, **BY)
+
+    assert snapshot.compute_version(snapshot.snapshot_draft()) == snapshot.compute_version(before)
+    removed = AuditEntry.objects.get(name="onto.task.other")
+    assert removed.changes["summary"] == ["Add onto.task.other", None]
+
+
+def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
+    shipped = loader.read_shipped_catalog()
+
+    draft.write_snapshot(shipped, **BY)
+
+    assert not diff.diff_snapshots(shipped, snapshot.snapshot_draft())
+    assert len(told()) == len(shipped["ops"]) + len(shipped["groups"]) + len(shipped["sections"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
+        ({"aliases": ["onto.task.other.alias"]}, "is already a name of"),
+        ({"tool_name": "onto_task_other"}, "is already a name of"),
+        ({"examples": [{"args": {}}]}, "examples/0"),
+    ],
+)
+def test_write_refuses_what_would_be_worse_than_before(fields: dict[str, Any], problem: str) -> None:
+    make_op()
+    make_op("onto.task.other")
+    before = snapshot.snapshot_draft()
+
+    with pytest.raises(draft.DraftRefused, match=problem):
+        draft.write_snapshot(content(**fields), **BY)
+
+    assert snapshot.snapshot_draft() == before
+    assert not told()
+
+
+def test_write_goes_on_beside_what_was_wrong_before() -> None:
+    make_op()
+    make_op("lost.in.space")  # its group is missing
+
+    assert draft.write_snapshot(content(summary="New"), **BY)
+
+
+def test_write_refuses_an_entry_that_stands_twice() -> None:
+    make_op()
+    wanted = content(summary="New")
+    wanted["ops"] *= 2
+
+    with pytest.raises(draft.DraftRefused, match="more than once"):
+        draft.write_snapshot(wanted, **BY)
+
+
+def test_write_refuses_a_draft_that_moved_since_it_was_looked_at() -> None:
+    op = make_op()
+    wanted, seen = content(notes="New"), snapshot.compute_version(snapshot.snapshot_draft())
+    Op.objects.filter(pk=op.pk).update(summary="Somebody else's")
+
+    with pytest.raises(draft.DraftChanged):
+        draft.write_snapshot(wanted, seen=seen, **BY)
+
+    assert not told()
+
+
+def test_write_says_so_where_two_ops_exchange_their_names() -> None:
+    make_op()
+    make_op("onto.task.other")
+    wanted = snapshot.snapshot_draft()
+    wanted["ops"][0]["tool_name"], wanted["ops"][1]["tool_name"] = "onto_task_other", "onto_task_add"
+
+    with pytest.raises(draft.DraftChanged, match="swap names"):
+        draft.write_snapshot(wanted, **BY)
+
+    assert not told()
+
+
+def test_true_is_not_one() -> None:
+    one, true = ({"op": "a.b", "parameters_schema": {"default": value}} for value in (1, True))
+
+    assert diff.diff_entries(Kind.OP, one, true) is not None
+    assert diff.diff_entries(Kind.OP, one, {"op": "a.b", "parameters_schema": {"default": 1.0}}) is None
+    assert diff.diff_entries(Kind.OP, one, {**one, "timeout_ms": 30_000, "keywords": []}) is None
+
+
+# --- taking back ------------------------------------------------------------------------------------------------------
+
+
+def last() -> AuditEntry:
+    return AuditEntry.objects.latest("id")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"summary": "New", "notes": "More"},
+        {"op": "onto.task.plus", "tool_name": "plus"},
+        {"policy": {}, "examples": [], "aliases": []},
+        {"connection": "", "confirm": True, "timeout_ms": 500},
+    ],
+)
+def test_a_change_is_taken_back_whole(fields: dict[str, Any]) -> None:
+    make_op()
+    before = snapshot.snapshot_draft()
+    draft.write_entry(Kind.OP, PATH, entry(**fields), **BY)
+    assert snapshot.snapshot_draft() != before
+
+    change = revert.revert_change(last(), by="bob", at=AT)
+
+    assert snapshot.snapshot_draft() == before
+    assert change.action == Action.CHANGED
+    assert (last().by, last().note) == ("bob", "Took back what ann changed at 2026-03-01 09:00")
+
+
+def test_what_was_added_goes_and_what_was_removed_comes_back() -> None:
+    make_op()
+    before = snapshot.snapshot_draft()
+    draft.write_entry(Kind.OP, PATH, None, **BY)
+    assert not Op.objects.exists()
+    assert not OpAlias.objects.exists()
+
+    revert.revert_change(last(), by="bob", at=AT)
+    assert snapshot.snapshot_draft() == before
+    revert.revert_change(last(), by="bob", at=AT)
+    assert not Op.objects.exists()
+
+
+def test_a_change_of_one_field_is_taken_back_beside_another_of_a_later_one() -> None:
+    make_op()
+    draft.write_entry(Kind.OP, PATH, entry(summary="New"), **BY)
+    first = last()
+    draft.write_entry(Kind.OP, PATH, entry(notes="Later"), **BY)
+
+    revert.revert_change(first, by="bob", at=AT)
+
+    assert draft.read_entry(Kind.OP, PATH) == entry(summary=f"Add {PATH}", notes="Later")
+
+
+def test_what_was_changed_again_since_is_not_taken_back() -> None:
+    make_op()
+    draft.write_entry(Kind.OP, PATH, entry(summary="New"), **BY)
+    first = last()
+    draft.write_entry(Kind.OP, PATH, entry(summary="Newer"), **BY)
+
+    with pytest.raises(revert.NotRevertible, match="changed again later: summary"):
+        revert.revert_change(first, by="bob", at=AT)
+
+
+def test_what_is_no_copy_or_not_there_is_not_taken_back() -> None:
+    make_op()
+    draft.write_entry(Kind.OP, PATH, entry(summary="New"), **BY)
+    first = last()
+    draft.write_entry(Kind.OP, PATH, None, **BY)
+
+    with pytest.raises(revert.NotRevertible, match="no longer exists"):
+        revert.revert_change(first, by="bob", at=AT)
+    switch = AuditEntry.objects.create(time=AT, by="ann", kind="switch", name="x", action="changed")
+    with pytest.raises(revert.NotRevertible, match="switch"):
+        revert.revert_change(switch, by="bob", at=AT)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"examples": [{"args": {}}]}, "examples/0"),
+        ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
+        ({"tool_name": "onto_task_other"}, "is already a name of"),
+        ({"without_id": "nowhere"}, "There is no op nowhere"),
+    ],
+)
+def test_put_refuses_what_would_be_worse_than_before(fields: dict[str, Any], problem: str) -> None:
+    make_op()
+    make_op("onto.task.other")
+
+    with pytest.raises(draft.DraftRefused, match=problem):
+        draft.write_entry(Kind.OP, PATH, entry(**fields), **BY)
+
+    assert not told()
+
+
+def test_put_of_what_concerns_one_op_reads_no_other() -> None:
+    make_op()
+    for number in range(20):
+        make_op(f"onto.task.other{number}")
+    wanted = entry(summary="New")
+
+    with CaptureQueriesContext(connection) as queries:
+        draft.write_entry(Kind.OP, PATH, wanted, **BY)
+
+    assert draft.read_entry(Kind.OP, PATH) == wanted
+    assert not any('FROM "registry_op"' in each["sql"] and "WHERE" not in each["sql"] for each in queries)
+
+
+def test_a_group_under_which_an_op_lies_is_not_removed() -> None:
+    make_op()
+
+    with pytest.raises(draft.DraftRefused, match=r"onto\.task is missing"):
+        draft.write_entry(Kind.GROUP, "onto.task", None, **BY)
+
+
+def test_editors_are_told_the_last_first() -> None:
+    make_op()
+    for by in ("ann", "bob", "ann"):
+        draft.write_entry(Kind.OP, PATH, entry(summary=f"By {by} {len(told())}"), by=by, at=AT, note="")
+
+    assert history.list_editors(since=None) == {("op", PATH): ["ann", "bob"]}
+    assert history.list_editors(since=AT) == {}
+    assert [each.by for each in history.list_changes(Kind.OP, PATH)] == ["ann", "bob", "ann"]

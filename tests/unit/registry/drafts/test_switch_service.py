@@ -1,0 +1,121 @@
+"""Switching: with a reason and an author, what there is and nothing else, one switch a target."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from analytics.models import AuditEntry
+from registry.releases import publishing
+from registry.catalog import switches
+from registry.drafts import switch_service
+from registry.models import Op, Switch
+from tests.support.copy_rows import make_op
+from tests.support.switches import AT, switch
+
+pytestmark = pytest.mark.both_databases
+
+OFF = {"kind": "op", "name": "onto.task.add", "reason": "Broken upstream", "by": "ann", "at": AT}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("op", "onto.task.add"), ("group", "onto.task"), ("group", "root"), ("connection", "workspace")],
+)
+def test_off_and_on_again(kind: str, name: str) -> None:
+    make_op()
+
+    off = switch_service.switch_off(**OFF | {"kind": kind, "name": name})
+    assert (off.is_off, off.reason, off.changed_by, off.changed_at) == (True, "Broken upstream", "ann", AT)
+    on = switch_service.switch_on(kind=kind, name=name, by="bob", at=AT)
+
+    assert on.pk == off.pk
+    assert (on.is_off, on.reason, on.changed_by) == (False, "", "bob")
+    assert [(each.by, each.name, each.changes["is_off"]) for each in AuditEntry.objects.order_by("id")] == [
+        ("ann", f"{kind} {name}", [False, True]),
+        ("bob", f"{kind} {name}", [True, False]),
+    ]
+
+
+@pytest.mark.django_db
+def test_doing_nothing_is_said() -> None:
+    make_op()
+    switch_service.switch_off(**OFF)
+
+    with pytest.raises(switch_service.AlreadySwitched):
+        switch_service.switch_off(**OFF)
+    other = switch_service.switch_off(**OFF | {"reason": "Another  reason\n"})
+    assert other.reason == "Another reason"
+    switch_service.switch_on(kind="op", name="onto.task.add", by="ann", at=AT)
+    with pytest.raises(switch_service.AlreadySwitched):
+        switch_service.switch_on(kind="op", name="onto.task.add", by="ann", at=AT)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"name": "onto.task.ad"}, "There is no op onto.task.ad. Did you mean onto.task.add?"),
+        ({"name": "onto.task"}, "There is no op onto.task. Did you mean onto.task.add?"),
+        ({"kind": "group", "name": "elsewhere"}, "There is no group elsewhere."),
+        ({"kind": "connection", "name": "nowhere"}, "There is no connection nowhere."),
+        ({"reason": " \n"}, "Give a reason. Callers read this sentence."),
+        ({"kind": "planet"}, "Value 'planet' is not a valid choice."),
+        ({"reason": "x" * 201}, "Ensure this value has at most 200 characters (it has 201)."),
+    ],
+)
+def test_what_cannot_be_switched_is_refused_with_a_sentence(fields: dict[str, Any], told: str) -> None:
+    make_op()
+
+    with pytest.raises(ValidationError) as refused:
+        switch_service.switch_off(**OFF | fields)
+
+    assert switch_service.format_error(refused.value) == told
+    assert not Switch.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_op_that_only_the_live_release_has_can_be_switched_off() -> None:
+    make_op()
+    publishing.publish_draft(note="Test", by="tests", at=AT)
+    Op.objects.all().delete()
+
+    assert switch_service.switch_off(**OFF).is_off
+
+
+@pytest.mark.django_db
+def test_what_is_gone_can_be_switched_on_again() -> None:
+    switch("gone")
+
+    assert not switch_service.switch_on(kind="group", name="gone", by="ann", at=AT).is_off
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "constraint"),
+    [
+        ({"kind": "planet"}, "switch_kind_known"),
+        ({"reason": ""}, "switch_off_has_reason"),
+        ({"name": "taken"}, "switch_once_a_target"),
+    ],
+)
+def test_the_database_holds_the_rules(fields: dict[str, Any], constraint: str) -> None:
+    switch("taken")
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        switch(**{"name": "other"} | fields)
+
+    # SQLite names the columns of a unique constraint, not the constraint.
+    assert constraint in str(refused.value) or "registry_switch.kind, registry_switch.name" in str(refused.value)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_this_process_follows_at_once() -> None:
+    make_op()
+    assert switches.get_switches().ops == {}
+
+    switch_service.switch_off(**OFF)
+
+    assert switches.get_switches().ops == {"onto.task.add": "Broken upstream"}

@@ -1,0 +1,300 @@
+"""Shipped copy meets an admin's: files flow in, edits stay, and the report says which is which."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+
+from registry.files import export, yaml_format, loader
+from registry.releases import publishing
+from registry.snapshot import snapshot
+from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
+from tests.support.op_entries import content, op, schema
+
+pytestmark = pytest.mark.django_db
+
+ADD = op(
+    "onto.task.add",
+    kind="write",
+    description="Adds one task.",
+    connection="workspace",
+    parameters_schema=schema(("title",), title={"type": "string"}),
+    policy={"do": ["Search first."], "dont": ["Never invent."]},
+    examples=[{"title": "Minimal", "args": {"title": "Book venue"}}],
+    aliases=["task.add"],
+)
+SHIPPED = content(ADD, op("onto.task.get"))
+GROUPS = len(SHIPPED["groups"])
+
+
+def ship(**changes: Any) -> loader.MergeReport:
+    """Load the catalog with these changes of onto.task.add in the files."""
+    return loader.load_into_draft(content({**ADD, **changes}, op("onto.task.get")))
+
+
+def stored(path: str = "onto.task.add") -> dict[str, Any]:
+    return snapshot.op_to_entry(Op.objects.get(op=path))
+
+
+def test_the_first_load_adds_everything() -> None:
+    report = loader.load_into_draft(SHIPPED)
+
+    assert report.added == ["onto", "onto.task", "root", "onto.task.add", "onto.task.get"]
+    assert (report.updated, report.kept_edits, report.no_longer_shipped, report.unchanged) == ([], [], [], 0)
+    assert stored() == {"status": "active", "timeout_ms": 30_000} | ADD
+    assert Connection.objects.get().name == "workspace"
+    assert str(report) == "5 added, 0 updated, 0 unchanged."
+
+
+def test_the_second_load_changes_nothing() -> None:
+    loader.load_into_draft(SHIPPED)
+    version, ids = publishing.compute_draft_version(), set(Example.objects.values_list("pk", flat=True))
+    times = list(Op.objects.values_list("op", "updated_at"))
+
+    report = loader.load_into_draft(copy.deepcopy(SHIPPED))
+
+    assert (report.added, report.updated, report.unchanged) == ([], [], GROUPS + 2)
+    assert publishing.compute_draft_version() == version
+    assert set(Example.objects.values_list("pk", flat=True)) == ids
+    assert list(Op.objects.values_list("op", "updated_at")) == times
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"summary": "Add one task"},
+        {"kind": "read", "timeout_ms": 5000},
+        {"needs_subject": False},
+        {"notes": "Now with notes", "keywords": ["new"]},
+        {"description": ""},  # a field that is no longer said
+        {"parameters_schema": schema(("title",), title={"type": "string"}, due={"type": "string"})},
+        {"policy": {"do": ["Search first.", "Then add."]}},
+        {"policy": {}},
+        {"examples": [{"args": {"title": "Other"}}, {"args": {"title": "Third"}, "note": "n"}]},
+        {"aliases": ["task.add", "task.new"]},
+        {"connection": "elsewhere"},
+        {"status": "retired", "successor": "onto.task.get"},
+    ],
+)
+def test_a_shipped_change_flows_in(changes: dict[str, Any]) -> None:
+    loader.load_into_draft(SHIPPED)
+
+    report = ship(**changes)
+
+    assert (report.updated, report.kept_edits, report.added) == (["onto.task.add"], [], [])
+    expected = {"status": "active", "timeout_ms": 30_000} | ADD | changes
+    assert stored() == {name: value for name, value in expected.items() if value not in ("", {}, [])}
+    assert ship(**changes).updated == []
+
+
+def edit_policy(row: Op) -> None:
+    PolicyRule.objects.filter(op=row, kind="do").update(text="Ask first.")
+
+
+def edit_examples(row: Op) -> None:
+    Example.objects.filter(op=row).update(args={"title": "Edited"})
+
+
+def edit_aliases(row: Op) -> None:
+    OpAlias.objects.create(op=row, name="mine")
+
+
+def edit_summary(row: Op) -> None:
+    Op.objects.filter(pk=row.pk).update(summary="Edited")
+
+
+def retire(row: Op) -> None:
+    Op.objects.filter(pk=row.pk).update(status="retired")
+
+
+def disconnect(row: Op) -> None:
+    Op.objects.filter(pk=row.pk).update(connection=None)
+
+
+EDITS: list[tuple[Any, str, Any]] = [
+    (edit_summary, "summary", "Newly shipped"),
+    (edit_policy, "policy", {"do": ["Newly shipped."]}),
+    (edit_examples, "examples", [{"args": {"title": "Newly shipped"}}]),
+    (edit_aliases, "aliases", ["task.newly"]),
+    (disconnect, "connection", "elsewhere"),
+]
+
+
+@pytest.mark.parametrize("edit", [*(edit for edit, _, _ in EDITS), retire])
+def test_an_edit_stays_when_other_fields_are_shipped(edit: Any) -> None:
+    loader.load_into_draft(SHIPPED)
+    edit(Op.objects.get(op="onto.task.add"))
+    edited = stored()
+
+    report = ship(notes="Newly shipped")
+
+    assert (report.updated, report.kept_edits) == (["onto.task.add"], [])
+    assert stored() == edited | {"notes": "Newly shipped"}
+
+
+@pytest.mark.parametrize(("edit", "field", "newer"), EDITS, ids=[field for _, field, _ in EDITS])
+def test_an_edit_stays_against_a_newer_text_and_is_told(edit: Any, field: str, newer: Any) -> None:
+    loader.load_into_draft(SHIPPED)
+    edit(Op.objects.get(op="onto.task.add"))
+    edited = stored()
+
+    report = ship(**{field: newer})
+
+    assert report.kept_edits == [f"onto.task.add {field}"]
+    assert stored() == edited
+    assert f"Kept your edit: onto.task.add {field}." in str(report)
+    assert ship(**{field: newer}).kept_edits == []  # told once: the newer text is the baseline now
+
+
+def test_both_sides_changing_is_settled_field_by_field() -> None:
+    loader.load_into_draft(SHIPPED)
+    Op.objects.filter(op="onto.task.add").update(summary="Edited", notes="Edited")
+
+    report = ship(summary="Shipped", description="Shipped", notes="Edited")
+
+    assert (report.updated, report.kept_edits) == (["onto.task.add"], ["onto.task.add summary"])
+    after = stored()
+    assert (after["summary"], after["description"], after["notes"]) == ("Edited", "Shipped", "Edited")
+
+
+def test_an_edit_taken_back_follows_the_files_again() -> None:
+    loader.load_into_draft(SHIPPED)
+    Op.objects.filter(op="onto.task.add").update(summary="Edited")
+    ship(summary="Second")
+    Op.objects.filter(op="onto.task.add").update(summary="Second")
+
+    report = ship(summary="Third")
+
+    assert report.kept_edits == []
+    assert stored()["summary"] == "Third"
+
+
+def test_a_row_of_the_admins_own_is_never_overwritten() -> None:
+    Group.objects.create(path="onto", summary="Mine")
+    Op.objects.create(op="onto.task.add", tool_name="onto_task_add", kind="write", summary="Mine")
+
+    report = loader.load_into_draft(SHIPPED)
+
+    assert "onto summary" in report.kept_edits
+    assert "onto.task.add summary" in report.kept_edits
+    assert (stored()["summary"], Group.objects.get(path="onto").summary) == ("Mine", "Mine")
+
+
+def test_a_groups_edit_is_kept_and_a_shipped_change_flows_in() -> None:
+    loader.load_into_draft(SHIPPED)
+    Group.objects.filter(path="onto").update(summary="Edited")
+    newer = copy.deepcopy(SHIPPED)
+    for group in newer["groups"]:
+        group["summary"] += ", newer"
+
+    report = loader.load_into_draft(newer)
+
+    assert report.kept_edits == ["onto summary"]
+    assert dict(Group.objects.values_list("path", "summary")) == {
+        "onto": "Edited",
+        "onto.task": "Group onto.task, newer",
+        "root": "Group root, newer",
+    }
+
+
+def test_an_op_no_longer_shipped_stays_and_is_told() -> None:
+    loader.load_into_draft(SHIPPED)
+    Op.objects.create(op="onto.mine", tool_name="mine", kind="read", summary="Never shipped")
+
+    report = loader.load_into_draft(content(ADD))
+
+    assert report.no_longer_shipped == ["onto.task.get"]
+    assert "No longer shipped, left unchanged: onto.task.get." in str(report)
+    assert Op.objects.filter(op="onto.task.get", status="active").exists()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(loader.read_shipped_catalog, "__defaults__", (tmp_path,))  # what the command reads
+    write(tmp_path, ADD, op("onto.task.get"))
+    return tmp_path
+
+
+def write(folder: Path, *ops: dict[str, Any]) -> None:
+    (folder / "groups.yaml").write_text(yaml.safe_dump({"groups": SHIPPED["groups"]}))
+    (folder / "ops.yaml").write_text(export.dump_yaml({"ops": list(ops)}))
+    (folder / "empty.yaml").write_text("# nothing\n")
+
+
+def test_read_settles_entries_as_rows_write_them(folder: Path) -> None:
+    write(folder, ADD | {"notes": "", "examples": [{"title": "No args"}], "aliases": ["b", "a"]})
+
+    with pytest.raises(yaml_format.InvalidCatalogFiles, match="examples/0"):
+        loader.read_shipped_catalog(folder)
+    write(folder, op("onto.task.ping", notes="", examples=[{"title": "No args"}], aliases=["b", "a"]))
+
+    assert loader.read_shipped_catalog(folder)["ops"] == [
+        op("onto.task.ping", examples=[{"title": "No args", "args": {}}], aliases=["a", "b"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        ([ADD, op("onto.task.other", tool_name="onto_task_add")], "onto_task_add already names onto.task.add"),
+        ([ADD, ADD | {"tool_name": "other", "aliases": []}], "onto.task.add already names onto.task.add"),
+        ([ADD | {"examples": [{"args": {}}]}], "onto.task.add, examples/0"),
+        ([op("far.away")], "The group far is missing"),
+        ([ADD | {"parameters_schema": schema(a={"$ref": "https://example.com"})}], "points outside the schema"),
+    ],
+)
+def test_bad_files_load_nothing(folder: Path, bad: list[Any], problem: str) -> None:
+    write(folder, *bad)
+
+    with pytest.raises(CommandError, match=problem):
+        call_command("load_catalog", publish=True)
+
+    assert not Op.objects.exists()
+    assert not Group.objects.exists()
+    assert not Release.objects.exists()
+
+
+def run(capsys: pytest.CaptureFixture[str]) -> str:
+    call_command("load_catalog", publish=True)
+    return capsys.readouterr().out
+
+
+def test_the_command_publishes_what_is_shipped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = run(capsys)
+    live = publishing.get_live_release()
+    again = run(capsys)
+    write(folder, ADD | {"summary": "Newer"}, op("onto.task.get"))
+    newer = run(capsys)
+
+    assert "5 added, 0 updated, 0 unchanged." in first
+    assert live is not None
+    assert f"Release {live.version[:12]} with 2 ops is live." in first
+    assert "The live release is up to date." in again
+    assert "0 added, 1 updated, 4 unchanged." in newer
+    assert publishing.get_live_release() != live
+
+
+def test_the_command_publishes_no_edit_of_an_admin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys)
+    live = publishing.get_live_release()
+    Op.objects.filter(op="onto.task.get").update(summary="Not yet reviewed")
+    write(folder, ADD | {"summary": "Newer"}, op("onto.task.get"))
+
+    told = run(capsys)
+
+    assert "Not published: the draft has unpublished edits." in told
+    assert publishing.get_live_release() == live
+    assert stored()["summary"] == "Newer"
+
+
+def test_the_command_publishes_nothing_unless_asked(folder: Path) -> None:
+    call_command("load_catalog")
+
+    assert Op.objects.count() == 2
+    assert publishing.get_live_release() is None

@@ -1,0 +1,42 @@
+"""Files that a browser sends: YAML and archives of it, and nothing that would fill the memory."""
+
+import io
+import zipfile
+
+import pytest
+
+from registry.files import uploads
+
+
+def archive(**files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, data in files.items():
+            made.writestr(name.replace("_", "."), data)
+    return out.getvalue()
+
+
+def test_files_and_archives_are_taken_together() -> None:
+    found = uploads.read_yaml_files([("a.yaml", b"one"), ("copy.zip", archive(b_yaml=b"two", c_yml=b"three", d_txt=b"four"))])
+
+    assert found == {"a.yaml": b"one", "b.yaml": b"two", "c.yml": b"three"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ([], "No YAML files found."),
+        ([("a.txt", b"one")], "No YAML files found."),
+        ([("a.zip", archive(d_txt=b"four"))], "No YAML files found."),
+        ([("a.zip", archive(a_yaml=b"x" * 100)[:-30] + b"\x00" * 8)], "No YAML files found."),
+        ([("a.zip", archive(a_yaml=b"x").replace(b"a.yaml", b"b.yaml", 1))], "The archive cannot be read:"),
+        ([("a.yaml", b"x" * uploads.MAX_TOTAL_BYTES), ("b.yaml", b"x")], "It is more than 500 files or 5 MB."),
+        ([("a.zip", archive(a_yaml=b"x" * 50_000_000))], "It is more than 500 files or 5 MB."),
+        ([("a.zip", archive(**{f"{n}_yaml": b"" for n in range(501)}))], "It is more than 500 files or 5 MB."),
+    ],
+    ids=range(8),
+)
+def test_what_cannot_be_read_is_told(sent: list[tuple[str, bytes]], said: str) -> None:
+    with pytest.raises(uploads.UnreadableUpload) as refused:
+        uploads.read_yaml_files(sent)
+    assert str(refused.value).startswith(said)

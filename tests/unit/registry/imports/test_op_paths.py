@@ -1,0 +1,162 @@
+"""Paths that read well, whatever the names."""
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.imports import op_paths
+from registry.imports.openai import FunctionDefinition
+from registry.models import path_validator
+
+Named = str | tuple[str, str]
+
+
+def assign(*named: Named, group: str = "crm", taken: set[str] | None = None, kept: dict[str, str] | None = None):
+    pairs = [(each, "") if isinstance(each, str) else each for each in named]
+    functions = [FunctionDefinition(name, description, {}) for name, description in pairs]
+    tree = op_paths.PathTree(taken or set(), {"root"})
+    return op_paths.assign_paths(op_paths.parse_tool_names(functions, group), group, tree, known_paths=kept or {})
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("get_contact", "crm.contact.get"),
+        ("listOpenDeals", "crm.open_deals.list"),
+        ("contact_list", "crm.contact.list"),
+        ("gmail_send_message", "crm.gmail.send_message"),
+        ("get_user_by_email", "crm.user.get_by_email"),
+        ("get_all_contacts", "crm.contacts.get_all"),
+        ("send_email_to_a_user", "crm.email.send_to_a_user"),
+        ("get_or_create_user", "crm.user.get_or_create"),
+        ("get_price_of_stock", "crm.price_of_stock.get"),
+        ("CountryCountryInfo", "crm.country_info.run"),
+        ("crm_update_deal", "crm.deal.update"),
+        ("auth0.updateUserProfile", "crm.auth0.user_profile.update"),
+        ("contact.create", "crm.contact.create"),
+        ("mcp__github__create_issue", "crm.mcp.github.issue.create"),
+        ("2fa_enable", "crm.n2fa.enable"),
+        ("search", "crm.search"),
+        ("Weather", "crm.weather.run"),
+        (("Weather", "Returns the weather."), "crm.weather.get"),
+        (("irrigateCrop", "Irrigate a field"), "crm.crop.irrigate"),
+    ],
+)
+def test_a_name_reads_as_resource_and_verb(name: Named, path: str) -> None:
+    assert list(assign(name).values()) == [path]
+
+
+def test_a_name_without_letters_of_ours_gets_one_that_stays() -> None:
+    (path,) = assign("获取天气").values()
+
+    assert path.startswith("crm.tool_")
+    assert assign("获取天气", "另一个")["获取天气"] == path
+
+
+def test_what_works_on_one_thing_lies_together() -> None:
+    assert assign("get_contact", "list_contacts", "delete_contacts_by_id", "contactCreate") == {
+        "get_contact": "crm.contact.get",
+        "list_contacts": "crm.contact.list",
+        "delete_contacts_by_id": "crm.contact.delete_by_id",
+        "contactCreate": "crm.contact.create",
+    }
+
+
+def test_one_and_many_are_told_apart() -> None:
+    assert assign("get_contact", "get_contacts") == {
+        "get_contact": "crm.contact.get",
+        "get_contacts": "crm.contact.list",
+    }
+
+
+def test_a_part_of_a_known_resource_lies_under_it() -> None:
+    found = assign("get_pull_request", "list_pull_requests", "get_pull_request_files", "get_space_data")
+
+    assert found["get_pull_request_files"] == "crm.pull_request.get_files"
+    assert found["get_space_data"] == "crm.space_data.get"
+
+
+def test_what_all_names_begin_with_is_left_out() -> None:
+    assert assign("acme_get_user", "acme_list_users", "acme_send_mail") == {
+        "acme_get_user": "crm.user.get",
+        "acme_list_users": "crm.user.list",
+        "acme_send_mail": "crm.mail.send",
+    }
+    assert set(assign("get_a1", "get_b1", "get_c1").values()) == {"crm.a1.get", "crm.b1.get", "crm.c1.get"}
+
+
+def test_a_namespace_of_all_is_left_out_and_others_are_groups() -> None:
+    assert assign("api.users.get_user", "api.mail.send_mail") == {
+        "api.users.get_user": "crm.users.user.get",
+        "api.mail.send_mail": "crm.mail.mail.send",
+    }
+
+
+def test_a_taken_name_is_never_given_again() -> None:
+    found = assign("get_user", "getUser", "GetUser", taken={"crm.user.get", "crm.mail"})
+
+    assert sorted(found.values()) == ["crm.user.get_2", "crm.user.get_3", "crm.user.get_4"]
+    assert assign("send_mail", taken={"crm.mail"}) == {"send_mail": "crm.mail_2.send"}
+
+
+def test_a_path_that_was_given_stays() -> None:
+    found = assign("get_user", "list_users", kept={"get_user": "crm.people.find", "gone": "crm.gone"})
+
+    assert found == {"get_user": "crm.people.find", "list_users": "crm.user.list"}
+
+
+def children(found: dict[str, str]) -> dict[str, set[str]]:
+    below: dict[str, set[str]] = defaultdict(set)
+    for path in found.values():
+        while "." in path:
+            below[path.rpartition(".")[0]].add(path)
+            path = path.rpartition(".")[0]
+    return below
+
+
+def test_a_large_list_is_split_by_resource() -> None:
+    nouns = [f"noun{a}" for a in "abcdefghijklmnopqrstuvwxyz"]
+    names = [f"{verb}_{noun}" for noun in nouns for verb in ("get", "list", "create", "update")]
+    names += [f"get_{noun}_part{n}x" for noun in nouns for n in range(8)]
+
+    below = children(assign(*names))
+
+    assert len(names) == 312
+    assert {len(each) for path, each in below.items() if path != "crm"} == {12}
+    assert len(below["crm"]) == 26
+
+
+def test_small_resources_of_a_large_list_gather_under_their_first_word() -> None:
+    few = [f"get_{noun}_{part}" for noun in ("drug", "crop") for part in ("name", "price", "maker")]
+    many = [f"get_thing{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60)]
+
+    assert assign(*few)["get_drug_price"] == "crm.drug_price.get"
+    assert assign(*few, *many)["get_drug_price"] == "crm.drug.get_price"
+
+
+def test_many_namespaces_are_cut_between_two() -> None:
+    dotted = ".".join("abcdefghij" for _ in range(19))
+
+    (path,) = assign(f"{dotted}.get").values()
+
+    path_validator(path)
+    assert path == "crm." + ".".join("abcdefghij" for _ in range(8)) + ".abcdefgh.abcdefghij.get"
+
+
+NAMES = st.lists(st.text(min_size=1, max_size=60) | st.from_regex(r"[a-zA-Z_.\-]{1,200}", fullmatch=True), unique=True)
+
+
+@given(NAMES, st.sets(st.sampled_from(["crm.a", "crm.tool", "crm.a.get", "crm.n1"])))
+def test_any_names_get_a_path_each_that_is_valid_and_free(names: list[str], taken: set[str]) -> None:
+    found = assign(*names, taken=set(taken))
+
+    assert set(found) == set(names)
+    assert len(set(found.values())) == len(names)
+    assert not taken & set(found.values())
+    assert not set(found.values()) & set(children(found))
+    assert not taken & set(children(found))
+    for path in [*found.values(), *children(found)]:
+        path_validator(path)
+        assert len(path) <= 200

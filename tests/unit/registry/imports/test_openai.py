@@ -1,0 +1,140 @@
+"""Files as people export them: what can be read is, and each function that cannot says why."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.imports import openai
+from registry.imports.openai import InvalidFunctionList, FunctionList, ProviderFormat
+from tests.support.tool_functions import function
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+PLAIN = {"name": "get_weather", "description": "Tells it", "parameters": SCHEMA}
+ANTHROPIC = {"name": "get_weather", "description": "Tells it", "input_schema": SCHEMA}
+
+
+def read(value: Any, form: ProviderFormat = ProviderFormat.OPENAI) -> FunctionList:
+    return openai.parse_functions(value if isinstance(value, bytes) else json.dumps(value).encode(), form)
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        ([{"type": "function", "function": PLAIN}], ProviderFormat.OPENAI),
+        ([{"type": "function", **PLAIN}], ProviderFormat.OPENAI),
+        ([PLAIN], ProviderFormat.OPENAI),
+        ({"tools": [PLAIN]}, ProviderFormat.OPENAI),
+        ({"functions": [PLAIN]}, ProviderFormat.OPENAI),
+        (PLAIN, ProviderFormat.OPENAI),
+        ([ANTHROPIC], ProviderFormat.ANTHROPIC),
+        ({"tools": [ANTHROPIC | {"type": "custom"}]}, ProviderFormat.ANTHROPIC),
+    ],
+)
+def test_every_form_of_a_list_is_read(value: Any, form: ProviderFormat) -> None:
+    found = read(value, form)
+
+    assert found.functions == [openai.FunctionDefinition("get_weather", "Tells it", SCHEMA)]
+    assert found.refusals == []
+
+
+def test_one_function_a_line_is_read_and_a_broken_line_is_told() -> None:
+    lines = [json.dumps(PLAIN), "", json.dumps(PLAIN | {"name": "b"}), '{"name": "broken", ']
+
+    found = read("\n".join(lines).encode())
+
+    assert [each.name for each in found.functions] == ["get_weather", "b"]
+    assert [refusal.name for refusal in found.refusals] == ["broken"]
+
+
+def test_the_text_is_the_list_as_a_model_is_handed_it() -> None:
+    listed = [function("a", "é"), function("b")]
+
+    assert read([*listed, {"type": "function"}]).text == json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b"\xff\xfe", "not UTF-8"),
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"not json\nat all", "not JSON"),
+        (b"3", "must have a list"),
+        (b'"text"', "must have a list"),
+        (b"[]", "has no function"),
+        (b"{}", "no name"),
+        (json.dumps([ANTHROPIC]).encode(), "--format anthropic"),
+    ],
+)
+def test_a_file_without_functions_says_what_to_send(raw: bytes, problem: str) -> None:
+    with pytest.raises(InvalidFunctionList, match=problem):
+        read(raw)
+
+
+def test_the_other_form_is_named_to_anthropic_too() -> None:
+    with pytest.raises(InvalidFunctionList, match="--format openai"):
+        read([PLAIN], ProviderFormat.ANTHROPIC)
+
+
+@pytest.mark.parametrize(
+    ("bad", "name", "reason"),
+    [
+        ({"description": "Nameless"}, "function 2", "no name"),
+        ({"name": "  "}, "function 2", "no name"),
+        ({"name": 3}, "function 2", "no name"),
+        ("text", "function 2", "not an object"),
+        (None, "function 2", "not an object"),
+        ({"name": "n" * 201}, "n" * 80, "longer than 200"),
+        ({"name": "a\u202eb"}, "a\u202eb", "non-printable"),
+        ({"name": "a\x00b"}, "a\x00b", "non-printable"),
+        (function("good"), "good", "has the same name"),
+        ({"type": "web_search_20250305", "name": "web"}, "web", "provider tool"),
+        (ANTHROPIC, "get_weather", "--format anthropic"),
+    ],
+)
+def test_a_function_that_cannot_be_read_is_refused_alone(bad: Any, name: str, reason: str) -> None:
+    found = read([function("good"), bad, function("last")])
+
+    assert [each.name for each in found.functions] == ["good", "last"]
+    (refusal,) = found.refusals
+    assert refusal.name == name
+    assert reason in refusal.reason
+
+
+@pytest.mark.parametrize("depth", [100, 5_000, 100_000])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_function_nested_beyond_reading_leaves_the_others_readable(depth: int, wrapped: bool) -> None:
+    deep = '{"name": "deep \\"[", "parameters": ' + '{"not":' * depth + "{}" + "}" * depth + "}"
+    first, last = json.dumps(function("a", 'brackets ]}" in text')), json.dumps(function("b"))
+    listed = f"[{first}, {deep}, {last}]"
+
+    found = read((f'{{"model": {{"x": 1}}, "tools": {listed}}}' if wrapped else listed).encode())
+
+    assert [each.name for each in found.functions] == ["a", "b"]
+    assert "nested" in found.refusals[0].reason
+
+
+def test_a_missing_description_is_empty() -> None:
+    (found,) = read([{"name": "a", "description": None}]).functions
+
+    assert (found.description, found.parameters) == ("", None)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda within: (
+        st.lists(within)
+        | st.dictionaries(st.sampled_from(["name", "function", "parameters", "tools", "type", "x"]), within)
+    ),
+)
+
+
+@given(ANYTHING)
+def test_whatever_json_comes_is_read_or_refused(value: Any) -> None:
+    found = read([function("good"), value])
+
+    assert "good" in [each.name for each in found.functions]
+    assert len(found.functions) + len(found.refusals) == 2

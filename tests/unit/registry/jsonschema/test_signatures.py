@@ -1,0 +1,225 @@
+"""How a model reads argument schemas."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from registry.jsonschema import schemas, signatures
+from registry.jsonschema.arguments import iter_arguments
+from tests.support.op_entries import op, schema
+from tests.unit.registry.jsonschema.test_schemas import LIST, SCHEMAS, TREE
+
+ROOT: dict[str, Any] = {
+    "$defs": {
+        "id": {"type": "string", "format": "uuid"},
+        "person": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+        "node": {
+            "type": "object",
+            "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}},
+        },
+    }
+}
+TASK = {
+    "type": "object",
+    "required": ["title"],
+    "properties": {"note": {"type": "string"}, "title": {"type": "string"}, "state": {"enum": ["todo", "done"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("argument", "required", "text"),
+    [
+        ({"type": "string", "format": "uuid"}, True, "uuid, required"),
+        ({"type": "string"}, False, "string"),
+        ({"type": "string", "format": "date-time"}, False, "date-time"),
+        ({"type": ["string", "null"], "format": "date-time"}, False, "date-time|null"),
+        ({"enum": ["todo", "in_progress", "blocked", "done"]}, False, "todo|in_progress|blocked|done"),
+        ({"enum": ["a", None, 3, True]}, False, "a|null|3|true"),
+        ({"enum": list(range(21))}, False, "|".join(map(str, range(20))) + "|… 21 values"),
+        ({"enum": ["planning", "active"], "default": "planning"}, False, "planning|active = planning"),
+        ({"const": "task"}, True, "task, required"),
+        ({"type": "integer", "default": 20, "minimum": 1, "maximum": 50}, False, "integer = 20, max 50"),
+        ({"type": "integer", "minimum": 1, "maximum": 5}, False, "integer, 1..5"),
+        ({"type": "integer", "minimum": 1, "maximum": 5, "default": 3}, True, "integer = 3, 1..5, required"),
+        ({"type": "integer", "minimum": -10, "maximum": 10}, False, "integer, min -10, max 10"),
+        ({"type": "integer", "minimum": 18}, False, "integer, min 18"),
+        ({"type": "integer", "minimum": 0}, False, "integer"),
+        ({"type": "number", "maximum": 0.5}, False, "number, max 0.5"),
+        ({"type": "boolean", "default": False}, False, "boolean = false"),
+        ({"type": "string", "default": None}, False, "string"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 100, "default": []}, False, "[string], max 100"),
+        ({"type": "array"}, False, "[any]"),
+        ({"type": "array", "items": TASK}, True, "[{title: string, note?: string, state?: todo|done}], required"),
+        (TASK, False, "{title: string, note?: string, state?: todo|done}"),
+        ({"type": "object"}, False, "object"),
+        ({"$ref": "#/$defs/id"}, True, "uuid, required"),
+        ({"$ref": "#/$defs/person"}, False, "{name: string}"),
+        ({"$ref": "#/$defs/node"}, False, "{value?: integer, next?: object}"),
+        ({"type": "array", "items": {"$ref": "#/$defs/id"}}, False, "[uuid]"),
+        ({"oneOf": [{"type": "string"}, {"type": "null"}]}, False, "string|null"),
+        ({"anyOf": [{"$ref": "#/$defs/id"}, {"$ref": "#/$defs/id"}]}, False, "uuid"),
+        ({}, False, "any"),
+    ],
+)
+def test_signature_says_it_in_one_line(argument: dict[str, Any], required: bool, text: str) -> None:
+    assert signatures.format_argument(argument, ROOT, required) == text
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        (TASK, "object"),
+        ({"type": "array", "items": TASK, "maxItems": 3}, "list, max 3"),
+        ({"$ref": "#/$defs/person"}, "object"),
+        ({"type": "string"}, "string"),
+    ],
+)
+def test_signature_folds_what_is_nested(argument: dict[str, Any], text: str) -> None:
+    assert signatures.format_argument(argument, ROOT, False, fold=True) == text
+
+
+def test_short_lists_required_arguments_first_and_in_their_order() -> None:
+    told = signatures.format_arguments(schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"}))
+
+    assert list(told.items()) == [("b", "string, required"), ("c", "integer, required"), ("a", "string")]
+
+
+def test_a_required_argument_is_told_also_where_nothing_describes_it() -> None:
+    undescribed = {"type": "object", "required": ["a", "b"], "properties": {"b": True}}
+
+    assert signatures.format_arguments(undescribed) == {"b": "any, required", "a": "any, required"}
+    assert [entry["name"] for entry in signatures.describe_arguments(undescribed)] == ["b", "a"]
+
+
+def test_full_lists_what_is_said_and_leaves_out_the_rest() -> None:
+    told = signatures.describe_arguments(
+        schema(
+            ("id",),
+            id={"type": "string", "format": "uuid", "description": "Task to change"},
+            state={"type": "string", "enum": ["todo", "done"], "default": "todo", "x-aliases": {"open": "todo"}},
+            limit={"type": "integer", "default": 0, "minimum": 0, "maximum": 50, "description": ""},
+            flag={"type": "boolean", "default": False},
+            items={"type": "array", "default": []},
+        )
+    )
+
+    assert told == [
+        {"name": "id", "type": "uuid", "required": True, "description": "Task to change"},
+        {"name": "state", "type": "string", "required": False, "default": "todo", "enum": ["todo", "done"]},
+        {"name": "limit", "type": "integer, max 50", "required": False, "default": 0},
+        {"name": "flag", "type": "boolean", "required": False, "default": False},
+        {"name": "items", "type": "[any]", "required": False},
+    ]
+    assert list(told[0]) == ["name", "type", "required", "description"]
+
+
+def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
+    state = {"type": "string", "enum": ["todo"], "maxLength": 9, "pattern": "^t", "x-aliases": {"open": "todo"}}
+    state["x-refused"] = {"gone": "Delete it instead."}
+    whole = schema(("state",), state=state, task=TASK | {"$comment": "ours"})
+
+    assert signatures.describe_argument(whole, "state") == {
+        "name": "state",
+        "type": "string",
+        "required": True,
+        "enum": ["todo"],
+        "maxLength": 9,
+        "pattern": "^t",
+    }
+    assert signatures.describe_argument(whole, "task")["schema"] == TASK
+
+
+@pytest.mark.parametrize("anything", [True, {}])
+def test_an_argument_that_takes_anything_is_told(anything: Any) -> None:
+    told = {"name": "a", "type": "any", "required": False}
+
+    assert signatures.describe_argument(schema(a=anything), "a") == signatures.describe_arguments(schema(a=anything))[0] == told
+
+
+@pytest.mark.parametrize(
+    ("argument", "filled"),
+    [
+        ({"type": "string", "format": "uuid"}, "<uuid>"),
+        ({"type": "string"}, "<x>"),
+        ({"type": "integer", "minimum": 3}, 3),
+        ({"type": "number"}, 1),
+        ({"type": "boolean"}, True),
+        ({"enum": ["b", "a"]}, "b"),
+        ({"const": "task"}, "task"),
+        ({"type": "string", "default": "d", "enum": ["e", "d"]}, "d"),
+        ({"type": "array", "items": {"type": "string"}}, ["<x>"]),
+        ({"type": "array"}, []),
+        (TASK, {"title": "<title>"}),
+        ({"$ref": "#/$defs/id"}, "<uuid>"),
+    ],
+)
+def test_usage_fills_a_required_argument(argument: dict[str, Any], filled: Any) -> None:
+    assert signatures.build_usage_args(schema(("x",), x=argument, y={"type": "string"}) | ROOT, None) == {"x": filled}
+
+
+@pytest.mark.parametrize(
+    ("example", "args"),
+    [
+        ({"task_id": "1", "state": "done", "title": "t"}, {"task_id": "<task_id>", "state": "done"}),
+        ({"task_id": "1"}, {"task_id": "<task_id>"}),
+        (None, {"task_id": "<task_id>"}),
+    ],
+)
+def test_usage_of_ids_alone_shows_a_change(example: dict[str, Any] | None, args: dict[str, Any]) -> None:
+    assert signatures.build_usage_args(schema(("task_id",), task_id={"type": "string"}, state={}), example) == args
+
+
+def test_usage_of_more_than_ids_shows_what_is_required() -> None:
+    needs = schema(("project_id", "title"), project_id={"type": "string"}, title={"type": "string"}, due={})
+
+    assert signatures.build_usage_args(needs, {"title": "t", "due": "d"}) == {"project_id": "<project_id>", "title": "<title>"}
+
+
+def test_without_annotations_strips_ours_and_no_argument() -> None:
+    said = {
+        "type": "object",
+        "$comment": "ours",
+        "properties": {
+            "description": {"type": "string", "description": "Details", "x-aliases": {"a": "b"}},
+            "x-aliases": {"type": "object", "properties": {"$comment": {"title": "Theirs"}}},
+        },
+        "$defs": {"title": {"allOf": [{"$comment": "ours", "examples": [1]}]}},
+    }
+
+    assert signatures.strip_annotations(said) == {
+        "type": "object",
+        "properties": {
+            "description": {"type": "string", "description": "Details"},
+            "x-aliases": {"type": "object", "properties": {"$comment": {"title": "Theirs"}}},
+        },
+        "$defs": {"title": {"allOf": [{"examples": [1]}]}},
+    }
+    assert signatures.strip_annotations(said, prose=False)["properties"] == {
+        "description": {"type": "string"},
+        "x-aliases": {"type": "object", "properties": {"$comment": {}}},
+    }
+
+
+@given(SCHEMAS)
+def test_whatever_can_be_published_can_be_told(made: Any) -> None:
+    if schemas.find_problems(made):
+        return
+    required = {name for name, _, needed in iter_arguments(made) if needed}
+    named = {name for name, _, _ in iter_arguments(made)}
+
+    assert required >= set(made.get("required", []))
+    assert named >= required | set(made.get("properties", {}))
+    assert set(signatures.format_arguments(made)) == set(signatures.format_arguments(made, fold=True)) == named
+    assert {entry["name"] for entry in signatures.describe_arguments(made)} == named
+    assert set(signatures.build_usage_args(made, {})) == required
+    for name in named:
+        assert signatures.describe_argument(made, name)["name"] == name
+
+
+@pytest.mark.parametrize("recursive", [LIST, TREE], ids=["list", "tree"])
+def test_recursive_arguments_are_told_once(recursive: dict[str, Any]) -> None:
+    (text,) = signatures.format_arguments(op("a.b", parameters_schema=recursive)["parameters_schema"]).values()
+
+    assert len(text) < 100
+    assert "object" in text

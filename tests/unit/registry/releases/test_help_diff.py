@@ -1,0 +1,161 @@
+"""Two states of the copy side by side: what a model would read otherwise, and what it costs."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.releases import help_diff, publishing, restore
+from registry.drafts import draft, history
+from registry.snapshot import snapshot
+from registry.snapshot.diff import Kind
+from registry.releases.help_diff import DiffPiece
+from registry.models import Group, Op
+from tests.support.op_entries import op, schema
+from tests.support.copy_rows import make_op
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def content(*ops: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"format": 1, "groups": [{"path": "a", "summary": "Group"}], "ops": list(ops), **more}
+
+
+def test_words_are_told_that_stand_in_one_text_alone() -> None:
+    assert help_diff.diff_words("Add a task to projects", "Add one task to projects, now") == (
+        DiffPiece("both", "Add "),
+        DiffPiece("before", "a"),
+        DiffPiece("after", "one"),
+        DiffPiece("both", " task to projects"),
+        DiffPiece("after", ", now"),
+    )
+
+
+@given(st.text(), st.text())
+def test_words_make_both_texts_again(before: str, after: str) -> None:
+    found = help_diff.diff_words(before, after)
+
+    assert "".join(each.text for each in found if each.side != "after") == before
+    assert "".join(each.text for each in found if each.side != "before") == after
+
+
+def test_an_op_is_compared_as_a_model_reads_it() -> None:
+    before = op("a.b", summary="Add a task", parameters_schema=schema(("title",), title={"type": "string"}))
+    after = op(
+        "a.b",
+        summary="Add one task",
+        keywords=["unseen"],
+        policy={"do": ["Ask first."]},
+        parameters_schema=schema(("title",), title={"type": "string", "description": "Short"}),
+        examples=[{"args": {"title": "x"}}],
+    )
+
+    (found,) = help_diff.compare_snapshots(content(before), content(after), editors={("op", "a.b"): ["ann"]})
+
+    read = {passage.label: passage.words for passage in found.passages}
+    assert list(read) == ["summary", "argument title", "do", "example 1"]
+    assert read["summary"] == (
+        DiffPiece("both", "Add "),
+        DiffPiece("before", "a"),
+        DiffPiece("after", "one"),
+        DiffPiece("both", " task"),
+    )
+    assert "".join(each.text for each in read["argument title"] if each.side == "after").strip() == "Short"
+    assert "keywords" in found.change.fields
+    assert found.editors == ("ann",)
+    assert found.before is not None
+    assert found.after is not None
+    assert found.tokens == (found.after[0] - found.before[0], found.after[1] - found.before[1])
+    assert found.tokens[1] > 0
+
+
+def test_what_came_and_went_is_read_on_one_side_alone() -> None:
+    gone, came = help_diff.compare_snapshots(content(op("a.b", summary="Gone")), content(op("a.c", summary="Came")))
+
+    assert (gone.change.action, gone.after, came.change.action, came.before) == ("removed", None, "added", None)
+    assert gone.tokens[1] < 0 < came.tokens[1]
+    assert {each.side for passage in gone.passages for each in passage.words} == {"before"}
+
+
+def test_a_retired_op_has_no_tokens_and_a_broken_one_is_compared_by_its_fields() -> None:
+    kept, broken = op("a.b"), op("a.b", parameters_schema={"type": "array"})
+
+    (retired,) = help_diff.compare_snapshots(content(kept), content({**kept, "status": "retired"}))
+    (wrong,) = help_diff.compare_snapshots(content(kept), content(broken))
+
+    assert retired.after is None
+    assert wrong.after is None
+    assert "parameters_schema" in wrong.change.fields
+
+
+def test_groups_and_sections_are_compared_too() -> None:
+    section = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
+    after = content(sections=[{**section, "text": "Whole ids."}]) | {"groups": [{"path": "a", "summary": "Others"}]}
+
+    found = help_diff.compare_snapshots(content(sections=[section]), after)
+
+    assert [(each.change.kind, [passage.label for passage in each.passages]) for each in found] == [
+        ("group", ["summary"]),
+        ("section", ["text"]),
+    ]
+
+
+def test_the_same_is_no_difference() -> None:
+    assert help_diff.compare_snapshots(content(op("a.b")), content({**op("a.b"), "keywords": []})) == []
+
+
+# --- with rows --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_tokens_are_those_of_the_release() -> None:
+    make_op()
+    first = publishing.publish_draft(note="Test", by="tests", at=AT)
+    Op.objects.update(summary="Add something else")
+    second = publishing.publish_draft(note="Test", by="tests", at=AT)
+
+    (found,) = help_diff.compare_snapshots(publishing.load_content(first), publishing.load_content(second))
+
+    assert list(found.before or ()) == first.tokens["onto.task.add"]
+    assert list(found.after or ()) == second.tokens["onto.task.add"]
+
+
+@pytest.mark.django_db
+def test_a_release_is_restored_into_the_draft_whole() -> None:
+    make_op()
+    first = publishing.publish_draft(note="Test", by="tests", at=AT)
+    Op.objects.update(summary="Other")
+    make_op("onto.task.other")
+    second = publishing.publish_draft(note="Test", by="tests", at=AT)
+
+    restore.restore_release(first, by="ann", at=AT)
+
+    assert publishing.compute_draft_version() == first.version
+    assert publishing.get_live_release() == second
+    with pytest.raises(draft.NothingToChange):
+        restore.restore_release(first, by="ann", at=AT)
+    restore.restore_release(second, by="ann", at=AT)
+    assert publishing.compute_draft_version() == second.version
+
+
+@pytest.mark.django_db
+def test_one_op_of_a_release_is_restored_with_the_groups_that_are_gone() -> None:
+    make_op()
+    make_op("onto.task.other")
+    release = publishing.publish_draft(note="Test", by="tests", at=AT)
+    Op.objects.update(summary="Other")
+    Op.objects.filter(op="onto.task.add").delete()
+    Op.objects.filter(op="onto.task.other").update(op="other")
+    Group.objects.filter(path="onto.task").delete()
+
+    found = restore.restore_op(release, "onto.task.add", by="ann", at=AT)
+
+    assert [change.name for change in found] == ["onto.task", "onto.task.add"]
+    assert draft.read_entry(Kind.OP, "onto.task.add") in snapshot.snapshot_draft()["ops"]
+    assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
+    assert Op.objects.get(op="other").summary == "Other"
+    assert history.list_changes(Kind.OP, "onto.task.add")[0].note == f"Restored from release {release}"
+    with pytest.raises(restore.OpNotInRelease, match=r"has no op onto\.no"):
+        restore.restore_op(release, "onto.no", by="ann", at=AT)

@@ -1,0 +1,392 @@
+"""Publishing: what was published can be told by its version, and there is one live release."""
+
+import hashlib
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+
+from analytics.models import AuditEntry
+from core import canonical_json, tokens
+from registry.catalog import model
+from registry.help import help_pages
+from registry.releases import publishing
+from registry.snapshot import snapshot
+from registry.checks import summaries
+from registry.models import Activation, Op, OpAlias, Release
+from tests.support.op_entries import schema
+from tests.support.copy_rows import make_op
+
+pytestmark = pytest.mark.both_databases
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def publish(note: str = "Test") -> Release:
+    return publishing.publish_draft(note=note, by="tests", at=AT)
+
+
+@pytest.mark.django_db
+def test_version_is_the_hash_of_the_canonical_content() -> None:
+    make_op()
+
+    release = publish()
+
+    assert release.version == hashlib.sha256(release.content.encode()).hexdigest()
+    assert release.content == canonical_json.dumps(snapshot.snapshot_draft()).decode()
+    assert release.version == publishing.compute_draft_version()
+    assert (release.op_count, release.created_by, release.created_at) == (1, "tests", AT)
+
+
+@pytest.mark.django_db
+def test_same_content_is_the_same_release() -> None:
+    op = make_op()
+    first = publish()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    second = publish()
+    Op.objects.filter(pk=op.pk).update(summary=op.summary)
+
+    again = publish("Back")
+
+    assert again == first != second
+    assert Release.objects.count() == 2
+    assert list(Activation.objects.values_list("release_id", "is_live", "note")) == [
+        (first.version, True, "Back"),
+        (second.version, False, "Test"),
+        (first.version, False, "Test"),
+    ]
+
+
+@pytest.mark.django_db
+def test_publish_refuses_what_is_live() -> None:
+    make_op()
+    release = publish()
+
+    with pytest.raises(publishing.AlreadyLive):
+        publish()
+    with pytest.raises(publishing.AlreadyLive):
+        publishing.activate_release(version=release.version, note="", by="tests", at=AT)
+
+    assert Activation.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"parameters_schema": schema(a={"$ref": "http://example.com"})}, "parameters_schema"),
+        ({"parameters_schema": schema(a={})}, "examples/0"),
+        ({"op": "lost.in.space"}, "op"),
+    ],
+)
+def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field: str) -> None:
+    make_op("onto.task.good")
+    live = publish()
+    make_op(**fields)
+
+    with pytest.raises(publishing.NotPublishable) as refused:
+        publish()
+
+    assert field in [problem.field for problem in refused.value.problems]
+    assert str(refused.value.problems[0]) in str(refused.value)
+    assert Release.objects.count() == 1
+    assert publishing.get_live_release() == live
+
+
+UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number"})
+
+
+@pytest.mark.django_db
+def test_publish_refuses_new_warnings_without_a_reason() -> None:
+    make_op("onto.task.good")
+    live = publish()
+    make_op(parameters_schema=UNCLEAR)
+
+    for said in ("", "  "):
+        with pytest.raises(publishing.ReasonMissing, match="The copy does not give the unit or range of amount") as refused:
+            publishing.publish_draft(note="Test", by="tests", at=AT, accepted=said)
+
+    assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
+    assert publishing.get_live_release() == live
+    assert Release.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_release_keeps_what_was_accepted_and_why() -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    release = publishing.publish_draft(note="Test", by="tests", at=AT, accepted=" Says the upstream. ")
+
+    assert release.accepted_because == "Says the upstream."
+    assert [sorted(each) for each in release.accepted_warnings] == [
+        ["field", "fix", "message", "op", "rule", "severity"]
+    ]
+    assert release.accepted_warnings[0]["field"] == "parameters_schema/properties/amount/description"
+    assert "accepted" not in release.content
+
+
+@pytest.mark.django_db
+def test_a_warning_that_is_live_needs_no_reason_again() -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+
+    release = publish()
+
+    assert (release.accepted_because, release.accepted_warnings) == ("", [])
+
+
+@pytest.mark.django_db
+def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
+    more = UNCLEAR["properties"] | {"delay": {"type": "integer"}}
+    Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), **more))
+
+    with pytest.raises(publishing.ReasonMissing) as refused:
+        publish()
+
+    assert [found.message for found in refused.value.warnings] == ["The copy does not give the unit or range of delay."]
+
+
+@pytest.mark.django_db
+def test_a_text_warns_anew_when_the_op_that_it_names_has_gone() -> None:
+    make_op("onto.task.find")
+    OpAlias.objects.create(op=make_op("onto.task.add", description="Look with onto.task.find first."), name="onto.make")
+    make_op("onto.task.note", description="Use onto.make before.")
+    publish()
+    Op.objects.get(op="onto.task.find").delete()
+    OpAlias.objects.all().delete()
+
+    with pytest.raises(publishing.ReasonMissing) as refused:
+        publish()
+
+    assert sorted((found.op, found.rule) for found in refused.value.warnings) == [
+        ("onto.task.add", "op_unknown"),
+        ("onto.task.note", "op_unknown"),
+    ]
+
+
+@pytest.mark.django_db
+def test_warnings_are_looked_for_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = make_op("onto.task.add")
+    make_op("onto.task.find")
+    publish()
+    looked_at: list[str] = []
+    check = summaries.check
+    monkeypatch.setattr(summaries, "check", lambda op, context: looked_at.append(op["op"]) or check(op, context))
+    Op.objects.filter(pk=changed.pk).update(summary="Make one")
+
+    publish()
+
+    assert looked_at == ["onto.task.add"]
+
+
+@pytest.mark.django_db
+def test_a_reason_without_a_warning_is_not_kept() -> None:
+    make_op()
+
+    release = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="In case")
+
+    assert (release.accepted_because, release.accepted_warnings) == ("", [])
+
+
+@pytest.mark.django_db
+def test_what_was_accepted_once_can_be_published_again() -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    first = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
+    Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), title={"type": "string"}))
+    publish()
+    Op.objects.filter(pk=op.pk).update(parameters_schema=UNCLEAR)
+
+    again = publish()
+
+    assert again == first
+    assert again.accepted_because == "Known"
+
+
+@pytest.mark.django_db
+def test_a_row_of_before_there_were_reasons_can_still_be_written() -> None:
+    fields = "version, content, tokens, op_count, created_at, created_by"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO registry_release ({fields}) VALUES (%s, %s, %s, %s, %s, %s)",  # noqa: S608
+            ["v" * 64, "{}", "{}", 0, AT, "old process"],
+        )
+
+    assert list(Release.objects.values_list("accepted_because", "accepted_warnings")) == [("", [])]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("successor", ["", "onto.task.add"])
+def test_a_draft_with_a_retired_op_can_be_published(successor: str) -> None:
+    make_op()
+    make_op("onto.task.old", status="retired", successor=successor)
+
+    release = publish()
+
+    assert release.op_count == 2
+    assert set(release.tokens) == {"onto.task.add"}
+    assert model.get_catalog(release.version).ops["onto.task.old"].successor == successor
+
+
+@pytest.mark.django_db
+def test_activate_refuses_a_release_that_is_not_there() -> None:
+    with pytest.raises(publishing.UnknownRelease):
+        publishing.activate_release(version="0" * 64, note="", by="tests", at=AT)
+
+    assert publishing.get_live_release() is None
+
+
+@pytest.mark.django_db
+def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
+    op = make_op()
+    first = publish()
+    assert model.get_catalog(first.version)
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    publish()
+
+    withdrawn = publishing.withdraw_release(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
+    model.drop_withdrawn()
+
+    assert (withdrawn.withdrawn_by, withdrawn.withdrawn_at) == ("ann", AT)
+    told = rf"{first} was withdrawn by ann: Sets the wrong priority"
+    with pytest.raises(publishing.AlreadyWithdrawn, match=told):
+        publishing.activate_release(version=first.version, note="", by="tests", at=AT)
+    with pytest.raises(publishing.AlreadyWithdrawn, match=told):
+        publishing.withdraw_release(version=first.version, reason="Again", by="bob", at=AT)
+    with pytest.raises(model.WithdrawnRelease):
+        model.get_catalog(first.version)
+    Op.objects.filter(pk=op.pk).update(summary=op.summary)
+    with pytest.raises(publishing.AlreadyWithdrawn, match=told):
+        publish()  # the same content is the same release
+    with pytest.raises(publishing.UnknownRelease, match="There is no earlier live release"):
+        publishing.get_previous_release()
+    entry = AuditEntry.objects.get()
+    assert (entry.kind, entry.name, entry.by, entry.note) == (
+        "release",
+        first.version,
+        "ann",
+        "Sets the wrong priority",
+    )
+
+
+@pytest.mark.django_db
+def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None:
+    op = make_op()
+    release = publish()
+    with pytest.raises(publishing.ReleaseStillLive, match="Make another release live first"):
+        publishing.withdraw_release(version=release.version, reason="Wrong", by="ann", at=AT)
+    with pytest.raises(publishing.UnknownRelease):
+        publishing.withdraw_release(version="0" * 64, reason="Wrong", by="ann", at=AT)
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    publish()
+    with pytest.raises(ValidationError, match="Say why"):
+        publishing.withdraw_release(version=release.version, reason=" ", by="ann", at=AT)
+    with pytest.raises(IntegrityError, match="release_withdrawn_has_reason"), transaction.atomic():
+        Release.objects.filter(pk=release.pk).update(withdrawn_at=AT)
+
+    assert not Release.objects.filter(withdrawn_at__isnull=False).exists()
+
+
+@pytest.mark.django_db
+def test_before_live_is_the_last_one_that_is_not_live_now() -> None:
+    op = make_op()
+    found = [publish()]
+    for summary in ("Second", "Third"):
+        Op.objects.filter(pk=op.pk).update(summary=summary)
+        found.append(publish())
+
+    assert publishing.get_previous_release() == found[1]
+    publishing.withdraw_release(version=found[1].version, reason="Wrong", by="ann", at=AT)
+    assert publishing.get_previous_release() == found[0]
+
+
+@pytest.mark.django_db
+def test_freeze_makes_nothing_live() -> None:
+    make_op()
+
+    frozen = publishing.freeze_draft(by="tests", at=AT)
+
+    assert publishing.get_live_release() is None
+    assert publishing.freeze_draft(by="others", at=AT) == frozen
+    assert Release.objects.get().created_by == "tests"
+
+
+@pytest.mark.django_db
+def test_tokens_are_counted_over_what_is_served() -> None:
+    make_op(description="Adds a task.", notes="A note.", keywords=["unseen"])
+    make_op("onto.task.other", parameters_schema=schema(("title",), z={"type": "string"}, title={}, a={"type": "null"}))
+    release = publish()
+    catalog = model.get_catalog(release.version)
+
+    for path, (short, full) in release.tokens.items():
+        for form, counted in (("short", short), ("full", full)):
+            body = help_pages.answer_query(catalog, help_pages.HelpQuery(path=path, format=form)).body
+            assert tokens.count(body.decode()) == counted
+            assert counted == catalog.tokens[path][form == "full"]
+    assert set(release.tokens) == {"onto.task.add", "onto.task.other"}
+
+
+@pytest.mark.skipif(
+    "connection.vendor != 'sqlite'", reason="by design: jsonb makes 1e20 an integer, which publishing refuses"
+)
+@pytest.mark.django_db
+def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
+    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20}))
+
+    release = publish()
+
+    assert model.get_catalog(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_publish_is_followed_at_once_in_this_process() -> None:
+    op = make_op()
+    publish()
+    before = model.get_live_catalog()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+
+    release = publish()
+
+    assert model.get_live_catalog().version == release.version != before.version
+    assert model.get_live_catalog().ops[op.op].summary == "Other"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("live_before", [False, True])
+def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> None:
+    op = make_op()
+    if live_before:
+        publish()
+    versions = []
+    for summary in ("One", "Other"):
+        Op.objects.filter(pk=op.pk).update(summary=summary)
+        versions.append(publishing.freeze_draft(by="tests", at=AT).version)
+    gate, ended = threading.Barrier(2), []
+
+    def activate(version: str) -> None:
+        gate.wait(10)
+        try:
+            publishing.activate_release(version=version, note="Race", by="tests", at=AT)
+            ended.append("live")
+        except IntegrityError as error:  # the constraint said that another was first
+            ended.append(type(error).__name__)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=activate, args=[version]) for version in versions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert len(ended) == 2
+    assert "live" in ended
+    assert Activation.objects.filter(is_live=True).count() == 1
+    assert Activation.objects.filter(note="Race").count() == ended.count("live")
+    model.refresh_live()
+    assert model.get_live_catalog().version == publishing.get_live_release().version in versions

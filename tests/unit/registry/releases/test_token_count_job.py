@@ -1,0 +1,142 @@
+"""What the list of ops knows of each: what its help costs as the draft stands."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from registry.releases import token_count_job, unpublished, publishing
+from registry.drafts import draft, history
+from registry.help import token_counts
+from registry.snapshot import snapshot
+from registry.snapshot.diff import Kind
+from registry.models import Connection, Op, PolicyRule
+from tests.support.copy_rows import make_op
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+ADD, GET = "onto.task.add", "onto.task.get"
+
+
+@pytest.fixture
+def live() -> None:
+    """Two ops, published and counted."""
+    make_op(ADD)
+    make_op(GET, kind="read", summary="Get one task with all its fields")
+    publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
+    fill()
+
+
+def fill() -> None:
+    while token_count_job.count_batch():
+        pass
+
+
+def change(path: str = ADD, *, by: str = "tests", **fields: Any) -> None:
+    """Change an op as every part of the product does: by an entry, with a line in the history."""
+    entry = draft.read_entry(Kind.OP, path)
+    assert entry is not None
+    draft.write_entry(Kind.OP, path, entry | fields, by=by, at=AT, note="")
+
+
+def voided() -> list[str]:
+    return list(Op.objects.filter(is_counted=False).values_list("op", flat=True))
+
+
+def counts() -> dict[str, list[int | None]]:
+    return {op.op: [op.short_tokens, op.full_tokens] for op in Op.objects.all()}
+
+
+def test_ops_are_counted_before_anything_is_live() -> None:
+    make_op()
+
+    fill()
+
+    assert counts() == publishing.count_tokens(snapshot.snapshot_draft())
+
+
+def test_tokens_are_those_that_publishing_would_count(live: None) -> None:
+    before = counts()
+
+    change(summary="Add something else, which is longer", description="And a description.")
+    fill()
+
+    assert counts() == publishing.count_tokens(snapshot.snapshot_draft())
+    assert counts()[ADD] != before[ADD]
+
+
+def test_tokens_of_what_says_what_is_live_are_not_counted_again(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    of_entry = token_counts.count_entry_tokens
+    monkeypatch.setattr(token_counts, "count_entry_tokens", lambda entry: counted.append(entry["op"]) or of_entry(entry))
+    Op.objects.update(is_counted=False, short_tokens=None)
+    change(GET, summary="Get another thing entirely")
+
+    fill()
+
+    assert counted == [GET]
+    assert counts() == publishing.count_tokens(snapshot.snapshot_draft())
+
+
+def test_retired_op_and_one_that_would_break_serving_have_no_tokens(live: None) -> None:
+    change(status="retired")
+    op = Op.objects.get(op=GET)
+    op.parameters_schema, op.is_counted = {"type": "array"}, False
+    op.save()
+
+    fill()
+
+    assert counts() == {ADD: [None, None], GET: [None, None]}
+
+
+def test_op_that_no_release_can_hold_has_no_tokens(live: None) -> None:
+    op = Op.objects.get(op=ADD)
+    op.parameters_schema, op.is_counted = {"type": "object", "maxProperties": 2**60}, False
+    op.save()
+
+    fill()
+
+    assert counts()[ADD] == [None, None]
+
+
+def test_some_ops_are_counted_at_once(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_count_job, "BATCH_SIZE", 1)
+    Op.objects.update(is_counted=False)
+
+    assert [token_count_job.count(AT) for _ in range(3)] == [True, True, False]
+    assert voided() == []
+
+
+def test_looking_costs_one_query_where_nothing_was_changed(live: None, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(1):
+        token_count_job.count_batch()
+
+
+def test_rule_deleted_on_a_page_of_its_own_voids_its_op(live: None, admin_client: Client) -> None:
+    rule = PolicyRule.objects.filter(op__op=ADD).first()
+    assert rule is not None
+
+    admin_client.post(reverse("admin:registry_policyrule_delete", args=[rule.pk]), {"post": "yes"})
+
+    assert voided() == [ADD]
+
+
+def test_connection_with_another_name_makes_its_ops_differ_from_live(live: None, admin_client: Client) -> None:
+    connection = Connection.objects.get()
+    page = reverse("admin:registry_connection_change", args=[connection.pk])
+
+    admin_client.post(page, {"name": connection.name, "kind": connection.kind})
+    assert unpublished.find_unpublished_names()[Kind.OP] == frozenset()
+    admin_client.post(page, {"name": "sales", "kind": connection.kind})
+
+    assert unpublished.find_unpublished_names()[Kind.OP] == {ADD, GET}
+
+
+def test_last_editors_are_who_changed_each_last(live: None) -> None:
+    for by in ("ana", "ben"):
+        change(by=by, summary=f"Add a task as {by} says")
+
+    assert history.get_last_editors(Kind.OP, [ADD, GET]) == {ADD: "ben"}

@@ -1,0 +1,123 @@
+"""What the draft says that is not live: exactly what a whole comparison finds, in few queries."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from registry.snapshot import diff, snapshot
+from registry.drafts import draft, revert, change_tracking
+from registry.releases import unpublished, publishing
+from registry.snapshot.diff import Kind
+from registry.models import Group, Op, PolicyRule, PromptSection
+from tests.support.copy_rows import make_op
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+NOTHING = {Kind.GROUP: frozenset(), Kind.OP: frozenset(), Kind.SECTION: frozenset()}
+
+
+def publish(**more: Any) -> str:
+    return publishing.publish_draft(note="Test", by="tests", at=timezone.now(), **more).version
+
+
+def whole() -> dict[Kind, frozenset[str]]:
+    """What pending.names should say, found the long way."""
+    live = publishing.get_live_release()
+    assert live is not None
+    found = diff.diff_snapshots(publishing.load_content(live), snapshot.snapshot_draft())
+    return {kind: frozenset(change.name for change in found if change.kind == kind) for kind in diff.COPY_KINDS}
+
+
+@pytest.fixture
+def published() -> None:
+    for name in "abc":
+        make_op(f"onto.task.{name}", tool_name=f"{name}_task")
+    PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
+    publish()
+
+
+def test_before_anything_is_live_all_is_pending() -> None:
+    make_op()
+
+    assert unpublished.find_unpublished_names()[Kind.OP] == {"onto.task.add"}
+    assert "onto" in unpublished.find_unpublished_names()[Kind.GROUP]
+
+
+def test_what_was_published_is_not_pending(published: None) -> None:
+    assert unpublished.find_unpublished_names() == NOTHING == whole()
+
+
+def test_every_kind_of_change_is_pending(published: None) -> None:
+    ops = {op.op: op for op in Op.objects.all()}
+    ops["onto.task.a"].summary = "Other"
+    ops["onto.task.a"].save()
+    with change_tracking.track_changes([ops["onto.task.b"]], by="ann", at=timezone.now()):
+        PolicyRule.objects.filter(op=ops["onto.task.b"]).update(text="Another rule.")
+    with change_tracking.track_changes([ops["onto.task.c"]], by="ann", at=timezone.now()):
+        ops["onto.task.c"].delete()
+    make_op("onto.task.d", tool_name="d_task")
+    Group.objects.create(path="util", summary="Utilities")
+    section = PromptSection.objects.get()
+    section.name = "names"
+    section.save()
+
+    found = unpublished.find_unpublished_names()
+
+    assert found == whole()
+    assert found[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c", "onto.task.d"}
+    assert found[Kind.SECTION] == {"guide/ids", "guide/names"}
+
+
+def test_more_than_are_read_at_once(published: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpublished, "ROWS_PER_BATCH", 2)
+    for op in Op.objects.all():
+        op.summary = "Other"
+        op.save()
+
+    assert unpublished.find_unpublished_names()[Kind.OP] == whole()[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c"}
+
+
+def test_what_was_taken_back_is_not_pending(published: None) -> None:
+    op = Op.objects.get(op="onto.task.a")
+    with change_tracking.track_changes([op], by="ann", at=timezone.now()):
+        Op.objects.filter(pk=op.pk).update(summary="Other")
+    assert unpublished.find_unpublished_names()[Kind.OP] == {"onto.task.a"}
+
+    revert.revert_change(change_tracking.AuditEntry.objects.get(), by="ann", at=timezone.now())
+
+    assert unpublished.find_unpublished_names() == NOTHING == whole()
+
+
+def test_an_older_release_made_live_again_leaves_what_came_since_pending(published: None) -> None:
+    first = publishing.get_live_release()
+    assert first is not None
+    later = timezone.now() + timedelta(hours=1)
+    draft.write_entry(Kind.GROUP, "onto", {"path": "onto", "summary": "Other"}, by="ann", at=later, note="")
+    publish()
+    assert unpublished.find_unpublished_names() == NOTHING
+
+    publishing.activate_release(version=first.version, note="", by="ann", at=later)
+
+    assert unpublished.find_unpublished_names()[Kind.GROUP] == {"onto"} == whole()[Kind.GROUP]
+
+
+def test_looking_costs_the_same_however_many_ops(published: None, django_assert_num_queries: Any) -> None:
+    unpublished.find_unpublished_names()
+    for number in range(30):
+        make_op(f"onto.task.n{number}", tool_name=f"n{number}_task")
+    with django_assert_num_queries(11):
+        first = unpublished.find_unpublished_names()
+    with django_assert_num_queries(5):
+        again = unpublished.find_unpublished_names()
+
+    assert first == again
+    assert len(again[Kind.OP]) == 30
+
+
+def test_a_release_of_long_ago_is_held_against_all_that_was_touched() -> None:
+    make_op()
+    publishing.publish_draft(note="Test", by="tests", at=datetime(2020, 1, 1, tzinfo=UTC))
+
+    assert unpublished.find_unpublished_names() == NOTHING

@@ -1,0 +1,87 @@
+"""Words: one form for all spellings, in any script; and what a request wants, without its manners."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.search import tokenizer
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("dueAt due_at due-at DUE.AT", ["due", "at"] * 4),
+        ("getHTTPResponse", ["get", "http", "response"]),
+        ("naïve Ünïcode", ["naive", "unicode"]),
+        ("日本語の天気", ["日本", "本語", "語の", "の天", "天気"]),  # pairs: no spaces
+        ("雨", ["雨"]),
+        ("ภาษา", ["ภา", "าษ", "ษา"]),
+        ("เพิ่ม", ["เพ", "พิ", "ิ่", "่ม"]),
+        ("할일 목록", ["할일", "목록"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),  # vowel signs are part of a word
+        ("ОТКРЫТЬ задачу", ["открыть", "задачу"]),
+        ("مُهِمَّة", ["مهمة"]),  # vowel signs are left out
+        ("Straße", ["strasse"]),
+        ("add a to-do", ["add", "a", "todo"]),  # neither part says anything
+        ("read-only", ["read", "only"]),
+        ("a\nb", ["a", "\n", "b"]),
+        ("?! _", []),
+        ("", []),
+    ],
+)
+def test_split_folds(text: str, found: list[str]) -> None:
+    assert tokenizer.split_words(text) == found
+
+
+@pytest.mark.parametrize(
+    "inflected", [("task", "tasks"), ("create", "created", "creating"), ("activity", "activities"), ("list", "listing")]
+)
+def test_stem_is_what_inflections_share(inflected: tuple[str, ...]) -> None:
+    assert len({tokenizer.stem(word) for word in inflected}) == 1
+
+
+def test_stem_of_a_word_that_says_nothing_is_empty() -> None:
+    assert [tokenizer.stem(word) for word in ("the", "please", "status")] == ["", "", "status"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        ("Could you please list my tasks?", "list my tasks?"),
+        ("Hi, can you help me to move a deadline", "move a deadline"),
+        ("I'd like to rename a project", "rename a project"),
+        ("Find the weather in 'Paris' at 9:30", "Find the weather in   at  "),
+        ("mail someone@example.com the report", "mail   the report"),
+        ("upload to s3", "upload to s3"),  # no value: a name with a digit
+        ("rename 'create task'", "rename 'create task'"),  # too little would be left
+        ("read row ksj29d8qhW and 0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01", "read row   and  "),
+        ("please", "please"),
+    ],
+)
+def test_wanted_leaves_manners_and_values_out(request_: str, wanted: str) -> None:
+    assert tokenizer.extract_request(request_) == wanted
+
+
+@pytest.mark.parametrize(
+    ("request_", "clauses"),
+    [
+        ("list open tasks and then create a project", ["list open tasks", "create a project"]),
+        ("Read the budget. Could you also send the report?", ["Read the budget", "send the report"]),
+        ("list open tasks", []),
+        ("tasks and projects", []),  # a word each says too little
+    ],
+)
+def test_clauses_are_wanted_one_by_one(request_: str, clauses: list[str]) -> None:
+    assert tokenizer.split_clauses(request_) == clauses
+
+
+def test_bare_is_the_same_for_all_spellings_of_a_name() -> None:
+    assert {tokenizer.normalise_name(name) for name in ("onto.task.list", "ontoTaskList", "ONTO_TASK-LIST")} == {"ontotasklist"}
+
+
+@given(st.text())
+def test_any_text_has_words_without_signs_and_spaces(text: str) -> None:
+    for word in tokenizer.split_words(text):
+        assert word == tokenizer.BREAK or not any(character.isspace() for character in word)
+        tokenizer.stem(word)
+    tokenizer.split_clauses(tokenizer.extract_request(text))

@@ -1,0 +1,99 @@
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from core import canonical_json
+from registry import checks
+from registry.files import loader
+from registry.snapshot import snapshot
+from registry.models import Example, Op, PolicyRule
+from tests.support.copy_rows import TITLED, make_op
+
+pytestmark = pytest.mark.django_db
+
+
+def test_entry_says_all_that_a_release_holds_and_nothing_empty() -> None:
+    op = make_op(notes="Note", keywords=["new"], display_only=["t"])
+    Example.objects.create(op=op, args={}, note="Bare", position=1)
+    PolicyRule.objects.create(op=op, kind="do", text="First", position=0)
+    PolicyRule.objects.filter(text="Rule do").update(position=1)
+
+    assert snapshot.op_to_entry(op) == {
+        "op": "onto.task.add",
+        "tool_name": "onto_task_add",
+        "kind": "write",
+        "entity": "task",
+        "action": "create",
+        "summary": "Add onto.task.add",
+        "notes": "Note",
+        "keywords": ["new"],
+        "parameters_schema": TITLED,
+        "argument_aliases": {"name": "title"},
+        "display_only": ["t"],
+        "needs_subject": True,
+        "timeout_ms": 30_000,
+        "status": "active",
+        "connection": "workspace",
+        "policy": {"do": ["First", "Rule do"], "dont": ["Rule dont"], "edge_cases": ["Rule edge_case"]},
+        "examples": [{"title": "Minimal", "args": {"title": "Book venue"}}, {"args": {}, "note": "Bare"}],
+        "aliases": ["onto.task.add.alias"],
+    }
+
+
+def test_draft_is_sorted_by_path() -> None:
+    for path in ("onto.task.b", "onto.task.c", "onto.task.a"):
+        make_op(path)
+
+    draft = snapshot.snapshot_draft()
+
+    assert list(draft) == ["format", "groups", "ops"]
+    assert [group["path"] for group in draft["groups"]] == ["onto", "onto.task", "root"]
+    assert [op["op"] for op in draft["ops"]] == ["onto.task.a", "onto.task.b", "onto.task.c"]
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_draft_costs_as_many_queries_however_many_ops(
+    count: int, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(count):
+        make_op(f"onto.task.op{number}")
+
+    with django_assert_max_num_queries(7):
+        snapshot.snapshot_draft()
+
+
+def test_draft_does_not_depend_on_when_rows_were_made() -> None:
+    first = make_op("onto.task.a")
+    make_op("onto.task.b")
+    before = canonical_json.digest(snapshot.snapshot_draft())
+
+    Op.objects.filter(pk=first.pk).delete()
+    make_op("onto.task.a")
+
+    assert canonical_json.digest(snapshot.snapshot_draft()) == before
+
+
+@pytest.mark.parametrize(
+    "changes", [{"summary": "Other"}, {"timeout_ms": 1000}, {"keywords": ["x"]}, {"connection": None}]
+)
+def test_any_change_of_copy_changes_the_draft(changes: dict[str, Any]) -> None:
+    op = make_op()
+    before = canonical_json.digest(snapshot.snapshot_draft())
+
+    Op.objects.filter(pk=op.pk).update(**changes)
+
+    assert canonical_json.digest(snapshot.snapshot_draft()) != before
+
+
+def test_shipped_entries_come_back_as_they_were_loaded() -> None:
+    shipped = loader.read_shipped_catalog()
+    loader.load_into_draft(shipped)
+
+    draft = snapshot.snapshot_draft()
+
+    assert checks.find_errors(draft) == []
+    by_path = {op["op"]: op for op in shipped["ops"]}
+    for entry in draft["ops"]:
+        filled = {"status": "active", "timeout_ms": 30_000} | by_path[entry["op"]]
+        assert entry == filled

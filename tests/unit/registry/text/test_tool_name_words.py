@@ -1,0 +1,82 @@
+"""What names of tools say."""
+
+import pytest
+
+from registry.text import tool_name_words
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("get_user", "get user"),
+        ("getUserByID", "get user by id"),
+        ("HTTPServerError", "http server error"),
+        ("list-open-issues", "list open issues"),
+        ("determineBODRemoval", "determine bod removal"),
+        ("createIoTDevice", "create iot device"),
+        ("GitHubIssue", "github issue"),
+        ("auth0Login", "auth0 login"),
+        ("version_v3", "version v3"),
+        ("2fa_enable", "2fa enable"),
+        ("S3Bucket", "s3 bucket"),
+        ("menú_del_día", "menu del dia"),
+        ("获取天气", ""),
+        ("", ""),
+    ],
+)
+def test_split(name: str, expected: str) -> None:
+    assert " ".join(tool_name_words.split_name(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        *(("users", "user"), ("companies", "company"), ("boxes", "box"), ("statuses", "status"), ("status", "status")),
+        *(("news", "news"), ("address", "address"), ("analysis", "analysis"), ("bus", "bus"), ("classes", "class")),
+    ],
+)
+def test_singular(word: str, expected: str) -> None:
+    assert tool_name_words.to_singular(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "verb"),
+    [
+        ("get_user", "", "get"),
+        ("user_get", "", "get"),
+        ("contact_list", "", "list"),
+        ("gmail_send_message", "", "send"),
+        ("book_flight", "", "book"),
+        ("flight_book", "", None),
+        ("orderStatus", "Tells it", "order"),
+        ("irrigateCrop", "Irrigate a crop", "irrigate"),
+        ("irrigateCrop", "Waters a crop", None),
+        ("weather", "Get the weather", None),
+        ("search", "", "search"),
+        ("", "", None),
+    ],
+)
+def test_verb(name: str, description: str, verb: str | None) -> None:
+    said = tool_name_words.split_name(name)
+    place = tool_name_words.find_verb(said, description)
+
+    assert (None if place is None else said[place]) == verb
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "is_write"),
+    [
+        *(("get_user", "get", False), ("list_users", "list", False), ("search_all", "search", False)),
+        *(("delete_user", "delete", True), ("frobnicate_user", "frobnicate", True)),
+        *(("get_or_create_user", "get", True), ("find_and_replace_text", "find", True)),
+        ("get_terms_and_conditions", "get", False),
+    ],
+)
+def test_what_is_not_known_to_look_only_writes(name: str, verb: str, is_write: bool) -> None:
+    assert tool_name_words.has_write_verb(tool_name_words.split_name(name), verb) is is_write
+
+
+def test_reads_and_writes_are_apart() -> None:
+    assert not tool_name_words.READ_VERBS & tool_name_words.WRITE_VERBS
+    assert set(tool_name_words.CANONICAL_ACTIONS) & tool_name_words.READ_VERBS
+    assert not {action for verb, action in tool_name_words.CANONICAL_ACTIONS.items() if verb in tool_name_words.READ_VERBS} & tool_name_words.WRITE_VERBS

@@ -1,0 +1,566 @@
+"""One event: reading, making, changing, deleting it, and the task whose dates it shows."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.support.factories import (
+    MADE_AT,
+    EventFactory,
+    MembershipFactory,
+    ProfileFactory,
+    ProjectFactory,
+    TaskFactory,
+)
+from tests.support.handler_calls import AT, call
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.models import CalendarEvent, MemberRole, Task
+from workspace.services.calendar import task_events
+
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+HALF = timedelta(minutes=30)
+
+
+def create(**args: Any) -> Any:
+    return call("create_calendar_event", **({"title": "Lunch", "start_at": "2026-03-04T12:00:00Z"} | args))
+
+
+def update(event: CalendarEvent, **args: Any) -> Any:
+    return call("update_calendar_event", event_id=str(event.pk), **args)
+
+
+def own(**fields: Any) -> CalendarEvent:
+    return EventFactory(**({"project": None, "subject": "owner", "start_at": NOON} | fields))
+
+
+def of_task(kind: str, **dates: datetime | None) -> tuple[Task, CalendarEvent]:
+    task = TaskFactory(title="Write", **dates)
+    task_events.sync_events([task], by="owner", at=MADE_AT)
+    return task, task.events.get(task_event_kind=kind)
+
+
+def codes(refused: Any) -> list[tuple[str, str]]:
+    return [(error.path, error.code) for error in refused.value.field_errors]
+
+
+# --- what an event says
+
+
+def test_complete_event_tells_all_and_what_is_empty_as_null(db: None) -> None:
+    event = own(attendees=["Ines"], description="Table by the window")
+
+    told = call("get_calendar_event_details", event_id=str(event.pk))
+
+    assert told.result["event"] == {
+        "id": str(event.pk),
+        "title": event.title,
+        "description": "Table by the window",
+        "location": None,
+        "attendees": ["Ines"],
+        "recurrence": None,
+        "recurrence_until": None,
+        "time_zone": "UTC",
+        "project_id": None,
+        "project_name": None,
+        "linked_task_id": None,
+        "task_event_kind": None,
+        "calendar_scope": "user",
+        "start_at": "2026-03-04T12:00:00Z",
+        "end_at": "2026-03-04T13:00:00Z",
+        "is_all_day": False,
+        "props": {},
+        "created_by": "owner",
+        "created_at": "2026-03-01T09:00:00Z",
+        "updated_at": "2026-03-01T09:00:00Z",
+    }
+    assert (told.entity_id, told.entity_name) == (str(event.pk), event.title)
+
+
+def test_times_are_told_in_the_subjects_zone_with_its_offset_that_day(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    winter, summer = own(), own(start_at=datetime(2026, 7, 1, 12, 0, tzinfo=UTC))
+
+    starts = [
+        call("get_calendar_event_details", event_id=str(event.pk)).result["event"]["start_at"]
+        for event in (winter, summer)
+    ]
+
+    assert starts == ["2026-03-04T13:00:00+01:00", "2026-07-01T14:00:00+02:00"]
+
+
+# --- making one
+
+
+def test_new_event_is_the_subjects_own_and_takes_half_an_hour(db: None) -> None:
+    made = create(description="", location="Café", attendees=["Ines", "Ines"])
+
+    event = CalendarEvent.objects.get()
+    assert (event.subject, event.project, event.start_at, event.end_at) == ("owner", None, NOON, NOON + HALF)
+    assert (event.location, event.attendees, event.created_by, event.created_at) == ("Café", ["Ines"], "owner", AT)
+    assert made.result["message"] == "Created the event in the user's own calendar."
+    assert (made.entity_id, made.entity_name) == (str(event.pk), "Lunch")
+
+
+def test_time_without_offset_is_local_time_of_the_subject_or_of_the_zone_sent(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="America/New_York")
+
+    mine = create(start_at="2026-03-04T12:00").result["event"]
+    theirs = create(start_at="2026-03-04T12:00", time_zone="Asia/Tokyo").result["event"]
+
+    assert (mine["start_at"], mine["time_zone"]) == ("2026-03-04T12:00:00-05:00", "America/New_York")
+    assert (theirs["start_at"], theirs["time_zone"]) == ("2026-03-04T12:00:00+09:00", "Asia/Tokyo")
+
+
+@pytest.mark.parametrize(
+    ("local", "told", "word"),
+    [
+        ("2026-03-29T02:30", "2026-03-29T03:30:00+02:00", "skip"),
+        ("2026-10-25T02:30", "2026-10-25T02:30:00+02:00", "twice"),
+    ],
+)
+def test_local_time_that_the_clocks_skip_or_repeat_is_said(db: None, local: str, told: str, word: str) -> None:
+    made = create(start_at=local, time_zone="Europe/Berlin")
+
+    assert made.result["event"]["start_at"] == told
+    assert word in made.warnings[0]
+    assert told in made.warnings[0]
+
+
+def test_dates_make_an_event_for_whole_days_the_last_included(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="Pacific/Auckland")
+
+    one = create(start_at="2026-03-05").result["event"]
+    two = create(start_at="2026-03-05", end_at="2026-03-06").result["event"]
+
+    assert (one["start_at"], one["end_at"], one["is_all_day"]) == ("2026-03-05", "2026-03-05", True)
+    assert (two["start_at"], two["end_at"], two["is_all_day"]) == ("2026-03-05", "2026-03-06", True)
+
+
+def test_event_of_a_project_and_of_a_task_lies_in_the_project(db: None) -> None:
+    project, task = ProjectFactory(name="Garden"), TaskFactory()
+
+    ours = create(project_id=str(project.pk))
+    of_a_task = create(task_id=str(task.pk)).result["event"]
+
+    assert ours.result["event"]["project_name"] == "Garden"
+    assert ours.result["message"] == "Created the event in the project's calendar."
+    assert (of_a_task["project_id"], of_a_task["linked_task_id"]) == (str(task.project_id), str(task.pk))
+    assert of_a_task["task_event_kind"] is None
+    task.refresh_from_db()
+    assert (task.start_at, task.due_at) == (None, None)  # an hour for a task is not its date
+
+
+@pytest.mark.parametrize("asked", [{"calendar_scope": "user"}, {"calendar_id": "primary"}])
+def test_own_calendar_that_is_asked_for_wins_over_the_project_of_the_context(db: None, asked: dict[str, str]) -> None:
+    made = create(project_id=str(uuid4()), **asked)
+
+    assert made.result["event"]["calendar_scope"] == "user"
+    assert "project_id" in made.warnings[0]
+
+
+def test_task_wins_over_the_project_of_the_context(db: None) -> None:
+    task, project = TaskFactory(), ProjectFactory()
+
+    made = create(task_id=str(task.pk), project_id=str(project.pk))
+
+    assert made.result["event"]["project_id"] == str(task.project_id)
+    assert "Ignored project_id" in made.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ({"end_at": "2026-03-04T12:00:00Z"}, [("/end_at", "out_of_order")]),
+        ({"end_at": "2026-03-04"}, [("/end_at", "mixed")]),
+        ({"start_at": "2026-03-05", "end_at": "2026-03-04"}, [("/end_at", "out_of_order")]),
+        ({"start_at": "2026-03-05", "end_at": "2027-03-06"}, [("/end_at", "too_long")]),
+        ({"end_at": "2027-04-04T12:00:00Z"}, [("/end_at", "too_long")]),
+        ({"start_at": "1899-12-31T12:00:00Z"}, [("/start_at", "impossible_time")]),
+        ({"start_at": "2200-01-01"}, [("/start_at", "impossible_time")]),
+        ({"start_at": "0001-01-01T00:00+10:00"}, [("/start_at", "impossible_time")]),
+        ({"title": " "}, [("/title", "blank")]),
+        ({"time_zone": "Mars/Base"}, [("/time_zone", "unknown_zone")]),
+        ({"recurrence_until": "2026-04-01"}, [("/recurrence_until", "not_recurring")]),
+        ({"recurrence": "daily", "recurrence_until": "2026-03-03"}, [("/recurrence_until", "out_of_order")]),
+        ({"recurrence": "weekdays", "start_at": "2026-03-07"}, [("/start_at", "weekend")]),
+        # Friday afternoon in UTC is Saturday there, and what comes again goes by the clocks there.
+        (
+            {"recurrence": "weekdays", "start_at": "2026-03-06T15:30:00Z", "time_zone": "Asia/Tokyo"},
+            [("/start_at", "weekend")],
+        ),
+        ({"calendar_scope": "project"}, [("/project_id", "required")]),
+        ({"calendar_scope": "calendar_id"}, [("/calendar_id", "required")]),
+        ({"task_id": str(uuid4()), "calendar_scope": "user"}, [("/task_id", "other_calendar")]),
+        # All that is wrong at once.
+        ({"title": " ", "start_at": "2200-01-01"}, [("/title", "blank"), ("/start_at", "impossible_time")]),
+    ],
+)
+def test_event_that_makes_no_sense_is_refused(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        create(**args)
+
+    assert codes(refused) == expected
+    assert not CalendarEvent.objects.exists()
+
+
+def test_last_day_of_what_comes_again_counts_with_all_its_hours(db: None) -> None:
+    made = create(recurrence="daily", recurrence_until="2026-03-06", time_zone="Europe/Berlin").result["event"]
+
+    assert made["recurrence_until"] == "2026-03-06T23:59:59+01:00"
+
+
+def test_last_day_of_whole_days_is_that_day_in_whatever_zone_it_was_said(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="America/New_York")
+    event = own(start_at=None, end_at=None, start_date=date(2026, 3, 4), end_date=date(2026, 3, 4), recurrence="daily")
+    event.time_zone = "Asia/Tokyo"
+    event.save()
+
+    update(event, recurrence_until="2026-03-06")
+    before = days()
+    update(event, time_zone="Pacific/Honolulu")
+    update(event, time_zone="Pacific/Auckland")
+
+    assert before == days() == ["2026-03-04", "2026-03-05", "2026-03-06"]
+
+
+def days() -> list[str]:
+    listed = call("list_calendar_events", time_min="2026-03-01", time_max="2026-03-20").result["events"]
+    return [event["start_at"] for event in listed]
+
+
+# --- who may
+
+
+def test_another_subjects_own_event_is_as_if_it_never_was(db: None) -> None:
+    event = own(subject="somebody")
+    told = []
+    for id in (event.pk, uuid4(), own(deleted_at=MADE_AT).pk):
+        for tool in ("get_calendar_event_details", "update_calendar_event", "delete_calendar_event"):
+            with pytest.raises(NotFound) as refused:
+                call(tool, event_id=str(id), title="Mine")
+            told.append(refused.value.message)
+
+    assert set(told) == {"No event that you can see has this event_id; find its id with cal.event.list."}
+
+
+def test_project_event_is_read_by_its_members_and_changed_by_editors(db: None) -> None:
+    event = EventFactory()
+    for role in (MemberRole.VIEWER, MemberRole.EDITOR):
+        MembershipFactory(project=event.project, subject=role, role=role)
+    id = str(event.pk)
+
+    assert call("get_calendar_event_details", subject="viewer", event_id=id).entity_id == id
+    with pytest.raises(Forbidden, match="You can see this event"):
+        call("update_calendar_event", subject="viewer", event_id=id, title="Mine")
+    with pytest.raises(Forbidden):
+        call("delete_calendar_event", subject="viewer", event_id=id)
+    with pytest.raises(Forbidden):
+        call(
+            "create_calendar_event",
+            subject="viewer",
+            title="T",
+            start_at="2026-03-04",
+            project_id=str(event.project_id),
+        )
+    with pytest.raises(NotFound):
+        call("get_calendar_event_details", subject="stranger", event_id=id)
+    assert call("update_calendar_event", subject="editor", event_id=id, title="Ours").entity_name == "Ours"
+
+
+def test_event_goes_with_its_project_its_task_and_its_subjects_membership(db: None) -> None:
+    task = TaskFactory()
+    event = EventFactory(project=task.project, task=task)
+    member = MembershipFactory(project=task.project, subject="left", role=MemberRole.EDITOR)
+    id = str(event.pk)
+    assert call("get_calendar_event_details", subject="left", event_id=id)
+
+    for row, field in ((member, "deleted_at"), (task, "deleted_at"), (task.project, "deleted_at")):
+        setattr(row, field, MADE_AT)
+        row.save()
+        with pytest.raises(NotFound):
+            call("get_calendar_event_details", subject="left" if row is member else "owner", event_id=id)
+        setattr(row, field, None)
+        row.save()
+    assert call("get_calendar_event_details", event_id=id)
+
+
+def test_nobodys_calendar_is_seen_by_nobody(db: None) -> None:
+    EventFactory()
+
+    assert not CalendarEvent.objects.visible_to("").exists()
+
+
+# --- changing one
+
+
+@pytest.mark.parametrize(
+    ("args", "start", "end"),
+    [
+        ({"start_at": "2026-03-05T09:00:00Z"}, NOON + timedelta(hours=21), NOON + timedelta(hours=22)),  # moved
+        ({"end_at": "2026-03-04T15:00:00Z"}, NOON, NOON + timedelta(hours=3)),  # made longer
+        ({"start_at": "2026-03-05", "end_at": "2026-03-06"}, date(2026, 3, 5), date(2026, 3, 6)),
+        ({"start_at": "2026-03-05"}, date(2026, 3, 5), date(2026, 3, 5)),
+    ],
+)
+def test_event_moves_by_its_start_and_grows_by_its_end(db: None, args: dict[str, str], start: Any, end: Any) -> None:
+    event = own()
+
+    update(event, **args)
+
+    event.refresh_from_db()
+    assert (event.start_date or event.start_at, event.end_date or event.end_at) == (start, end)
+    assert (event.is_all_day, event.updated_at) == (not isinstance(start, datetime), AT)
+
+
+def test_whole_days_become_hours_and_move_with_their_length(db: None) -> None:
+    event = own(start_at=None, end_at=None, start_date=date(2026, 3, 5), end_date=date(2026, 3, 7))
+
+    moved = update(event, start_at="2026-04-01").result["event"]
+    timed = update(event, start_at="2026-04-01T09:00").result["event"]
+
+    assert (moved["start_at"], moved["end_at"]) == ("2026-04-01", "2026-04-03")
+    assert (timed["start_at"], timed["end_at"]) == ("2026-04-01T09:00:00Z", "2026-04-01T09:30:00Z")
+
+
+@pytest.mark.parametrize("end", ["2026-03-05", "2026-03-04T11:00:00Z"])
+def test_end_that_does_not_fit_the_start_is_refused(db: None, end: str) -> None:
+    event = own()
+
+    with pytest.raises(InvalidArgs) as refused:
+        update(event, end_at=end)
+
+    assert codes(refused)[0][0] == "/end_at"
+
+
+def test_update_clears_by_null_and_names_what_changed(db: None) -> None:
+    event = own(description="d", location="l", attendees=["a"], recurrence="daily", recurrence_until=NOON)
+
+    cleared = {"description": None, "location": None, "attendees": None, "recurrence": None}
+    made = update(event, **cleared)
+
+    event.refresh_from_db()
+    assert (event.description, event.location, event.attendees, event.recurrence) == ("", "", [], "")
+    assert event.recurrence_until is None
+    assert made.result["message"] == "Changed description, location, attendees, recurrence, recurrence_until."
+
+
+def test_moving_what_comes_again_says_that_all_its_times_moved(db: None) -> None:
+    event = own(recurrence="weekly")
+
+    moved = update(event, start_at="2026-03-05T09:00:00Z").result["message"]
+    elsewhere = update(event, location="Café").result["message"]
+
+    assert moved == (
+        "Changed start_at, end_at. The event recurs, so all its times changed; the first is 2026-03-05T09:00:00Z."
+    )
+    assert elsewhere == "Changed location."
+
+
+def test_weekday_event_cannot_be_moved_to_a_weekend_nor_begin_to_come_again_on_one(db: None) -> None:
+    weekdays, once = own(recurrence="weekdays"), own(start_at=NOON + timedelta(days=3))
+
+    for event, args in ((weekdays, {"start_at": "2026-03-07T12:00:00Z"}), (once, {"recurrence": "weekdays"})):
+        with pytest.raises(InvalidArgs) as refused:
+            update(event, **args)
+        assert codes(refused) == [("/start_at", "weekend")]
+        assert "is a Saturday" in refused.value.field_errors[0].message
+
+
+def test_update_with_the_same_values_changes_nothing_and_says_so(db: None) -> None:
+    event = own(attendees=["a"])
+
+    made = update(event, title=event.title, start_at="2026-03-04T12:00:00Z", attendees=[])
+
+    assert made.warnings == ("unchanged",)
+    assert made.result["event"]["updated_at"] == "2026-03-01T09:00:00Z"
+
+
+def test_delete_takes_the_event_out_of_every_op(db: None) -> None:
+    event = own(recurrence="weekly")
+
+    made = call("delete_calendar_event", event_id=str(event.pk))
+
+    message = "Deleted the event and all its repeats; ops no longer find it."
+    assert made.result == {"event": {"id": str(event.pk)}, "message": message}
+    event.refresh_from_db()
+    assert event.deleted_at == AT
+
+
+# --- the task whose dates it shows
+
+
+@pytest.mark.parametrize(
+    ("kind", "dates", "args", "expected"),
+    [
+        ("start", {"start_at": NOON}, {"start_at": "2026-03-05T12:00:00Z"}, {"start_at": NOON + timedelta(days=1)}),
+        ("start", {"start_at": NOON}, {"end_at": "2026-03-05T12:30:00Z"}, {"start_at": NOON + timedelta(days=1)}),
+        ("due", {"due_at": NOON}, {"end_at": "2026-03-05T12:00:00Z"}, {"due_at": NOON + timedelta(days=1)}),
+        ("due", {"due_at": NOON}, {"start_at": "2026-03-05T11:30:00Z"}, {"due_at": NOON + timedelta(days=1)}),
+        (
+            "range",
+            {"start_at": NOON, "due_at": NOON + HALF},
+            {"start_at": "2026-03-05T12:00:00Z"},
+            {"start_at": NOON + timedelta(days=1), "due_at": NOON + timedelta(days=1) + HALF},
+        ),
+        (
+            "range",
+            {"start_at": NOON, "due_at": NOON + HALF},
+            {"end_at": "2026-03-04T14:00:00Z"},
+            {"start_at": NOON, "due_at": NOON + timedelta(hours=2)},
+        ),
+    ],
+)
+def test_moving_the_event_of_a_date_moves_the_date(
+    db: None, kind: str, dates: dict[str, Any], args: dict[str, str], expected: dict[str, datetime]
+) -> None:
+    task, event = of_task(kind, **dates)
+
+    made = update(event, **args)
+
+    task.refresh_from_db()
+    assert {name: getattr(task, name) for name in expected} == expected
+    assert task.updated_at == AT
+    assert "of its task" in made.result["message"]
+    assert made.warnings == ()
+    shown = made.result["event"]
+    assert (shown["id"], shown["task_event_kind"]) == (str(event.pk), kind)
+    assert task.events.filter(deleted_at=None).count() == 1
+
+
+def test_event_of_one_date_keeps_its_half_hour_and_says_so(db: None) -> None:
+    _, event = of_task("due", due_at=NOON)
+
+    made = update(event, start_at="2026-03-05T08:00:00Z", end_at="2026-03-05T12:00:00Z")
+
+    assert made.result["event"]["start_at"] == "2026-03-05T11:30:00Z"
+    assert "Ignored start_at" in made.warnings[0]
+
+
+def test_two_events_that_come_close_become_one(db: None) -> None:
+    task, event = of_task("due", start_at=NOON, due_at=NOON + timedelta(days=3))
+
+    made = update(event, end_at="2026-03-04T16:00:00Z")
+
+    [left] = task.events.filter(deleted_at=None)
+    assert made.result["event"]["id"] == str(left.pk) == made.entity_id
+    assert (left.task_event_kind, left.start_at, left.end_at) == ("range", NOON, NOON + timedelta(hours=4))
+    assert made.warnings == () if left.pk == event.pk else "one event shows both" in made.warnings[0]
+
+
+def test_tasks_own_checks_hold_for_its_event(db: None) -> None:
+    task, event = of_task("due", start_at=NOON, due_at=NOON + timedelta(days=3))
+
+    with pytest.raises(InvalidArgs) as refused:
+        update(event, end_at="2026-03-03T12:00:00Z")
+
+    assert codes(refused) == [("/end_at", "out_of_order")]
+    task.refresh_from_db()
+    assert task.due_at == NOON + timedelta(days=3)
+
+
+def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says_what_to_change(db: None) -> None:
+    _, event = of_task("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
+
+    with pytest.raises(InvalidArgs) as refused:
+        update(event, start_at="2026-03-20T12:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/start_at", "out_of_order")
+    assert "recurrence_until with onto.task.update" in error.message
+
+
+def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:
+    _, event = of_task("due", due_at=MADE_AT - HALF, state_key="done")
+
+    with pytest.raises(InvalidArgs) as refused:
+        update(event, end_at="2026-03-20T12:00:00Z")
+
+    assert codes(refused) == [("/start_at", "after_it_was_done")]
+
+
+@pytest.mark.parametrize(
+    "args", [{"title": "Mine"}, {"recurrence": "daily"}, {"recurrence_until": None}, {"start_at": "2026-03-05"}]
+)
+def test_what_is_the_tasks_is_refused(db: None, args: dict[str, Any]) -> None:
+    _, event = of_task("due", due_at=NOON)
+
+    with pytest.raises(InvalidArgs) as refused:
+        update(event, **args)
+
+    assert codes(refused) == [(f"/{next(iter(args))}", "of_the_task")]
+
+
+def test_event_of_a_date_has_a_place_and_a_text_of_its_own(db: None) -> None:
+    task, event = of_task("due", due_at=NOON)
+
+    made = update(event, location="Library", description="Bring the charger")
+    call("update_onto_task", task_id=str(task.pk), title="Rewrite")
+
+    event.refresh_from_db()
+    task.refresh_from_db()
+    assert made.result["message"] == "Changed description, location."
+    assert (event.title, event.location, event.description) == ("Due: Rewrite", "Library", "Bring the charger")
+
+
+@pytest.mark.parametrize(
+    ("kind", "dates", "left"),
+    [
+        ("start", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (None, NOON + timedelta(days=3))),
+        ("due", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (NOON, None)),
+        ("range", {"start_at": NOON, "due_at": NOON + HALF}, (None, None)),
+    ],
+)
+def test_deleting_the_event_of_a_date_clears_the_date(db: None, kind: str, dates: Any, left: Any) -> None:
+    task, event = of_task(kind, **dates)
+
+    made = call("delete_calendar_event", event_id=str(event.pk))
+
+    task.refresh_from_db()
+    event.refresh_from_db()
+    assert (task.start_at, task.due_at) == left
+    assert event.deleted_at == AT
+    assert "of its task" in made.result["message"]
+
+
+def test_deleting_an_hour_for_a_task_leaves_its_dates_alone(db: None) -> None:
+    task, _ = of_task("due", due_at=NOON)
+    event = EventFactory(project=task.project, task=task)
+
+    call("delete_calendar_event", event_id=str(event.pk))
+
+    task.refresh_from_db()
+    assert task.due_at == NOON
+
+
+# --- calendars elsewhere
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("list_calendar_events", {}),
+        ("get_calendar_event_details", {"event_id": str(uuid4())}),
+        ("create_calendar_event", {"title": "T", "start_at": "2026-03-04"}),
+        ("update_calendar_event", {"event_id": str(uuid4()), "title": "T"}),
+        ("delete_calendar_event", {"event_id": str(uuid4())}),
+        ("set_project_calendar", {"project_id": str(uuid4())}),
+    ],
+)
+def test_external_calendar_needs_a_connection(db: None, tool: str, args: dict[str, str]) -> None:
+    with pytest.raises(StateConflict) as refused:
+        call(tool, calendar_id="ines@example.com", **args)
+
+    assert refused.value.reason == "connection_required"
+    assert refused.value.details["requires_user_action"] is True
+    assert "administrator" in refused.value.details["how_to_connect"]
+
+
+def test_copy_elsewhere_never_fails_a_write_and_tells_how_it_stands(db: None) -> None:
+    event = own()
+
+    assert create(sync_to_calendar=True).result["sync"]["state"] == "not_connected"
+    assert update(event, title="New", sync_to_calendar=True).result["sync"]["state"] == "not_connected"
+    assert "sync" not in create().result
+    assert "sync" not in create(sync_to_calendar=False).result

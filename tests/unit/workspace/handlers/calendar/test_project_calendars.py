@@ -1,0 +1,103 @@
+"""The calendar of a project: its name, its colour, and that no external one is connected."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.support.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectCalendarFactory, ProjectFactory
+from tests.support.handler_calls import AT, call
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.models import ProjectCalendar, MemberRole
+
+
+def test_project_without_a_calendar_has_null(db: None) -> None:
+    project = ProjectFactory()
+    ProjectCalendarFactory(project=project, deleted_at=MADE_AT)
+
+    told = call("get_project_calendar", project_id=str(project.pk)).result
+
+    assert told["calendar"] is None
+    assert "cal.project.set" in told["message"]
+
+
+def test_first_set_makes_a_calendar_named_after_its_project(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    project = ProjectFactory(name="Garden")
+
+    made = call("set_project_calendar", project_id=str(project.pk))
+
+    calendar = ProjectCalendar.objects.get()
+    assert made.result == {
+        "calendar": {
+            "id": str(calendar.pk),
+            "project_id": str(project.pk),
+            "project_name": "Garden",
+            "name": "Garden - Tasks",
+            "description": None,
+            "color_id": "7",
+            "sync_enabled": False,
+            "time_zone": "Europe/Berlin",
+            "created_by": "owner",
+            "created_at": "2026-03-02T12:30:00Z",
+            "updated_at": "2026-03-02T12:30:00Z",
+        },
+        "message": "Created the project's calendar.",
+    }
+    assert (made.entity_id, made.entity_name) == (str(calendar.pk), "Garden - Tasks")
+    assert call("get_project_calendar", project_id=str(project.pk)).result["calendar"] == made.result["calendar"]
+
+
+def test_next_set_changes_what_was_sent(db: None) -> None:
+    calendar = ProjectCalendarFactory(name="Old", description="d")
+    id = str(calendar.project_id)
+
+    changed = call("set_project_calendar", project_id=id, color_id="11", description=None)
+    again = call("set_project_calendar", project_id=id, action="update", color_id="11")
+
+    calendar.refresh_from_db()
+    assert (calendar.name, calendar.description, calendar.color_id, calendar.updated_at) == ("Old", "", "11", AT)
+    assert changed.result["message"] == "Changed description, color_id."
+    assert again.warnings == ("unchanged",)
+
+
+def test_sync_that_is_wanted_tells_that_nothing_is_connected(db: None) -> None:
+    id = str(ProjectFactory().pk)
+
+    made = call("set_project_calendar", project_id=id, sync_enabled=True)
+
+    assert made.result["sync"]["state"] == "not_connected"
+    assert call("get_project_calendar", project_id=id).result["sync"]["state"] == "not_connected"
+    assert "sync" not in call("set_project_calendar", project_id=id, sync_enabled=False).result
+
+
+@pytest.mark.parametrize(
+    ("action", "there", "reason"), [("create", True, "calendar_exists"), ("update", False, "no_calendar")]
+)
+def test_action_that_does_not_fit_is_a_conflict(db: None, action: str, there: bool, reason: str) -> None:
+    project = ProjectFactory()
+    if there:
+        ProjectCalendarFactory(project=project)
+
+    with pytest.raises(StateConflict) as refused:
+        call("set_project_calendar", project_id=str(project.pk), action=action, name="Mine")
+
+    assert refused.value.reason == reason
+    assert not ProjectCalendar.objects.filter(name="Mine").exists()
+
+
+def test_blank_name_is_refused(db: None) -> None:
+    with pytest.raises(InvalidArgs):
+        call("set_project_calendar", project_id=str(ProjectFactory().pk), name="  ")
+
+
+def test_viewers_read_it_and_strangers_do_not(db: None) -> None:
+    project = ProjectFactory()
+    MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
+    id = str(project.pk)
+
+    assert call("get_project_calendar", subject="viewer", project_id=id).result["calendar"] is None
+    with pytest.raises(Forbidden):
+        call("set_project_calendar", subject="viewer", project_id=id)
+    for foreign in (id, str(uuid4())):
+        with pytest.raises(NotFound):
+            call("get_project_calendar", subject="stranger", project_id=foreign)

@@ -1,0 +1,301 @@
+"""Putting tasks into the calendar: their times, their events, and what is said of what is in the way."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.factories import (
+    MADE_AT,
+    EventFactory,
+    MembershipFactory,
+    ProfileFactory,
+    ProjectFactory,
+    TaskFactory,
+)
+from tests.support.handler_calls import call
+from workspace.errors import StateConflict, InvalidArgs
+from workspace.models import CalendarEvent, Project, MemberRole, Task, TaskState
+from workspace.services.calendar import task_events
+
+MONDAY = "2026-03-09T09:00"
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    task: Task = TaskFactory(title="Write", project=ProjectFactory(created_by="owner"))
+    return task
+
+
+def schedule(task: Task, start_at: str = MONDAY, **sent: Any) -> Any:
+    return call("schedule_task", task_id=str(task.pk), start_at=start_at, **sent)
+
+
+def refused(task: Task, **sent: Any) -> list[tuple[str, str]]:
+    """Return where a call is refused, and how; it has changed nothing."""
+    before = Task.objects.values().get(pk=task.pk)
+    with pytest.raises(InvalidArgs) as refusal:
+        schedule(task, **sent)
+    assert Task.objects.values().get(pk=task.pk) == before
+    return [(error.path, error.code) for error in refusal.value.field_errors]
+
+
+def starts(subject: str = "owner", **sent: Any) -> list[str]:
+    listed = call("list_calendar_events", subject=subject, **sent).result
+    return [event["start_at"] for event in listed["events"]]
+
+
+def test_schedule_sets_the_times_and_makes_the_event(task: Task) -> None:
+    outcome = schedule(task, duration_minutes=90)
+
+    task.refresh_from_db()
+    assert (task.start_at, task.due_at) == (
+        datetime(2026, 3, 9, 8, 0, tzinfo=UTC),
+        datetime(2026, 3, 9, 9, 30, tzinfo=UTC),
+    )
+    assert task.duration_minutes == 90
+    [event] = outcome.result["events"]
+    assert event["id"] == str(CalendarEvent.objects.get().pk)
+    assert (event["start_at"], event["end_at"]) == ("2026-03-09T09:00:00+01:00", "2026-03-09T10:30:00+01:00")
+    assert event["linked_task_id"] == outcome.result["task"]["id"] == str(task.pk)
+    assert outcome.result["message"] == (
+        "Scheduled the task for Monday 2026-03-09T09:00:00+01:00 to 2026-03-09T10:30:00+01:00."
+    )
+    assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
+
+
+def test_schedule_takes_as_long_as_the_task_does(task: Task) -> None:
+    Task.objects.update(duration_minutes=45)
+
+    assert schedule(task).result["task"]["due_at"] == "2026-03-09T08:45:00Z"
+
+
+def test_schedule_again_moves_the_same_event(task: Task) -> None:
+    [first] = schedule(task).result["events"]
+
+    [second] = schedule(task, "2026-03-10T09:00:00-04:00").result["events"]
+
+    assert first["id"] == second["id"]
+    assert second["start_at"] == "2026-03-10T14:00:00+01:00"
+    assert CalendarEvent.objects.count() == 1
+
+
+def test_schedule_with_the_same_values_is_unchanged(task: Task) -> None:
+    schedule(task)
+
+    outcome = schedule(task, "2026-03-09T08:00:00Z")
+
+    assert "unchanged" in outcome.warnings
+    assert outcome.result["message"].startswith("Nothing changed")
+    assert len(outcome.result["events"]) == 1
+
+
+def test_schedule_says_when_the_time_is_over(task: Task) -> None:
+    assert schedule(task, "2026-03-01T09:00").result["message"].endswith("That time is in the past.")
+
+
+def test_schedule_keeps_the_local_time_over_the_change_of_the_clocks(task: Task) -> None:
+    schedule(task, "2026-03-27T09:00", recurrence="weekdays")
+
+    assert starts(time_min="2026-03-27", time_max="2026-03-31") == [
+        "2026-03-27T09:00:00+01:00",
+        "2026-03-30T09:00:00+02:00",
+        "2026-03-31T09:00:00+02:00",
+    ]
+
+
+def test_schedule_reads_a_time_that_the_clocks_skip_as_the_later_one_and_says_so(task: Task) -> None:
+    outcome = schedule(task, "2026-03-29T02:30")
+
+    assert outcome.result["events"][0]["start_at"] == "2026-03-29T03:30:00+02:00"
+    assert any("2026-03-29T03:30:00+02:00" in warning for warning in outcome.warnings)
+
+
+def test_schedule_a_number_of_times_ends_with_the_last(task: Task) -> None:
+    outcome = schedule(task, "2026-03-27T09:00", recurrence="weekdays", recurrence_count=3)
+
+    assert outcome.result["task"]["recurrence_until"] == "2026-03-31T07:00:00Z"
+    assert outcome.result["message"].endswith("weekdays until 2026-03-31T09:00:00+02:00.")
+    assert len(starts(time_min="2026-03-27", time_max="2026-12-31")) == 3
+
+
+def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
+    schedule(task, "2026-01-31T16:00", recurrence="monthly", recurrence_until="2026-04-30")
+
+    assert starts(time_min="2026-01-01", time_max="2026-12-31") == [
+        "2026-01-31T16:00:00+01:00",
+        "2026-02-28T16:00:00+01:00",
+        "2026-03-31T16:00:00+02:00",
+        "2026-04-30T16:00:00+02:00",
+    ]
+
+
+def test_schedule_without_recurrence_keeps_the_rhythm_and_its_end_and_null_clears_both(task: Task) -> None:
+    schedule(task, recurrence="weekly", recurrence_count=5)
+
+    kept = schedule(task, "2026-03-10T09:00").result["task"]
+    once = schedule(task, "2026-03-10T09:00", recurrence=None).result["task"]
+
+    assert (kept["recurrence"], kept["recurrence_until"]) == ("weekly", "2026-04-06T07:00:00Z")
+    assert (once["recurrence"], once["recurrence_until"]) == (None, None)
+    assert CalendarEvent.objects.get().recurrence_until is None
+
+
+def test_schedule_with_null_for_the_end_has_none(task: Task) -> None:
+    schedule(task, recurrence="weekly", recurrence_count=5)
+
+    outcome = schedule(task, recurrence_until=None)
+
+    assert outcome.result["task"]["recurrence_until"] is None
+    assert CalendarEvent.objects.get().recurrence_until is None
+
+
+def test_schedule_recurs_in_the_zone_of_whoever_plans(task: Task) -> None:
+    schedule(task, recurrence="daily")
+    ProfileFactory(subject="editor", time_zone="America/New_York")
+    MembershipFactory(project=task.project, subject="editor", role=MemberRole.EDITOR)
+
+    schedule(task, "2026-03-07T09:00", subject="editor")
+
+    found = starts(subject="editor", time_min="2026-03-07", time_max="2026-03-08")
+    assert found == ["2026-03-07T09:00:00-05:00", "2026-03-08T09:00:00-04:00"]
+
+
+REFUSED: list[tuple[dict[str, Any], tuple[str, str]]] = [
+    ({"recurrence": "weekdays", "start_at": "2026-03-07T09:00"}, ("/start_at", "weekend")),
+    ({"recurrence_until": "2026-12-31"}, ("/recurrence_until", "no_recurrence")),
+    ({"recurrence_count": 3}, ("/recurrence_count", "no_recurrence")),
+    (
+        {"recurrence": "daily", "recurrence_until": "2026-12-31", "recurrence_count": 3},
+        ("/recurrence_count", "two_ends"),
+    ),
+    ({"recurrence": "daily", "recurrence_until": "2026-03-08"}, ("/recurrence_until", "out_of_order")),
+    ({"recurrence": "daily", "recurrence_until": "2026-13-01"}, ("/recurrence_until", "impossible_time")),
+    ({"start_at": "1815-06-18T11:30"}, ("/start_at", "impossible_time")),
+    ({"start_at": "2199-12-31T23:00:00Z", "duration_minutes": 44_640}, ("/start_at", "impossible_time")),
+]
+
+
+@pytest.mark.parametrize(("sent", "error"), REFUSED, ids=[f"{path} {code}" for _, (path, code) in REFUSED])
+def test_schedule_refuses_what_makes_no_sense(task: Task, sent: dict[str, Any], error: tuple[str, str]) -> None:
+    assert refused(task, **sent) == [error]
+
+
+def test_schedule_after_the_end_that_the_task_has_is_refused(task: Task) -> None:
+    schedule(task, recurrence="weekly", recurrence_count=2)
+
+    assert refused(task, start_at="2026-06-01T09:00") == [("/start_at", "out_of_order")]
+
+
+def test_schedule_refuses_a_task_that_is_done(task: Task) -> None:
+    Task.objects.update(state_key=TaskState.DONE, completed_at=MADE_AT)
+
+    with pytest.raises(StateConflict, match="reopen it") as refusal:
+        schedule(task)
+
+    assert refusal.value.reason == "task_done"
+
+
+def own(title: str, start: str, minutes: int = 60, **columns: Any) -> CalendarEvent:
+    begin = datetime.fromisoformat(start)
+    event: CalendarEvent = EventFactory(
+        **{"subject": "owner", "project": None, **columns},
+        title=title,
+        start_at=begin,
+        end_at=begin + timedelta(minutes=minutes),
+    )
+    return event
+
+
+def test_the_last_time_of_a_long_task_has_its_end_too(task: Task) -> None:
+    schedule(task, duration_minutes=700, recurrence="weekly", recurrence_count=2)
+
+    assert starts(time_min="2026-03-01", time_max="2026-04-30") == [
+        "2026-03-09T09:00:00+01:00",
+        "2026-03-09T20:10:00+01:00",
+        "2026-03-16T09:00:00+01:00",
+        "2026-03-16T20:10:00+01:00",
+    ]
+
+
+def test_a_long_task_may_come_again_until_the_end_of_time(task: Task) -> None:
+    schedule(task, duration_minutes=700, recurrence="weekly")
+
+    call("update_onto_task", task_id=str(task.pk), recurrence_until="9999-12-31T23:59:59Z")
+
+    assert len(starts(time_min="2026-03-01", time_max="2026-03-20")) == 4
+
+
+def overlaps(outcome: Any) -> list[str]:
+    return [warning for warning in outcome.warnings if warning.startswith("Overlaps")]
+
+
+def test_schedule_warns_of_what_overlaps_and_does_it_all_the_same(task: Task) -> None:
+    own("Dentist", "2026-03-09T08:30:00+00:00")
+    own("Before", "2026-03-09T07:00:00+00:00")
+    own("After", "2026-03-09T09:00:00+00:00")
+
+    outcome = schedule(task)
+
+    [warning] = overlaps(outcome)
+    assert "“Dentist” (2026-03-09T09:30:00+01:00 to 2026-03-09T10:30:00+01:00);" in warning
+    assert len(outcome.result["events"]) == 1
+
+
+def test_schedule_does_not_warn_of_what_is_only_due_then(task: Task) -> None:
+    due = TaskFactory(project=task.project, due_at=datetime(2026, 3, 9, 8, 30, tzinfo=UTC))
+    task_events.sync_events([due], by="owner", at=MADE_AT)
+
+    assert overlaps(schedule(task)) == []
+
+
+def test_schedule_warns_of_overlaps_of_later_times(task: Task) -> None:
+    own("Standup", "2026-03-10T08:00:00+00:00", 15, recurrence="weekly", time_zone="Europe/Berlin")
+
+    [warning] = overlaps(schedule(task, recurrence="daily"))
+
+    assert "2026-03-10T09:00:00+01:00" in warning
+    assert "and 3 more" in warning
+
+
+def test_schedule_warns_of_a_whole_day(task: Task) -> None:
+    EventFactory(
+        subject="owner",
+        project=None,
+        title="Holiday",
+        start_at=None,
+        end_at=None,
+        start_date="2026-03-09",
+        end_date="2026-03-10",
+    )
+
+    [warning] = overlaps(schedule(task))
+
+    assert "“Holiday” (2026-03-09 to 2026-03-10)" in warning
+
+
+def test_schedule_tells_nothing_of_what_the_subject_cannot_see(task: Task) -> None:
+    hidden: Project = ProjectFactory(created_by="stranger")
+    begin = datetime(2026, 3, 9, 8, 0, tzinfo=UTC)
+    EventFactory(project=hidden, subject="", start_at=begin, end_at=begin + timedelta(hours=1))
+    own("Theirs", "2026-03-09T08:00:00+00:00", subject="stranger")
+    own("Gone", "2026-03-09T08:00:00+00:00", deleted_at=MADE_AT)
+
+    assert overlaps(schedule(task)) == []
+
+
+def test_schedule_does_not_clash_with_itself(task: Task) -> None:
+    schedule(task, recurrence="daily")
+
+    assert overlaps(schedule(task, "2026-03-09T09:30", recurrence="daily")) == []
+
+
+def test_schedule_costs_the_same_however_much_is_in_the_calendar(
+    task: Task, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        own(f"Event {number}", "2026-03-09T08:00:00+00:00")
+
+    with django_assert_max_num_queries(12):
+        schedule(task)

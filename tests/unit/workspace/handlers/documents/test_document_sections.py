@@ -1,0 +1,199 @@
+"""Documents by their headings."""
+
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import DocumentFactory
+from tests.support.handler_calls import call
+from workspace.errors import InvalidArgs
+from workspace.models import Document
+
+CONTENT = """Before.
+
+# Launch
+
+Text.
+
+## Words
+
+One.
+
+### Deep
+
+Deep.
+
+# Back
+
+## Words
+
+Two.
+"""
+
+
+@pytest.fixture
+def document(db: None) -> Document:
+    document: Document = DocumentFactory(title="Runbook", content=CONTENT)
+    return document
+
+
+def outline(document: Document, **args: Any) -> dict[str, Any]:
+    return call("get_document_outline", document_id=str(document.pk), **args).result
+
+
+def section(document: Document, **args: Any) -> dict[str, Any]:
+    return call("read_document_section", document_id=str(document.pk), **args).result
+
+
+def refused(document: Document, **args: Any) -> Any:
+    with pytest.raises(InvalidArgs) as found:
+        section(document, **args)
+    [error] = found.value.field_errors
+    return error
+
+
+def test_outline_tells_each_heading_and_where_its_section_lies(document: Document) -> None:
+    result = outline(document)
+
+    assert result["document"] == {"id": str(document.pk), "title": "Runbook", "content_length": len(CONTENT)}
+    assert [(each["level"], each["heading"], each["anchor"]) for each in result["headings"]] == [
+        (1, "Launch", "launch"),
+        (2, "Words", "words"),
+        (3, "Deep", "deep"),
+        (1, "Back", "back"),
+        (2, "Words", "words-1"),
+    ]
+    assert result["headings"][1] == {
+        "index": 1,
+        "level": 2,
+        "heading": "Words",
+        "anchor": "words",
+        "line": 7,
+        "offset": CONTENT.index("## Words"),
+        "length": len("## Words\n\nOne.\n\n### Deep\n\nDeep.\n\n"),
+    }
+    assert (result["total"], result["has_more"]) == (5, False)
+    assert result["message"] == "5 of 5 headings. onto.document.section.get returns the text of a section."
+
+
+def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
+    main = outline(document, max_level=1)
+    first = outline(document, limit=2, max_level=2)
+    rest = outline(document, limit=2, max_level=2, offset=first["next_offset"])
+
+    assert [each["index"] for each in main["headings"]] == [0, 3]
+    assert [each["index"] for each in first["headings"] + rest["headings"]] == [0, 1, 3, 4]
+    assert (first["has_more"], first["total"], rest["has_more"], "next_offset" in rest) == (True, 4, False, False)
+    assert "Send next_offset as offset" in first["message"]
+    assert rest["message"] == "2 of 4 headings. onto.document.section.get returns the text of a section."
+
+
+def test_outline_of_a_document_without_headings_says_so(document: Document) -> None:
+    Document.objects.update(content="```\n# code\n```\n")
+
+    result = outline(document)
+
+    assert (result["headings"], result["total"]) == ([], 0)
+    assert result["message"].startswith("The document has no headings")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"heading": "Launch"}, {"heading": "# launch "}, {"anchor": "launch"}, {"anchor": "#launch"}, {"index": 0}],
+)
+def test_section_is_named_by_heading_anchor_or_index(document: Document, named: dict[str, Any]) -> None:
+    result = section(document, **named)
+
+    assert result["section"] == {
+        "index": 0,
+        "level": 1,
+        "heading": "Launch",
+        "anchor": "launch",
+        "line": 3,
+        "length": CONTENT.index("# Back") - CONTENT.index("# Launch"),
+        "content": CONTENT[CONTENT.index("# Launch") : CONTENT.index("# Back")],
+    }
+    assert result["message"] == "Characters 0 to 50 of the section, its end."
+
+
+@pytest.mark.parametrize("sent", ["# 1 priority", "C#", "\u00fcber", "a  b", "x" * 250])
+def test_section_is_found_by_any_heading_as_an_outline_tells_it_or_as_it_stands(document: Document, sent: str) -> None:
+    Document.objects.update(content="# \\# 1 priority\n# C#\n# \u00dcber\n# a b\n# " + "x" * 250 + "\n")
+
+    index = section(document, heading=sent)["section"]["index"]
+
+    assert section(document, heading=outline(document)["headings"][index]["heading"])["section"]["index"] == index
+
+
+def test_section_without_its_subsections_ends_at_the_first_of_them(document: Document) -> None:
+    found = section(document, heading="Launch", include_subsections=False)["section"]
+
+    assert found["content"] == "# Launch\n\nText.\n\n"
+    assert found["length"] == len(found["content"])
+
+
+def test_a_long_section_is_cut_and_read_on_to_its_end(document: Document) -> None:
+    Document.objects.update(content="# Long\n" + "ü" * 1_200 + "\n# Next\n")
+
+    parts, offset = [], 0
+    while offset is not None:
+        result = section(document, index=0, max_chars=500, offset=offset)
+        parts.append(result["section"]["content"])
+        offset = result["section"].get("truncated", {}).get("content", {}).get("next_offset")
+
+    assert [len(part) for part in parts] == [500, 500, 208]
+    assert "".join(parts) == "# Long\n" + "ü" * 1_200 + "\n"
+    assert refused(document, index=0, offset=1_209).code == "beyond_the_end"
+
+
+def test_a_heading_that_several_sections_have_is_refused_with_their_anchors(document: Document) -> None:
+    error = refused(document, heading="words")
+
+    assert (error.path, error.code) == ("/heading", "ambiguous_heading")
+    assert error.message == (
+        "2 sections have this heading; send one of these anchors instead: words (line 7), words-1 (line 17)."
+    )
+    assert [each["index"] for each in error.expected] == [1, 4]
+    assert section(document, anchor="words-1")["section"]["content"] == "## Words\n\nTwo.\n"
+
+
+def test_candidates_are_ten_at_most(document: Document) -> None:
+    Document.objects.update(content="# Same\n" * 15)
+
+    error = refused(document, heading="Same")
+
+    assert len(error.expected) == 10
+    assert error.message.endswith("same-9 (line 10) and 5 more.")
+
+
+@pytest.mark.parametrize(
+    ("named", "code", "said"),
+    [
+        ({"heading": "Lunch"}, "no_such_section", "Similar anchors: launch."),
+        ({"heading": "Nothing like it"}, "no_such_section", "The first anchors: launch, words, deep, back, words-1."),
+        ({"anchor": "words-9"}, "no_such_section", "words"),
+        ({"index": 5}, "no_such_section", "send 0 to 4."),
+        ({}, "one_of", "Send exactly one of heading, anchor and index"),
+        ({"index": 0, "heading": "Launch"}, "one_of", "Send exactly one of heading, anchor and index"),
+    ],
+)
+def test_what_names_no_section_is_refused_with_what_to_send(
+    document: Document, named: dict[str, Any], code: str, said: str
+) -> None:
+    error = refused(document, **named)
+
+    assert error.code == code
+    assert said in error.message
+
+
+def test_a_document_without_headings_has_no_sections(document: Document) -> None:
+    Document.objects.update(content="Text.")
+
+    assert refused(document, index=0).code == "no_headings"
+
+
+def test_both_cost_a_query(document: Document, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(2):
+        outline(document)
+        section(document, index=0)

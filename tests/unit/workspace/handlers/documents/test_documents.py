@@ -1,0 +1,219 @@
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
+from tests.support.handler_calls import AT, call
+from workspace.errors import InvalidArgs, NotFound
+from workspace.models import Document, Project
+
+NOW = "2026-03-02T12:30:00Z"  # calls.AT
+WHEN = "2026-03-01T09:00:00Z"
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory(name="Launch")
+    return project
+
+
+@pytest.fixture
+def document(project: Project) -> Document:
+    document: Document = DocumentFactory(project=project, title="Old", description="text", content="# Old")
+    return document
+
+
+def create(project: Project, **sent: Any) -> Any:
+    return call("create_onto_document", project_id=str(project.pk), **{"title": "Brief"} | sent)
+
+
+def update(document: Document, **sent: Any) -> Any:
+    return call("update_onto_document", document_id=str(document.pk), **sent)
+
+
+def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+    outcome = create(project)
+
+    document = Document.objects.get()
+    assert outcome.result == {
+        "document": {
+            "id": str(document.pk),
+            "project_id": str(project.pk),
+            "project_name": "Launch",
+            "parent_id": None,
+            "position": 0,
+            "title": "Brief",
+            "description": None,
+            "content": None,
+            "type_key": "document.default",
+            "state_key": "draft",
+            "category": None,
+            "ai_summary": None,
+            "operation_count": None,
+            "props": {},
+            "created_by": "owner",
+            "created_at": NOW,
+            "updated_at": NOW,
+        },
+        "structure": {"version": 1},
+        "message": "Created the document.",
+    }
+    assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(document.pk), "Brief", ())
+
+
+def test_create_stores_what_was_sent_as_get_then_tells_it(project: Project) -> None:
+    sent = {"description": "Why", "content": "# A\n\n" + "x" * 19_000 + "\n", "type_key": "document.report.weekly"}
+
+    row = create(project, **sent, state_key="ready", props={"a": {"b": 1}, "nothing": None}).result["document"]
+
+    assert row == call("get_onto_document_details", document_id=row["id"]).result["document"]
+    assert {name: row[name] for name in sent} == sent
+    assert (row["state_key"], row["props"]) == ("ready", {"a": {"b": 1}})
+
+
+@pytest.mark.parametrize("title", ["", " ", "\n\t", "\u3000"])
+def test_blank_title_becomes_untitled_with_a_warning(project: Project, title: str) -> None:
+    outcome = create(project, title=title)
+
+    assert outcome.result["document"]["title"] == outcome.entity_name == Document.objects.get().title
+    assert outcome.entity_name == "Untitled Document"
+    assert outcome.warnings == ("The title was blank, so the document was named Untitled Document.",)
+
+
+@pytest.mark.parametrize("title", [{}, {"title": None}])
+def test_missing_title_becomes_untitled_with_a_warning(project: Project, title: dict[str, None]) -> None:
+    outcome = call("create_onto_document", project_id=str(project.pk), **title)
+
+    assert outcome.result["document"]["title"] == "Untitled Document"
+    assert outcome.warnings == ("No title was sent, so the document was named Untitled Document.",)
+
+
+def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Project, document: Document) -> None:
+    created, updated = create(project, content=r"# A\n\n- b\n- c"), update(document, content=r"# A\r\nb")
+
+    assert created.result["document"]["content"] == "# A\n\n- b\n- c"
+    assert updated.result["document"]["content"] == "# A\nb"
+    assert created.warnings == updated.warnings == (r"Read \n in content as line breaks, because it had no others.",)
+
+
+def test_real_text_is_kept_as_it_was_sent(project: Project) -> None:
+    content = "  Use `\\n`\r\n\u202eabc\u202c 🌱 {{ 7 * 7 }} <script>'; DROP TABLE--\n\n"
+
+    outcome = create(project, content=content)
+
+    assert (outcome.result["document"]["content"], outcome.warnings) == (content, ())
+    assert Document.objects.get().content == content
+
+
+def test_list_rows_show_the_beginning_of_the_content_and_its_length(document: Document) -> None:
+    Document.objects.update(content="ü" * 201 + "canary", description="d" * 101)
+
+    for tool in ("list_onto_documents", "search_onto_documents"):
+        [row] = call(tool, query="old").result["documents"]
+        assert row == {
+            "id": str(document.pk),
+            "project_id": str(document.project_id),
+            "project_name": "Launch",
+            "title": "Old",
+            "type_key": "document.default",
+            "state_key": "draft",
+            "created_at": WHEN,
+            "updated_at": WHEN,
+            "content_length": 207,
+            "description_preview": "d" * 100 + "…",
+            "content_preview": "ü" * 200 + "…",
+        }
+
+
+def test_list_row_of_an_empty_document_has_a_length_and_no_preview(document: Document) -> None:
+    Document.objects.update(content="", description="")
+
+    [row] = call("list_onto_documents").result["documents"]
+
+    assert row["content_length"] == 0
+    assert not any(name.endswith("_preview") for name in row)
+
+
+def test_list_filters_by_state_type_and_project(document: Document) -> None:
+    DocumentFactory(title="Other", state_key="published", type_key="document.report")
+
+    def titles(**filters: str) -> list[str]:
+        return sorted(row["title"] for row in call("list_onto_documents", **filters).result["documents"])
+
+    assert titles() == ["Old", "Other"]
+    assert titles(state_key="published") == titles(type_key="document.report") == ["Other"]
+    assert titles(project_id=str(document.project_id)) == ["Old"]
+    assert titles(project_id=str(document.project_id), state_key="published") == []
+
+
+def test_search_looks_into_titles_descriptions_and_content(document: Document) -> None:
+    def total(query: str) -> int:
+        found: int = call("search_onto_documents", query=query).result["total"]
+        return found
+
+    Document.objects.update(content="canary")
+    assert (total("old"), total("text"), total("old canary"), total("other")) == (1, 1, 1, 0)
+
+
+def test_update_sets_the_named_fields_and_answers_what_is_stored(document: Document) -> None:
+    outcome = update(document, content="# New", state_key="published", description=None)
+
+    row = Document.objects.get()
+    assert (row.title, row.content, row.state_key, row.description, row.updated_at) == (
+        *("Old", "# New", "published", ""),
+        AT,
+    )
+    assert outcome.result["message"] == "Changed description, content, state_key."
+    assert outcome.result["document"] == call("get_onto_document_details", document_id=str(row.pk)).result["document"]
+
+
+@pytest.mark.parametrize("same", [{"content": "# Old"}, {"state_key": "draft", "title": "Old"}, {"props": {"a": None}}])
+def test_update_that_changes_nothing_succeeds_with_a_warning(document: Document, same: dict[str, Any]) -> None:
+    assert update(document, **same).warnings == ("unchanged",)
+    assert Document.objects.get().updated_at == MADE_AT
+
+
+def test_update_never_makes_a_title_blank(document: Document) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        update(document, title=" ")
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [("/title", "blank")]
+
+
+def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
+    outcome = call("delete_onto_document", document_id=str(document.pk))
+
+    assert outcome.result == {
+        "document": {"id": str(document.pk)},
+        "deleted": 1,
+        "structure": {"version": 1},
+        "message": "Deleted the document; ops no longer find it.",
+    }
+    assert (outcome.entity_id, outcome.entity_name) == (str(document.pk), "Old")
+    assert Document.objects.get().deleted_at == AT
+    assert call("list_onto_documents").result["total"] == call("search_ontology", query="old").result["total"] == 0
+    for tool in ("get_onto_document_details", "update_onto_document", "delete_onto_document"):
+        with pytest.raises(NotFound, match=r"document_id; find its id with onto\.document\.list"):
+            call(tool, document_id=str(document.pk), title="New")
+
+
+@pytest.mark.parametrize(
+    ("tool", "more", "queries"),
+    [
+        ("get_onto_document_details", {}, 1),
+        ("update_onto_document", {"content": "New", "props": {"a": 1}}, 2),
+        # Its project, held; the row; what lies below; their locks; marked; its siblings, twice; its children, twice.
+        ("delete_onto_document", {}, 11),
+    ],
+)
+def test_ops_on_one_document_cost_few_queries(
+    document: Document, tool: str, more: Any, queries: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(queries):
+        call(tool, document_id=str(document.pk), **more)
+
+
+def test_create_costs_five_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(5):  # the project, held; its siblings counted; the row; the tree's version
+        create(project, content="x" * 200_000)

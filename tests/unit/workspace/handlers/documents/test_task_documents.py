@@ -1,0 +1,175 @@
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
+from tests.support import project_graph
+from tests.support.handler_calls import call
+from workspace.errors import InvalidArgs, NotFound
+from workspace.models import Document, Edge, Task
+
+NOW = "2026-03-02T12:30:00Z"  # calls.AT
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    task: Task = TaskFactory(title="Draft")
+    return task
+
+
+def documents(task: Task) -> dict[str, Any]:
+    result: dict[str, Any] = call("list_task_documents", task_id=str(task.pk)).result
+    return result
+
+
+def attach(task: Task, **sent: Any) -> Any:
+    return call("create_task_document", task_id=str(task.pk), **sent)
+
+
+def test_create_makes_a_document_in_the_tasks_project_and_joins_it(task: Task) -> None:
+    outcome = attach(task, description="What was said")
+
+    document, edge = Document.objects.get(), Edge.objects.get()
+    assert (document.title, document.type_key, document.state_key) == (
+        "Draft Document",
+        "document.task.scratch",
+        "draft",
+    )
+    assert document.project_id == edge.project_id == task.project_id
+    assert (str(edge), edge.src_id, edge.dst_id) == ("task task_has_document document", task.pk, document.pk)
+    assert edge.props == {"role": "deliverable"}
+    whole = call("get_onto_document_details", document_id=str(document.pk)).result["document"]
+    assert outcome.result == {
+        "document": whole,
+        "edge": {"id": str(edge.pk), "role": "deliverable", "created_at": NOW},
+        "message": "Created the document and attached it to the task.",
+    }
+    assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(task.pk), "Draft", ())
+
+
+def test_create_takes_what_a_document_has(task: Task) -> None:
+    sent = {"description": "Why", "state_key": "ready", "type_key": "document.brief", "props": {"a": 1}}
+
+    outcome = attach(task, title="Brief", content=r"# A\n\nB", role="scratch", **sent)
+
+    document = Document.objects.get()
+    assert {name: getattr(document, name) for name in sent} == sent
+    assert (document.title, document.content) == ("Brief", "# A\n\nB")
+    assert outcome.result["edge"]["role"] == "scratch"
+    assert outcome.warnings == (r"Read \n in content as line breaks, because it had no others.",)
+
+
+def test_create_names_the_document_after_a_task_of_any_length(db: None) -> None:
+    attach(TaskFactory(title="ü" * 300), content="# A")
+
+    assert Document.objects.get().title == "ü" * 280 + " Document"
+
+
+@pytest.mark.parametrize("sent", [{}, {"role": "scratch"}, {"type_key": "document.brief", "state_key": "ready"}])
+def test_a_task_alone_makes_no_empty_document_but_says_what_to_send(task: Task, sent: dict[str, str]) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        attach(task, **sent)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("", "no_document")
+    assert "document_id" in error.message
+    assert "title" in error.message
+    assert not Document.objects.exists()
+
+
+def test_attach_joins_a_document_that_exists(task: Task) -> None:
+    document = DocumentFactory(project=task.project, title="Brief", content="x" * 300)
+
+    outcome = attach(task, document_id=str(document.pk), role="brief")
+
+    assert outcome.result["document"]["id"] == str(document.pk)
+    assert outcome.result["document"]["content_preview"] == "x" * 200 + "…"
+    assert outcome.result["edge"]["role"] == "brief"
+    assert outcome.result["message"] == "Attached the document to the task."
+    assert Document.objects.count() == Edge.objects.count() == 1
+
+
+def test_attaching_again_changes_the_role_or_nothing(task: Task) -> None:
+    id = str(DocumentFactory(project=task.project).pk)
+    attach(task, document_id=id, role="scratch")
+
+    for same in ({}, {"role": "scratch"}):
+        again = attach(task, document_id=id, **same)
+        assert (again.warnings, again.result["edge"]["role"]) == (("unchanged",), "scratch")
+    other = attach(task, document_id=id, role="deliverable")
+
+    assert (other.warnings, other.result["message"]) == ((), "Already attached; changed its role.")
+    assert [edge.props for edge in Edge.objects.all()] == [{"role": "deliverable"}]
+
+
+def test_attach_refuses_fields_of_a_new_document(task: Task) -> None:
+    document = DocumentFactory(project=task.project)
+
+    with pytest.raises(InvalidArgs) as refused:
+        attach(task, document_id=str(document.pk), title="New", content="New")
+
+    assert [error.path for error in refused.value.field_errors] == ["/title", "/content"]
+    assert refused.value.message.startswith("title is only for a new document; leave it out")
+    assert not Edge.objects.exists()
+
+
+def test_attach_refuses_documents_of_other_projects_as_if_they_never_were(task: Task) -> None:
+    elsewhere, foreign = DocumentFactory(), DocumentFactory(project__created_by="someone else")
+    gone = DocumentFactory(project=task.project, deleted_at=MADE_AT)
+
+    told = set()
+    for id in (elsewhere.pk, foreign.pk, gone.pk, uuid.uuid4()):
+        with pytest.raises(NotFound, match="document_id") as refused:
+            attach(task, document_id=str(id))
+        told.add(refused.value.message)
+
+    assert len(told) == 1
+
+
+def test_list_answers_the_documents_in_the_order_they_were_joined(task: Task) -> None:
+    later, first = (DocumentFactory(project=task.project, title=title) for title in ("Later", "First"))
+    project_graph.edge(task, "task_has_document", later, created_at=MADE_AT + timedelta(hours=1), props={"role": "scratch"})
+    edge = project_graph.edge(task, "task_has_document", first)
+    project_graph.edge(first, "references", task)
+
+    found = documents(task)
+
+    assert [each["document"]["title"] for each in found["documents"]] == ["First", "Later"]
+    assert found["documents"][0]["edge"] == {
+        "id": str(edge.pk),
+        "role": "deliverable",
+        "created_at": "2026-03-01T09:00:00Z",
+    }
+    assert found["scratch_pad"] == found["documents"][1]
+    assert (found["total"], found["has_more"]) == (2, False)
+    assert found["message"] == (
+        "2 of 2 documents of this task, in the order they were attached. onto.document.get returns the content."
+    )
+
+
+def test_list_leaves_out_what_is_gone(task: Task) -> None:
+    gone = DocumentFactory(project=task.project, deleted_at=MADE_AT)
+    project_graph.edge(task, "task_has_document", gone, props={"role": "scratch"})
+    removed = DocumentFactory(project=task.project)
+    project_graph.edge(task, "task_has_document", removed, deleted_at=MADE_AT)
+
+    assert (documents(task)["documents"], documents(task)["scratch_pad"], documents(task)["total"]) == ([], None, 0)
+
+
+def test_list_shows_at_most_fifty_and_counts_all(task: Task, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    for _ in range(51):
+        project_graph.edge(task, "task_has_document", DocumentFactory(project=task.project))
+
+    with django_assert_num_queries(4):
+        found = documents(task)
+
+    assert (len(found["documents"]), found["total"], found["has_more"]) == (50, 51, True)
+
+
+def test_documents_of_a_task_that_is_not_there(task: Task) -> None:
+    for tool in ("list_task_documents", "create_task_document"):
+        with pytest.raises(NotFound, match="task_id"):
+            call(tool, task_id=str(TaskFactory(project=ProjectFactory(created_by="someone else")).pk))

@@ -1,0 +1,164 @@
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from registry.jsonschema import schemas
+from tests.support.handler_calls import call
+from workspace.errors import InvalidArgs
+from workspace.handlers.generic.fields import ENTITY_TYPES
+from workspace.models import (
+    DocumentState,
+    GoalState,
+    MilestoneState,
+    PlanState,
+    ProjectState,
+    RiskState,
+    TaskState,
+)
+
+
+def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:
+    result = call("get_field_info", subject="", entity_type=entity_type, **more).result
+    assert result["entity_type"] == entity_type
+    return {field["name"]: field for field in result["fields"]}
+
+
+def test_task_fields_are_the_arguments_of_a_task() -> None:
+    assert list(info("ontology_task")) == [
+        *("project_id", "title", "description", "details", "type_key", "state_key", "priority", "start_at", "due_at"),
+        *("duration_minutes", "recurrence", "recurrence_until", "parent_task_id", "props"),
+    ]
+
+
+def test_project_fields_are_the_arguments_of_a_project() -> None:
+    fields = info("ontology_project")
+
+    assert list(fields) == [
+        *("name", "slug", "description", "executive_summary", "tags", "context"),
+        *("type_key", "state_key", "start_at", "end_at", "props"),
+    ]
+    assert {name for name, field in fields.items() if field["required"]} == {"name", "type_key"}
+
+
+def test_document_fields_are_the_arguments_of_a_document() -> None:
+    fields = info("ontology_document")
+
+    assert list(fields) == [
+        *("project_id", "title", "description", "content", "type_key", "state_key"),
+        *("category", "ai_summary", "operation_count", "props"),
+    ]
+    assert {name for name, field in fields.items() if field["required"]} == {"project_id", "title"}
+    assert (fields["content"]["maxLength"], fields["type_key"]["default"]) == (200_000, "document.default")
+
+
+def test_required_task_fields_have_no_default() -> None:
+    assert {name for name, field in info("ontology_task").items() if field["required"]} == {"project_id", "title"}
+
+
+def test_priority_tells_its_range_and_its_direction() -> None:
+    assert info("ontology_task", field_name="priority") == {
+        "priority": {
+            "name": "priority",
+            "type": "integer",
+            "required": False,
+            "default": 3,
+            "minimum": 1,
+            "maximum": 5,
+            "description": "1 (most urgent) to 5 (least urgent).",
+            "example": 3,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "states", "default"),
+    [
+        ("ontology_task", TaskState.values, "todo"),
+        ("ontology_project", ProjectState.values, "planning"),
+        ("ontology_document", DocumentState.values, "draft"),
+        ("ontology_goal", GoalState.values, "draft"),
+        ("ontology_plan", PlanState.values, "draft"),
+        ("ontology_milestone", MilestoneState.values, "pending"),
+        ("ontology_risk", RiskState.values, "identified"),
+    ],
+)
+def test_state_tells_its_enum_and_its_default(entity_type: str, states: list[str], default: str) -> None:
+    field = info(entity_type, field_name="state_key")["state_key"]
+
+    assert (field["type"], field["enum"], field["default"]) == ("string", states, default)
+    assert "maxLength" not in field  # the enum says it all
+    assert type(field["default"]) is str  # a plain value, that any serialiser knows
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("project_id", {"type": "string", "format": "uuid"}),
+        ("due_at", {"type": "string", "format": "date-time"}),
+        ("props", {"type": "object"}),
+        ("title", {"type": "string", "maxLength": 300}),
+        ("description", {"type": "string", "maxLength": 20_000}),
+    ],
+)
+def test_types_are_told_in_the_words_of_json_schema(name: str, told: dict[str, Any]) -> None:
+    field = info("ontology_task", field_name=name)[name]
+
+    assert {word: field[word] for word in told} == told
+    assert field["description"]
+
+
+def test_type_key_tells_its_pattern_and_its_default() -> None:
+    field = info("ontology_task", field_name="type_key")["type_key"]
+
+    assert field["pattern"].startswith(r"^task\.(execute|create|")
+    assert field["default"] == "task.execute"
+
+
+EACH_TYPE = pytest.mark.parametrize("entity_type", ENTITY_TYPES)
+
+
+@EACH_TYPE
+def test_every_field_is_described_in_a_sentence(entity_type: str) -> None:
+    for field in info(entity_type).values():
+        assert field["description"].endswith(".")
+        assert len(field["description"]) <= 100
+
+
+@EACH_TYPE
+def test_every_example_is_a_value_that_its_field_takes(entity_type: str) -> None:
+    words = ("type", "format", "enum", "maxLength", "pattern", "minimum", "maximum")
+    for name, field in info(entity_type).items():
+        schema = {word: field[word] for word in words if word in field}
+        assert (
+            schemas.find_instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]}) == []
+        )
+
+
+def test_a_requirement_has_neither_state_nor_description() -> None:
+    fields = info("ontology_requirement")
+
+    assert list(fields) == ["project_id", "text", "type_key", "priority", "props"]
+    assert {name for name, field in fields.items() if field["required"]} == {"project_id", "text"}
+    assert fields["text"]["maxLength"] == 1_000
+
+
+def test_probability_tells_its_range() -> None:
+    field = info("ontology_risk", field_name="probability")["probability"]
+
+    assert (field["type"], field["minimum"], field["maximum"], field["example"]) == ("number", 0, 1, 0.5)
+
+
+def test_unknown_field_is_refused_with_the_names_that_exist() -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        info("ontology_project", field_name="status_of_secrets")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code, error.expected) == ("/field_name", "unknown_field", list(info("ontology_project")))
+    assert "state_key" in error.message
+    assert "status_of_secrets" not in error.message
+
+
+def test_info_asks_no_database(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(0):
+        info("ontology_task")

@@ -1,0 +1,221 @@
+import threading
+import uuid
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.handler_calls import AT, call
+from workspace.errors import InvalidArgs, NotFound
+from workspace.models import Project, Task
+
+pytestmark = pytest.mark.both_databases
+
+NOW = "2026-03-02T12:30:00Z"  # calls.AT
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    task: Task = TaskFactory(title="Old", description="text", props={"a": 1}, due_at=MADE_AT)
+    return task
+
+
+def update(task: Task, **sent: Any) -> Any:
+    return call("update_onto_task", task_id=str(task.pk), **sent)
+
+
+def stored(task: Task) -> Task:
+    return Task.objects.get(pk=task.pk)
+
+
+def test_update_sets_the_named_fields_and_answers_what_is_stored(task: Task) -> None:
+    outcome = update(task, title="New", priority=1)
+
+    row = stored(task)
+    assert (row.title, row.priority, row.description, row.due_at, row.updated_at) == ("New", 1, "text", MADE_AT, AT)
+    assert outcome.result == {
+        "task": call("get_onto_task_details", task_id=str(task.pk)).result["task"],
+        "message": "Changed title, priority.",
+    }
+    assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(task.pk), "New", ())
+
+
+def test_update_tells_the_time_stamp_that_a_state_brings_along(task: Task) -> None:
+    done = update(task, state_key="done").result
+    assert (done["task"]["completed_at"], done["message"]) == (NOW, "Changed state_key, completed_at.")
+    assert stored(task).completed_at == AT
+
+    reopened = update(task, state_key="todo").result
+    assert (reopened["task"]["completed_at"], stored(task).completed_at) == (None, None)
+
+
+def test_update_merges_props(task: Task) -> None:
+    result = update(task, props={"b": {"c": [True, None]}, "a": None}).result
+
+    assert result["task"]["props"] == stored(task).props == {"b": {"c": [True, None]}}
+    assert result["message"] == "Changed props."
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"title": "Old"},
+        {"due_at": "2026-03-01T10:00:00+01:00"},  # the same moment, written otherwise
+        {"start_at": None},
+        {"props": {"a": 1}},
+        {"props": {"gone": None}},
+        {"title": "Old", "description": "text", "state_key": "todo", "priority": 3, "type_key": "task.execute"},
+    ],
+)
+def test_update_that_changes_nothing_succeeds_with_a_warning(
+    task: Task, same: dict[str, Any], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        outcome = update(task, **same)
+
+    assert outcome.warnings == ("unchanged",)
+    assert outcome.result["task"]["updated_at"] == "2026-03-01T09:00:00Z"
+    assert outcome.result["message"] == "Nothing changed: the task already has these values."
+    assert stored(task).updated_at == MADE_AT
+
+
+def test_update_with_one_new_value_is_no_unchanged_one(task: Task) -> None:
+    outcome = update(task, title="Old", props={"a": True})
+
+    assert (outcome.warnings, outcome.result["message"]) == ((), "Changed props.")
+
+
+def test_null_and_empty_text_both_clear_the_description(task: Task) -> None:
+    assert update(task, description=None).result["task"]["description"] is None
+    assert update(task, description="").warnings == ("unchanged",)
+
+
+def test_update_that_is_refused_changes_nothing(task: Task) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        update(task, title="New", start_at="2026-03-05T00:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/start_at", "out_of_order")
+    assert refused.value.message == "due_at is before start_at; send a later due_at or an earlier start_at."
+    assert stored(task).title == "Old"
+
+
+@pytest.mark.parametrize("text", ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00"])
+def test_update_refuses_hostile_dates_at_their_pointer(task: Task, text: str) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        update(task, start_at=text)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/start_at", "impossible_time")
+    assert text not in refused.value.message
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_update_keeps_the_first_and_the_last_moment(task: Task, text: str) -> None:
+    start, due = (None, text) if text.startswith("9") else (text, None)
+
+    update(task, start_at=start, due_at=due)
+
+    row = call("get_onto_task_details", task_id=str(task.pk)).result["task"]
+    assert text in (row["start_at"], row["due_at"])
+
+
+@pytest.mark.parametrize(
+    "text", ["🌱 naïve  ", "'; DROP TABLE workspace_task; --", "{{ 7 * 7 }}", "%s %(a)s", "x" * 300]
+)
+def test_update_keeps_text_as_it_was_sent(task: Task, text: str) -> None:
+    assert update(task, title=text).result["task"]["title"] == text
+    assert stored(task).title == text
+
+
+def test_update_keeps_numbers_as_they_were_sent(task: Task) -> None:
+    props = {"n": 2**53 - 1, "m": -(2**53) + 1, "large": 1e20, "larger": -1.5e308, "small": 5e-324, "deep": [[[{}]]]}
+
+    assert update(task, props=props).result["task"]["props"] == {"a": 1} | props
+
+    got = call("get_onto_task_details", task_id=str(task.pk)).result["task"]["props"]
+    assert got == {"a": 1} | props
+    assert {name: type(value) for name, value in got.items()} == {
+        name: type(value) for name, value in ({"a": 1} | props).items()
+    }
+    assert update(task, props=props).warnings == ("unchanged",)
+
+
+def test_update_costs_two_queries(task: Task, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(2):
+        update(task, description="New", priority=1, props={"b": 1})
+
+
+def test_update_of_what_events_tell_costs_one_more(
+    task: Task, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    update(task, start_at=None, due_at=None)
+    with django_assert_num_queries(3):
+        update(task, title="New", state_key="done", props={"b": 1})
+
+
+def test_project_update_answers_the_row_with_its_counts(task: Task) -> None:
+    id = str(task.project_id)
+
+    result = call("update_onto_project", project_id=id, name="Renamed", state_key="completed").result
+
+    assert result["message"] == "Changed name, state_key, completed_at."
+    assert result["project"] == call("get_onto_project_details", project_id=id).result["project"]
+    assert (result["project"]["task_count"], result["project"]["completed_at"]) == (1, NOW)
+
+
+def test_project_update_clears_its_dates(db: None) -> None:
+    project = ProjectFactory(start_at=MADE_AT, end_at=MADE_AT, description="text")
+
+    call("update_onto_project", project_id=str(project.pk), start_at=None, end_at=None, description=None)
+
+    project.refresh_from_db()
+    assert (project.start_at, project.end_at, project.description) == (None, None, "")
+
+
+def test_delete_is_soft_and_final_for_every_op(task: Task) -> None:
+    outcome = call("delete_onto_task", task_id=str(task.pk), task_title="Old")
+
+    assert outcome.result == {
+        "task": {"id": str(task.pk)},
+        "message": "Deleted the task; ops no longer find it.",
+    }
+    assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Old")
+    assert stored(task).deleted_at == AT
+    assert call("list_onto_tasks").result["total"] == call("search_onto_tasks", query="old").result["total"] == 0
+    for tool in ("get_onto_task_details", "update_onto_task", "delete_onto_task"):
+        with pytest.raises(NotFound):
+            call(tool, task_id=str(task.pk), title="New")
+
+
+def test_delete_costs_two_queries(task: Task, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(2):
+        call("delete_onto_task", task_id=str(task.pk))
+
+
+def test_update_of_no_row_is_not_found(db: None) -> None:
+    with pytest.raises(NotFound, match="task_id"):
+        call("update_onto_task", task_id=str(uuid.uuid4()), title="New")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_updates_of_the_same_row_at_the_same_time_lose_nothing() -> None:
+    task = TaskFactory()
+    together = threading.Barrier(4)
+
+    def merge(number: int) -> None:
+        together.wait()
+        with transaction.atomic():
+            update(task, props={f"key {number}": number})
+        connection.close()
+
+    threads = [threading.Thread(target=merge, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert stored(task).props == {f"key {number}": number for number in range(4)}
+    assert Project.objects.count() == 1

@@ -1,0 +1,279 @@
+"""onto.project.graph.get and .reorganize, against rows."""
+
+import uuid
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support import project_graph
+from tests.support.handler_calls import AT, call
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.handlers.graph.graph import MAX_LISTED_CHANGES
+from workspace.models import Edge, Project
+from workspace.services.edges import graph_reorganize
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory()
+    return project
+
+
+def to(row: Any, **more: Any) -> dict[str, Any]:
+    return {"kind": row._meta.model_name, "id": str(row.pk)} | more
+
+
+def node(row: Any, *others: Any, **more: Any) -> dict[str, Any]:
+    return to(row) | {"connections": [to(other) for other in others]} | more
+
+
+def reorganize(project: Project, *nodes: dict[str, Any], subject: str = "owner", **options: Any) -> Any:
+    sent = {"project_id": str(project.pk), "nodes": list(nodes)} | ({"options": options} if options else {})
+    return call("reorganize_onto_project_graph", subject=subject, **sent)
+
+
+def test_get_tells_nodes_edges_and_how_many(project: Project) -> None:
+    project_graph.edge(project_graph.row("plan", project), "has_task", project_graph.row("task", project))
+
+    outcome = call("get_onto_project_graph", project_id=str(project.pk), limit=1)
+
+    result = outcome.result
+    assert result["project"] == {"id": str(project.pk), "name": project.name}
+    assert [each["kind"] for each in result["nodes"]] == ["plan"]
+    assert (result["edges"], result["counts"], result["has_more"]) == ([], {"nodes": 2, "edges": 0}, True)
+    assert result["message"] == (
+        "1 of 2 nodes and 0 of 0 edges. Send kinds to list fewer kinds completely. A row without a parent is directly "
+        "in the project."
+    )
+    assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), project.name)
+    assert call("get_onto_project_graph", project_id=str(project.pk)).result["has_more"] is False
+
+
+def test_a_graph_of_a_thousand_nodes_costs_at_most_eight_queries(
+    project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    plans = [project_graph.row("plan", project) for _ in range(10)]
+    tasks = [project_graph.row("task", project) for _ in range(990)]
+    for number, task in enumerate(tasks):
+        project_graph.edge(plans[number % 10], "has_task", task)
+
+    with django_assert_max_num_queries(8):
+        result = call("get_onto_project_graph", project_id=str(project.pk)).result
+
+    assert result["counts"] == {"nodes": len(result["nodes"]), "edges": len(result["edges"])}
+    assert result["counts"] == {"nodes": 1000, "edges": 990}
+
+
+def test_viewers_see_the_graph_and_nobody_else_does(project: Project) -> None:
+    MembershipFactory(project=project, subject="viewer")
+
+    assert call("get_onto_project_graph", subject="viewer", project_id=str(project.pk)).result["nodes"] == []
+    with pytest.raises(NotFound):
+        call("get_onto_project_graph", subject="stranger", project_id=str(project.pk))
+
+
+def test_reorganize_moves_a_task_and_answers_what_changed(project: Project) -> None:
+    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    before = project_graph.edge(old, "has_task", task)
+
+    outcome = reorganize(project, node(task, new))
+
+    edge = Edge.objects.get(deleted_at=None)
+    before.refresh_from_db()
+    assert (edge.src_id, edge.rel, edge.dst_id, edge.props) == (new.pk, "has_task", task.pk, {"is_primary": True})
+    assert (edge.project_id, edge.created_by, edge.created_at, before.deleted_at) == (project.pk, "owner", AT, AT)
+    told = {"src_kind": "plan", "rel": "has_task", "dst_kind": "task", "dst_id": str(task.pk)}
+    plan_hash = outcome.result.pop("plan_hash")
+    assert len(plan_hash) == 16
+    assert outcome.result == {
+        "project": {"id": str(project.pk), "name": project.name},
+        "node_count": 1,
+        "counts": {"created": 1, "deleted": 1, "updated": 0},
+        "changes": {
+            "created": [told | {"id": str(edge.pk), "src_id": str(new.pk), "props": {"is_primary": True}}],
+            "deleted": [told | {"id": str(before.pk), "src_id": str(old.pk), "props": {}}],
+            "updated": [],
+        },
+        "message": "Changed edges: 1 created, 1 deleted.",
+    }
+    assert (outcome.warnings, outcome.entity_id) == ((), str(project.pk))
+
+
+def test_reorganizing_again_changes_nothing_and_says_so(project: Project) -> None:
+    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+    reorganize(project, node(task, plan))
+    before = list(Edge.objects.values())
+
+    outcome = reorganize(project, node(task, plan))
+
+    assert (outcome.warnings, outcome.result["message"]) == (
+        ("unchanged",),
+        "Nothing changed: the rows are already organized this way.",
+    )
+    assert list(Edge.objects.values()) == before
+
+
+def test_updated_props_are_stored(project: Project) -> None:
+    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+    edge = project_graph.edge(plan, "has_task", task, props={"note": "kept"})
+
+    result = reorganize(project, node(task, plan)).result
+
+    edge.refresh_from_db()
+    assert (result["counts"]["updated"], edge.props) == (1, {"note": "kept", "is_primary": True})
+
+
+def test_a_dry_run_tells_the_plan_and_does_nothing(project: Project) -> None:
+    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    project_graph.edge(old, "has_task", task)
+    before = list(Edge.objects.values())
+
+    dry = reorganize(project, node(task, new), dry_run=True).result
+
+    assert list(Edge.objects.values()) == before
+    assert dry["dry_run"] is True
+    assert "id" not in dry["changes"]["created"][0]
+    assert dry["message"].startswith("Would change edges: 1 created, 1 deleted. To apply it, send plan_hash")
+    done = reorganize(project, node(task, new), plan_hash=dry["plan_hash"]).result
+    assert done["counts"] == dry["counts"]
+    assert done["plan_hash"] == dry["plan_hash"]
+    assert "dry_run" not in done
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_run: bool) -> None:
+    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    plan_hash = reorganize(project, node(task, new), dry_run=True).result["plan_hash"]
+    project_graph.edge(old, "has_task", task)  # somebody else was faster
+    before = list(Edge.objects.values())
+
+    with pytest.raises(StateConflict) as refused:
+        reorganize(project, node(task, new), plan_hash=plan_hash, dry_run=dry_run)
+
+    assert refused.value.reason == "stale_plan"
+    assert list(Edge.objects.values()) == before
+
+
+def test_an_edge_that_is_taken_away_after_it_was_read_is_a_conflict(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    edge = project_graph.edge(old, "has_task", task)
+    read = graph_reorganize.list_visible_edges
+
+    def and_then_it_goes(*args: Any, **named: Any) -> list[Edge]:
+        found = read(*args, **named)
+        call("unlink_onto_edge", edge_id=str(edge.pk))
+        return found
+
+    monkeypatch.setattr(graph_reorganize, "list_visible_edges", and_then_it_goes)
+    with pytest.raises(StateConflict) as refused:
+        reorganize(project, node(task, new))
+
+    assert refused.value.reason == "stale_plan"
+    assert not Edge.objects.filter(src_id=new.pk).exists()
+
+
+def test_all_that_is_not_in_the_project_is_told_at_once_in_the_same_words(project: Project) -> None:
+    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+    elsewhere = ProjectFactory()  # of the same owner
+    hidden = [
+        project_graph.row("task", project, deleted_at=MADE_AT),
+        project_graph.row("task", elsewhere),
+        project_graph.row("task", ProjectFactory(created_by="someone else")),
+    ]
+    never = {"kind": "task", "id": str(uuid.uuid4()), "connections": []}
+    nodes = [node(task, plan), *(node(row) for row in hidden), never, node(plan, hidden[0])]
+
+    with pytest.raises(NotFound) as refused:
+        reorganize(project, *nodes)
+
+    errors = refused.value.field_errors
+    assert [(error.path, error.code) for error in errors] == [
+        ("/nodes/1/id", "not_found"),
+        ("/nodes/2/id", "not_found"),
+        ("/nodes/3/id", "not_found"),
+        ("/nodes/4/id", "not_found"),
+        ("/nodes/5/connections/0/id", "not_found"),
+    ]
+    words = {error.message.replace(error.path.removeprefix("/"), "<path>") for error in errors}
+    assert words == {
+        "No task of this project that you can see has this <path>; find its id with onto.task.list or onto.task.search."
+    }
+    assert not Edge.objects.exists()
+
+
+def test_a_wrong_kind_is_not_found(project: Project) -> None:
+    task = project_graph.row("task", project)
+
+    with pytest.raises(NotFound, match="No plan of this project"):
+        reorganize(project, {"kind": "plan", "id": str(task.pk), "connections": []})
+
+
+def test_all_field_errors_are_told_at_once(project: Project) -> None:
+    task, other = project_graph.row("task", project), project_graph.row("task", project)
+
+    with pytest.raises(InvalidArgs) as refused:
+        reorganize(project, node(task, task), node(other, ProjectFactory()), node(task))
+
+    assert {(error.path, error.code) for error in refused.value.field_errors} == {
+        ("/nodes/0/connections/0/id", "self_edge"),
+        ("/nodes/1/connections/0/id", "other_project"),
+        ("/nodes/2/id", "duplicate"),
+    }
+    with pytest.raises(InvalidArgs) as refused:
+        reorganize(project, node(task), node(other), allow_project_fallback=False)
+    assert [error.path for error in refused.value.field_errors] == ["/nodes/0", "/nodes/1"]
+
+
+def test_only_who_may_change_the_project_reorganizes_it(project: Project) -> None:
+    MembershipFactory(project=project, subject="viewer")
+    MembershipFactory(project=project, subject="editor", role="editor")
+    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+
+    for options in ({}, {"dry_run": True}):
+        with pytest.raises(Forbidden):
+            reorganize(project, node(task, plan), subject="viewer", **options)
+        with pytest.raises(NotFound):
+            reorganize(project, node(task, plan), subject="stranger", **options)
+    assert reorganize(project, node(task, plan), subject="editor").result["counts"]["created"] == 1
+
+
+def test_edges_to_rows_that_cannot_be_seen_are_left_alone_and_not_told(project: Project) -> None:
+    task, gone = project_graph.row("task", project), project_graph.row("plan", project, deleted_at=MADE_AT)
+    hidden = project_graph.edge(gone, "has_task", task)
+    project_graph.edge(task, "depends_on", project_graph.row("task", project, deleted_at=MADE_AT))
+
+    result = reorganize(project, node(task), semantic_mode="replace_auto").result
+
+    assert result["counts"] == {"created": 0, "deleted": 0, "updated": 0}
+    hidden.refresh_from_db()
+    assert hidden.deleted_at is None  # it is there again when the plan is restored
+
+
+def test_reorganize_costs_the_same_whatever_the_number_of_nodes(
+    project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    plans = [project_graph.row("plan", project) for _ in range(2)]
+    tasks = [project_graph.row("task", project) for _ in range(200)]
+    for task in tasks:
+        project_graph.edge(plans[0], "has_task", task)
+
+    # The project, tasks, plans, edges; those to change, deleted, created (SQLite takes 999 values a statement).
+    with django_assert_max_num_queries(9):
+        result = reorganize(project, *(node(task, plans[1]) for task in tasks)).result
+
+    assert result["counts"] == {"created": 200, "deleted": 200, "updated": 0}
+    assert len(result["changes"]["created"]) == MAX_LISTED_CHANGES
+
+
+def test_lists_of_changes_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workspace.handlers.graph.graph.MAX_LISTED_CHANGES", 2)
+    task, *others = (project_graph.row("task", project) for _ in range(4))
+
+    result = reorganize(project, node(task, *others)).result
+
+    assert (result["counts"]["created"], len(result["changes"]["created"])) == (3, 2)
+    assert result["message"] == "Changed edges: 3 created. At most 2 of each are listed."

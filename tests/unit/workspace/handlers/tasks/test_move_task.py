@@ -1,0 +1,151 @@
+import uuid
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
+from tests.support.handler_calls import AT, call
+from workspace.contract import OpOutcome
+from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.models import Edge, Project, MemberRole, Task
+
+
+@pytest.fixture
+def destination(db: None) -> Project:
+    project: Project = ProjectFactory(name="Destination")
+    return project
+
+
+def move(task: Task, to: Any, *, expected: Any = None, subject: str = "owner") -> OpOutcome:
+    ids = {"task_id": task.pk, "project_id": to, "expected_project_id": expected or task.project_id}
+    return call("move_onto_task", subject=subject, **{name: str(id) for name, id in ids.items()})
+
+
+def test_task_is_in_the_other_project_with_all_it_had(destination: Project) -> None:
+    task = TaskFactory(title="T", state_key="done", props={"a": 1})
+
+    outcome = move(task, destination.pk)
+
+    row = outcome.result["task"]
+    assert (row["project_id"], row["project_name"], row["title"]) == (str(destination.pk), "Destination", "T")
+    assert (row["state_key"], row["props"], row["updated_at"]) == ("done", {"a": 1}, "2026-03-02T12:30:00Z")
+    assert (outcome.warnings, outcome.entity_id) == ((), str(task.pk))
+    assert outcome.result["message"] == "Moved the task to the other project."
+
+
+def test_subtasks_of_every_level_move_along(destination: Project) -> None:
+    task = TaskFactory()
+    child = TaskFactory(project=task.project, parent_task=task)
+    grandchild = TaskFactory(project=task.project, parent_task=child)
+    other = TaskFactory(project=task.project)
+
+    outcome = move(task, destination.pk)
+
+    assert set(Task.objects.filter(project=destination)) == {task, child, grandchild}
+    grandchild.refresh_from_db()
+    assert (grandchild.parent_task_id, grandchild.updated_at) == (child.pk, AT)
+    other.refresh_from_db()
+    assert (other.project_id, other.updated_at) == (task.project_id, MADE_AT)
+    assert outcome.result["message"] == "Moved the task with its 2 subtasks to the other project."
+
+
+def test_subtask_leaves_its_parent_with_a_warning(destination: Project) -> None:
+    parent = TaskFactory()
+    task = TaskFactory(project=parent.project, parent_task=parent)
+
+    outcome = move(task, destination.pk)
+
+    assert Task.objects.get(pk=task.pk).parent_task_id is None
+    assert outcome.warnings == ("The task is no longer a subtask: its parent stays in the old project.",)
+
+
+def test_deleted_subtask_stays_and_would_come_back_as_a_task_of_its_own(destination: Project) -> None:
+    task = TaskFactory()
+    deleted = TaskFactory(project=task.project, parent_task=task, deleted_at=MADE_AT)
+
+    move(task, destination.pk)
+
+    deleted.refresh_from_db()
+    assert (deleted.project_id, deleted.parent_task_id) == (task.project_id, None)
+
+
+def test_links_to_what_stays_are_dropped_and_those_between_what_moves_are_kept(destination: Project) -> None:
+    task = TaskFactory()
+    child = TaskFactory(project=task.project, parent_task=task)
+    other = TaskFactory(project=task.project)
+    inside = EdgeFactory(project=task.project, src_id=task.pk, dst_id=child.pk)
+    out = EdgeFactory(project=task.project, src_id=child.pk, dst_id=other.pk)
+    into = EdgeFactory(project=task.project, src_kind="project", src_id=task.project_id, rel="has_task", dst_id=task.pk)
+    gone = EdgeFactory(project=task.project, src_id=other.pk, dst_id=task.pk, deleted_at=MADE_AT)
+    apart = EdgeFactory(project=task.project)
+
+    outcome = move(task, destination.pk)
+
+    edges = Edge.objects.in_bulk()
+    assert (edges[inside.pk].project_id, edges[inside.pk].deleted_at) == (destination.pk, None)
+    assert [edges[each.pk].deleted_at for each in (out, into, gone, apart)] == [AT, AT, MADE_AT, None]
+    assert {edges[each.pk].project_id for each in (out, into, gone, apart)} == {task.project_id}
+    assert outcome.warnings == ("Removed 2 links between moved rows and rows that stay in the old project.",)
+
+
+def test_task_that_is_elsewhere_is_a_conflict(destination: Project) -> None:
+    task = TaskFactory()
+
+    for expected in (destination.pk, uuid.uuid4()):
+        with pytest.raises(StateConflict) as refused:
+            move(task, destination.pk, expected=expected)
+        assert refused.value.reason == "moved_elsewhere"
+
+    move(task, destination.pk)
+    with pytest.raises(StateConflict):
+        move(task, destination.pk)  # the same call again: it is not where it was
+    assert Task.objects.get().project_id == destination.pk
+
+
+def test_project_that_it_is_in_is_refused(db: None) -> None:
+    task = TaskFactory()
+
+    with pytest.raises(InvalidArgs) as refused:
+        move(task, task.project_id)
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [("/project_id", "same_project")]
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "refusal"),
+    [
+        (MemberRole.EDITOR, MemberRole.EDITOR, None),
+        (MemberRole.EDITOR, MemberRole.VIEWER, Forbidden),  # may not add to the other
+        (MemberRole.VIEWER, MemberRole.OWNER, Forbidden),  # may not take from this one
+        (MemberRole.EDITOR, None, NotFound),
+        (None, MemberRole.EDITOR, NotFound),
+    ],
+)
+def test_mover_needs_to_change_both_projects(
+    destination: Project, here: MemberRole | None, there: MemberRole | None, refusal: type[Exception] | None
+) -> None:
+    task = TaskFactory()
+    for project, role in ((task.project, here), (destination, there)):
+        if role:
+            MembershipFactory(project=project, subject="mover", role=role)
+
+    if refusal is None:
+        move(task, destination.pk, subject="mover")
+    else:
+        with pytest.raises(refusal):
+            move(task, destination.pk, subject="mover")
+
+    assert (Task.objects.get().project_id == destination.pk) is (refusal is None)
+
+
+def test_subtasks_cost_a_query_a_level(
+    destination: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    task = TaskFactory()
+    TaskFactory.create_batch(30, project=task.project, parent_task=task)
+
+    with django_assert_max_num_queries(10):
+        move(task, destination.pk)
+
+    assert Task.objects.filter(project=destination).count() == 31

@@ -1,0 +1,310 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.handler_calls import AT, call
+from tests.support.project_graph import edge
+from workspace.errors import InvalidArgs
+from workspace.models import Plan, Project, Task
+
+NOW = "2026-03-02T12:30:00Z"  # calls.AT
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory(name="Launch")
+    return project
+
+
+def create(project: Project, **sent: Any) -> Any:
+    return call("create_onto_task", project_id=str(project.pk), **sent)
+
+
+def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+    outcome = create(project, title="Write")
+
+    task = Task.objects.get()
+    assert outcome.result["task"] == {
+        "id": str(task.pk),
+        "project_id": str(project.pk),
+        "project_name": "Launch",
+        "title": "Write",
+        "description": None,
+        "details": None,
+        "type_key": "task.execute",
+        "state_key": "todo",
+        "priority": 3,
+        "start_at": None,
+        "due_at": None,
+        "duration_minutes": 60,
+        "recurrence": None,
+        "recurrence_until": None,
+        "parent_task_id": None,
+        "completed_at": None,
+        "props": {},
+        "has_subtasks": False,
+        "has_dependencies": False,
+        "is_recurring": False,
+        "created_by": "owner",
+        "created_at": NOW,
+        "updated_at": NOW,
+        "is_overdue": False,
+    }
+    assert outcome.result["message"] == "Created the task."
+    assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
+    assert (task.created_at, task.updated_at) == (AT, AT)
+
+
+def test_create_stores_what_was_sent_as_get_then_tells_it(project: Project) -> None:
+    sent = {
+        "title": "Write",
+        "description": "Two pages",
+        "type_key": "task.create.text",
+        "state_key": "in_progress",
+        "priority": 1,
+        "start_at": "2026-03-01T09:00:00+01:00",
+        "due_at": "2026-03-04T17:00:00.25Z",
+        "props": {"words": 800, "nothing": None},
+    }
+
+    row = create(project, **sent).result["task"]
+
+    assert row == call("get_onto_task_details", task_id=row["id"]).result["task"]
+    assert row["start_at"] == "2026-03-01T08:00:00Z"
+    assert row["due_at"] == "2026-03-04T17:00:00.250000Z"
+    assert row["props"] == {"words": 800}
+    assert {name: row[name] for name in ("description", "type_key", "state_key", "priority")} == {
+        name: sent[name] for name in ("description", "type_key", "state_key", "priority")
+    }
+
+
+def test_create_as_done_is_completed_at_once(project: Project) -> None:
+    assert create(project, title="Write", state_key="done").result["task"]["completed_at"] == NOW
+
+
+@pytest.mark.parametrize(
+    ("sent", "path", "code"),
+    [
+        ({"title": "  "}, "/title", "blank"),
+        ({"start_at": "2026-03-04T00:00:00Z", "due_at": "2026-03-03T00:00:00Z"}, "/due_at", "out_of_order"),
+        ({"due_at": "0000-12-31T00:00:00Z"}, "/due_at", "impossible_time"),
+        ({"start_at": "2016-12-31T23:59:60Z"}, "/start_at", "impossible_time"),
+    ],
+)
+def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        create(project, **{"title": "Write"} | sent)
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]
+    assert not Task.objects.exists()
+
+
+def test_create_costs_two_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(2):
+        create(project, title="Write")
+
+
+def get(task: Task, **sent: Any) -> Any:
+    return call("get_onto_task_details", task_id=str(task.pk), **sent).result
+
+
+def test_get_tells_subtasks_of_the_project_most_urgent_first(project: Project) -> None:
+    task = TaskFactory(project=project)
+    for priority in (4, 1):
+        TaskFactory(project=project, parent_task=task, title=f"Part {priority}", priority=priority)
+    TaskFactory(project=project, parent_task=task, deleted_at=MADE_AT)
+    TaskFactory(parent_task=task)  # of another project: no op makes it so, and no op tells it
+
+    told = get(task, include_subtasks=True)["task"]
+
+    assert [row["title"] for row in told["subtasks"]] == ["Part 1", "Part 4"]
+    assert told["has_subtasks"] is True
+    assert "subtasks" not in get(task)["task"]
+
+
+def test_get_tells_at_most_fifty_subtasks_in_two_queries(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    task = TaskFactory(project=project)
+    TaskFactory.create_batch(51, project=project, parent_task=task)
+
+    with django_assert_num_queries(2):
+        assert len(get(task, include_subtasks=True)["task"]["subtasks"]) == 50
+
+
+def test_get_says_that_there_are_more_subtasks(project: Project) -> None:
+    task = TaskFactory(project=project)
+    TaskFactory.create_batch(51, project=project, parent_task=task)
+
+    message = get(task, include_subtasks=True)["message"]
+
+    assert message == "The complete task. Only the first 50 subtasks are included; onto.task.list returns the others."
+
+
+def test_get_names_what_the_task_is_linked_to(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    task, first = TaskFactory(project=project), TaskFactory(project=project, title="First", state_key="done")
+    gone = TaskFactory(project=project, deleted_at=MADE_AT)
+    plan = Plan.objects.create(project=project, name="Phase")
+    later = TaskFactory(project=project, title="Later")
+    edge(plan, "has_task", task)
+    edge(task, "depends_on", first)
+    edge(task, "depends_on", gone)
+    edge(later, "depends_on", task, created_at=AT)
+    edge(project, "has_task", task)
+
+    with django_assert_num_queries(3):
+        told = get(task, include_links=True)["task"]["links"]
+
+    links = [
+        {"kind": "task", "title": "First", "state_key": "done", "rel": "depends_on", "direction": "outgoing"},
+        {"kind": "task", "title": "Later", "state_key": "todo", "rel": "depends_on", "direction": "incoming"},
+        {"kind": "plan", "name": "Phase", "state_key": "draft", "rel": "has_task", "direction": "incoming"},
+    ]
+    ids = [str(row.pk) for row in (first, later, plan)]
+    assert told == [{"id": id} | link for id, link in zip(ids, links, strict=True)]
+    assert "links" not in get(task)["task"]
+
+
+def test_get_names_at_most_twenty_links_and_says_so(project: Project) -> None:
+    task = TaskFactory(project=project)
+    for other in TaskFactory.create_batch(21, project=project):
+        edge(task, "depends_on", other)
+
+    told = get(task, include_links=True)
+
+    assert len(told["task"]["links"]) == 20
+    assert told["message"] == (
+        "The complete task. Only the first 20 links are included; onto.entity.links.get returns the others."
+    )
+
+
+def test_get_tells_the_context_of_the_project_in_what_the_task_leaves(project: Project) -> None:
+    Project.objects.update(context="c" * 900, executive_summary="s" * 200, description="never")
+    task = TaskFactory(project=project, description="d" * 300)
+
+    told = get(task, include_project_context=True, max_chars=1000)["task"]["project_context"]
+
+    assert told == {
+        "id": str(project.pk),
+        "name": "Launch",
+        "state_key": "planning",
+        "executive_summary": "s" * 200,
+        "context": "c" * 500,
+        "truncated": {"context": {"shown": 500, "length": 900, "next_offset": 500}},
+    }
+
+
+def test_get_says_how_to_read_on_in_the_project(project: Project) -> None:
+    Project.objects.update(context="c" * 700)
+    task = TaskFactory(project=project, description="d" * 700)
+
+    told = get(task, include_project_context=True, max_chars=500)
+
+    assert told["message"] == (
+        "The complete task. Cut: description; onto.task.get with field and offset returns the rest. "
+        "Cut in project_context: context; onto.project.get with field and offset returns the rest."
+    )
+
+
+def test_get_with_field_tells_nothing_around(project: Project) -> None:
+    task = TaskFactory(project=project, title="Write", details="e" * 700)
+
+    told = get(task, field="details", offset=100, max_chars=500, include_subtasks=True)
+
+    assert told["task"].keys() == {"id", "title", "details", "truncated"}
+    assert told["message"] == "details of the task, characters 100 to 600."
+    assert get(task, field="details", offset=600)["message"] == ("details of the task, characters 600 to 700, the end.")
+
+
+def test_get_says_how_to_read_on(project: Project) -> None:
+    task = TaskFactory(project=project, description="d" * 400, details="e" * 400)
+
+    assert get(task, max_chars=500)["message"] == (
+        "The complete task. Cut: details; onto.task.get with field and offset returns the rest."
+    )
+
+
+def test_offset_without_field_is_refused(project: Project) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        get(TaskFactory(project=project), offset=0)
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [("/offset", "no_field")]
+
+
+def test_update_adds_to_the_description_and_says_what_it_did(project: Project) -> None:
+    task = TaskFactory(project=project, description="old")
+
+    outcome = call("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
+
+    assert outcome.result["task"]["description"] == Task.objects.get().description == "old\n\nnew"
+    assert outcome.result["message"] == "Changed description."
+    assert outcome.warnings == ("No model is configured to merge texts, so description was appended.",)
+
+
+def test_update_that_adds_nothing_changes_nothing(project: Project) -> None:
+    task = TaskFactory(project=project, title="Old", description="old")
+
+    with pytest.raises(InvalidArgs):
+        call("update_onto_task", task_id=str(task.pk), title="New", update_strategy="append")
+
+    assert (Task.objects.get().title, Task.objects.get().description) == ("Old", "old")
+
+
+def test_recurrence_is_cleared_by_null(project: Project) -> None:
+    task = TaskFactory(project=project, recurrence="weekly")
+
+    told = call("update_onto_task", task_id=str(task.pk), recurrence=None).result["task"]
+
+    assert (told["recurrence"], told["is_recurring"], Task.objects.get().recurrence) == (None, False, "")
+
+
+def test_the_end_of_what_comes_again_goes_with_the_rhythm(project: Project) -> None:
+    end = MADE_AT + timedelta(days=90)
+    task = TaskFactory(project=project, recurrence="weekly", recurrence_until=end)
+
+    kept = call("update_onto_task", task_id=str(task.pk), recurrence="daily").result["task"]
+    once = call("update_onto_task", task_id=str(task.pk), recurrence=None)
+
+    assert kept["recurrence_until"] == "2026-05-30T09:00:00Z"
+    assert once.result["task"]["recurrence_until"] is None
+    assert "recurrence_until" in once.result["message"]
+
+
+@pytest.mark.parametrize(
+    ("dates", "sent", "path"),
+    [
+        ({"start_at": MADE_AT}, {"start_at": "2026-05-31T09:00:00Z"}, "/start_at"),
+        ({"start_at": MADE_AT}, {"recurrence_until": "2026-02-28T09:00:00Z"}, "/recurrence_until"),
+        ({"due_at": MADE_AT}, {"due_at": "2026-05-31T09:00:00Z"}, "/due_at"),
+    ],
+)
+def test_a_task_that_would_begin_after_its_last_time_is_refused(
+    project: Project, dates: dict[str, Any], sent: dict[str, str], path: str
+) -> None:
+    task = TaskFactory(project=project, recurrence="weekly", recurrence_until=MADE_AT + timedelta(days=90), **dates)
+
+    with pytest.raises(InvalidArgs) as refused:
+        call("update_onto_task", task_id=str(task.pk), **sent)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == (path, "out_of_order")
+    assert "recurrence_until" in error.message
+    # What was wrong before stands in nobody's way who changes something else.
+    Task.objects.update(recurrence_until=MADE_AT - timedelta(days=1))
+    assert call("update_onto_task", task_id=str(task.pk), title="New").warnings == ()
+
+
+def test_an_end_without_a_rhythm_is_refused(project: Project) -> None:
+    task = TaskFactory(project=project)
+
+    with pytest.raises(InvalidArgs) as refused:
+        call("update_onto_task", task_id=str(task.pk), recurrence_until="2026-05-30T09:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/recurrence_until", "no_recurrence")
+    assert "send recurrence too" in error.message

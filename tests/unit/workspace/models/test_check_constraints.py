@@ -1,0 +1,229 @@
+"""Every named constraint of the workspace refuses what it is there for, on the database itself."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, models, transaction
+
+from tests.support.factories import (
+    MADE_AT,
+    DocumentFactory,
+    EventFactory,
+    GoalFactory,
+    MembershipFactory,
+    MilestoneFactory,
+    PlanFactory,
+    ProfileFactory,
+    ProjectCalendarFactory,
+    ProjectFactory,
+    RequirementFactory,
+    RiskFactory,
+    TaskFactory,
+)
+from workspace.models import CalendarEvent, Edge, Membership, Project, MemberRole, Task
+
+pytestmark = pytest.mark.both_databases
+
+LATER = MADE_AT + timedelta(days=1)
+ONE_ID = uuid.UUID(int=1)
+
+EDGE_END, OTHER_END = UUID(int=1), UUID(int=2)
+
+
+def joined(src_kind: str = "task", rel: str = "depends_on", dst_kind: str = "task", dst: UUID = OTHER_END) -> Edge:
+    project = ProjectFactory()
+    return Edge.objects.create(
+        project=project, src_kind=src_kind, src_id=EDGE_END, rel=rel, dst_kind=dst_kind, dst_id=dst, created_by="owner"
+    )
+
+
+def of_task(**fields: object) -> CalendarEvent:
+    task = TaskFactory()
+    return EventFactory(**({"task": task, "project": task.project} | fields))
+
+
+CHECKS = {
+    "event_title_given": lambda: EventFactory(title=""),
+    "event_in_one_calendar": lambda: EventFactory(subject="owner"),
+    "event_of_task_in_project": lambda: of_task(project=None, subject="owner"),
+    "event_kind_of_task_known": lambda: EventFactory(task_event_kind="due"),
+    "event_timed_or_all_day": lambda: EventFactory(
+        start_date=MADE_AT.date(), end_date=MADE_AT.date(), start_at=MADE_AT
+    ),
+    "event_start_before_end": lambda: EventFactory(end_at=MADE_AT),
+    "event_end_date_not_before_start": lambda: EventFactory(start_date=LATER.date(), end_date=MADE_AT.date()),
+    "event_recurrence_known": lambda: EventFactory(recurrence="hourly"),
+    "event_until_of_recurring": lambda: EventFactory(recurrence_until=LATER),
+    "calendar_name_given": lambda: ProjectCalendarFactory(name=""),
+    "calendar_color_known": lambda: ProjectCalendarFactory(color_id="12"),
+    "membership_role_known": lambda: MembershipFactory(role="boss"),
+    "membership_subject_given": lambda: MembershipFactory(subject=""),
+    "profile_subject_given": lambda: ProfileFactory(subject=""),
+    "profile_time_zone_given": lambda: ProfileFactory(time_zone=""),
+    "edge_between_two_rows": lambda: joined(dst=EDGE_END),
+    "edge_src_kind_known": lambda: joined(src_kind="metric"),
+    "edge_dst_kind_known": lambda: joined(dst_kind="event"),
+    "edge_rel_given": lambda: joined(rel=""),
+    "project_name_given": lambda: ProjectFactory(name=""),
+    "project_type_key_of_project": lambda: ProjectFactory(type_key="task.execute"),
+    "project_state_known": lambda: ProjectFactory(state_key="paused"),
+    "project_end_not_before_start": lambda: ProjectFactory(start_at=LATER, end_at=MADE_AT),
+    "project_completed_at_while_completed": lambda: ProjectFactory(state_key="active", completed_at=MADE_AT),
+    "task_title_given": lambda: TaskFactory(title=""),
+    "task_type_key_of_task": lambda: TaskFactory(type_key="project.business.launch"),
+    "task_state_known": lambda: TaskFactory(state_key="someday"),
+    "task_priority_in_range": lambda: TaskFactory(priority=6),
+    "task_due_not_before_start": lambda: TaskFactory(start_at=LATER, due_at=MADE_AT),
+    "task_completed_at_while_done": lambda: TaskFactory(state_key="todo", completed_at=MADE_AT),
+    "task_duration_in_range": lambda: TaskFactory(duration_minutes=0),
+    "task_until_of_recurring": lambda: TaskFactory(recurrence_until=LATER),
+    "task_recurrence_known": lambda: TaskFactory(recurrence="hourly"),
+    "task_not_its_own_parent": lambda: TaskFactory(id=ONE_ID, parent_task_id=ONE_ID),
+    "document_title_given": lambda: DocumentFactory(title=""),
+    "document_type_key_of_document": lambda: DocumentFactory(type_key="task.execute"),
+    "document_state_known": lambda: DocumentFactory(state_key="done"),
+    "document_not_its_own_parent": lambda: DocumentFactory(id=ONE_ID, parent_id=ONE_ID),
+    "goal_name_given": lambda: GoalFactory(name=""),
+    "goal_type_key_of_goal": lambda: GoalFactory(type_key="plan.phase.project"),
+    "goal_state_known": lambda: GoalFactory(state_key="done"),
+    "goal_priority_in_range": lambda: GoalFactory(priority=6),
+    "goal_completed_at_while_achieved": lambda: GoalFactory(state_key="active", completed_at=MADE_AT),
+    "plan_name_given": lambda: PlanFactory(name=""),
+    "plan_type_key_of_plan": lambda: PlanFactory(type_key="goal.outcome.project"),
+    "plan_state_known": lambda: PlanFactory(state_key="achieved"),
+    "plan_end_not_before_start": lambda: PlanFactory(start_date=LATER.date(), end_date=MADE_AT.date()),
+    "plan_completed_at_while_completed": lambda: PlanFactory(state_key="draft", completed_at=MADE_AT),
+    "milestone_title_given": lambda: MilestoneFactory(title=""),
+    "milestone_type_key_of_kind": lambda: MilestoneFactory(type_key="goal.outcome.project"),
+    "milestone_state_known": lambda: MilestoneFactory(state_key="late"),
+    "milestone_stamped_while_completed": lambda: MilestoneFactory(state_key="missed", completed_at=MADE_AT),
+    "risk_title_given": lambda: RiskFactory(title=""),
+    "risk_type_key_of_risk": lambda: RiskFactory(type_key="requirement.default"),
+    "risk_state_known": lambda: RiskFactory(state_key="done"),
+    "risk_impact_known": lambda: RiskFactory(impact="severe"),
+    "risk_probability_in_range": lambda: RiskFactory(probability=1.1),
+    "risk_mitigated_at_while_mitigated": lambda: RiskFactory(state_key="closed", mitigated_at=MADE_AT),
+    "requirement_text_given": lambda: RequirementFactory(text=""),
+    "requirement_type_key_of_kind": lambda: RequirementFactory(type_key="risk.default"),
+    "requirement_priority_in_range": lambda: RequirementFactory(priority=0),
+}
+
+
+@pytest.mark.parametrize(("name", "make"), CHECKS.items(), ids=CHECKS)
+def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], models.Model]) -> None:
+    with pytest.raises(IntegrityError, match=name), transaction.atomic():
+        make()
+
+
+def test_membership_unique_subject_refuses_a_second_row_even_after_leaving(db: None) -> None:
+    left = MembershipFactory(subject="s", role=MemberRole.VIEWER, deleted_at=MADE_AT)
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        MembershipFactory(subject="s", project=left.project, role=MemberRole.EDITOR)
+
+    # SQLite names the columns of a unique constraint, PostgreSQL the constraint.
+    sqlite = "workspace_membership.subject, workspace_membership.project_id"
+    assert (sqlite if connection.vendor == "sqlite" else "membership_unique_subject") in str(refused.value)
+
+
+def test_edge_unique_while_alive_refuses_a_second_one_until_the_first_is_removed(db: None) -> None:
+    first = joined()
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        joined()
+    Edge.objects.filter(pk=first.pk).update(deleted_at=MADE_AT)
+    joined()
+
+    columns = "workspace_edge.src_id, workspace_edge.rel, workspace_edge.dst_id"
+    assert (columns if connection.vendor == "sqlite" else "edge_unique_while_alive") in str(refused.value)
+
+
+def test_event_unique_of_task_date_refuses_a_second_one_until_the_first_is_deleted(db: None) -> None:
+    first = of_task(task_event_kind="due")
+    again = {"project": first.project, "task": first.task, "task_event_kind": "due"}
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        EventFactory(**again)
+    EventFactory(**again | {"task_event_kind": ""})
+    CalendarEvent.objects.filter(pk=first.pk).update(deleted_at=MADE_AT)
+    EventFactory(**again)
+
+    columns = "workspace_calendarevent.task_id, workspace_calendarevent.task_event_kind"
+    assert (columns if connection.vendor == "sqlite" else "event_unique_of_task_date") in str(refused.value)
+
+
+def test_calendar_one_of_project_while_alive_refuses_a_second_one(db: None) -> None:
+    first = ProjectCalendarFactory()
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        ProjectCalendarFactory(project=first.project)
+
+    column = "workspace_projectcalendar.project_id"
+    assert (column if connection.vendor == "sqlite" else "calendar_one_of_project_while_alive") in str(refused.value)
+
+
+def test_profile_unique_subject_refuses_a_second_profile(db: None) -> None:
+    ProfileFactory(subject="s")
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        ProfileFactory(subject="s")
+
+    expected = "workspace_profile.subject" if connection.vendor == "sqlite" else "profile_unique_subject"
+    assert expected in str(refused.value)
+
+
+def test_document_places_are_taken_once_until_a_document_is_deleted(db: None) -> None:
+    top = DocumentFactory()
+    below = DocumentFactory(project=top.project, parent=top)
+    places = {
+        "document_place_at_root_unique": (top, "workspace_document.project_id, workspace_document.position"),
+        "document_place_below_unique": (below, "workspace_document.parent_id, workspace_document.position"),
+    }
+
+    for name, (there, columns) in places.items():
+        place = {"project": top.project, "parent": there.parent, "position": there.position}
+        with pytest.raises(IntegrityError) as refused, transaction.atomic():
+            DocumentFactory(**place)
+        assert (columns if connection.vendor == "sqlite" else name) in str(refused.value)
+        DocumentFactory(**place, deleted_at=MADE_AT)
+
+
+def test_every_constraint_is_tested_here() -> None:
+    names = {c.name for model in apps.get_app_config("workspace").get_models() for c in model._meta.constraints}
+    unique = {"membership_unique_subject", "edge_unique_while_alive"}
+
+    unique |= {"document_place_at_root_unique", "document_place_below_unique", "event_unique_of_task_date"}
+    unique |= {"calendar_one_of_project_while_alive", "profile_unique_subject"}
+    assert names == {*CHECKS, *unique}
+
+
+STAMPED = [
+    ("project_completed_at_while_completed", lambda: ProjectFactory(state_key="completed")),
+    ("task_completed_at_while_done", lambda: TaskFactory(state_key="done", completed_at=None)),
+    ("goal_completed_at_while_achieved", lambda: GoalFactory(state_key="achieved", completed_at=None)),
+    ("plan_completed_at_while", lambda: PlanFactory(state_key="completed", completed_at=None)),
+    ("milestone_stamped", lambda: MilestoneFactory(state_key="completed", completed_at=None)),
+    ("risk_mitigated_at_while", lambda: RiskFactory(state_key="mitigated", mitigated_at=None)),
+]
+
+
+@pytest.mark.parametrize(("name", "make"), STAMPED, ids=[name for name, _ in STAMPED])
+def test_state_without_its_time_is_refused(db: None, name: str, make: Callable[[], models.Model]) -> None:
+    with pytest.raises(IntegrityError, match=name), transaction.atomic():
+        make()
+
+
+@pytest.mark.parametrize("priority", [0, -1])
+def test_priority_below_the_scale_is_refused(db: None, priority: int) -> None:
+    with pytest.raises(IntegrityError, match="task_priority_in_range"), transaction.atomic():
+        TaskFactory(priority=priority)
+
+
+def test_same_start_and_end_are_allowed(db: None) -> None:
+    TaskFactory(start_at=MADE_AT, due_at=MADE_AT, project__start_at=MADE_AT, project__end_at=MADE_AT)
+
+    assert Task.objects.count() == Project.objects.count() == Membership.objects.count() == 1

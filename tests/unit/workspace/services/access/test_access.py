@@ -1,0 +1,92 @@
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from workspace.errors import Forbidden, NotFound
+from workspace.entity_types import PROJECT, TASK
+from workspace.models import Project, MemberRole, Task
+from workspace.services.access import access
+
+pytestmark = pytest.mark.both_databases
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    task: Task = TaskFactory()
+    MembershipFactory(project=task.project, subject="viewer", role=MemberRole.VIEWER)
+    return task
+
+
+def test_visible_row_has_its_context_in_one_query(
+    task: Task, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        row = access.get_visible_row(TASK, subject="viewer", id=str(task.pk))
+    with django_assert_num_queries(1):
+        project = access.get_visible_row(PROJECT, subject="viewer", id=str(task.project_id))
+
+    assert (row.pk, row.project_name, row.subject_role) == (task.pk, task.project.name, "viewer")
+    assert (project.task_count, project.completed_task_count) == (1, 0)
+
+
+def test_ids_are_found_in_any_case(task: Task) -> None:
+    assert access.get_visible_row(TASK, subject="owner", id=str(task.pk).upper()).pk == task.pk
+
+
+def test_missing_deleted_and_foreign_rows_are_refused_in_the_same_words(task: Task) -> None:
+    foreign = TaskFactory(project__created_by="someone else")
+    deleted = TaskFactory(project=task.project, deleted_at=MADE_AT)
+    buried = TaskFactory(project=ProjectFactory(deleted_at=MADE_AT))
+
+    told = set()
+    for id in (uuid.uuid4(), foreign.pk, deleted.pk, buried.pk):
+        with pytest.raises(NotFound) as refused:
+            access.get_visible_row(TASK, subject="owner", id=str(id))
+        told.add((refused.value.message, refused.value.reason, tuple(refused.value.field_errors)))
+
+    assert told == {
+        (
+            "No task that you can see has this task_id; find its id with onto.task.list or onto.task.search.",
+            "not_found",
+            (),
+        )
+    }
+
+
+def test_a_viewer_may_not_change(task: Task) -> None:
+    for change in (
+        lambda: access.lock_changeable_row(TASK, subject="viewer", id=str(task.pk)),
+        lambda: access.lock_changeable_row(PROJECT, subject="viewer", id=str(task.project_id)),
+        lambda: access.get_changeable_project(subject="viewer", id=str(task.project_id)),
+    ):
+        with pytest.raises(Forbidden) as refused:
+            change()
+        assert refused.value.reason == "viewer_may_not_change"
+
+
+@pytest.mark.parametrize("kind", [TASK, PROJECT], ids=["task", "project"])
+def test_changeable_row_is_locked_on_postgresql_alone_and_without_holding_off_inserts(
+    task: Task, kind: access.EntityType
+) -> None:
+    id = str(task.pk if kind is TASK else task.project_id)
+
+    with CaptureQueriesContext(connection) as queries:
+        access.lock_changeable_row(kind, subject="owner", id=id)
+
+    [query] = queries
+    lock = f'FOR NO KEY UPDATE OF "{kind.model._meta.db_table}"'
+    assert query["sql"].endswith(lock) is (connection.vendor == "postgresql")
+
+
+def test_require_project_passes_members_only(task: Task) -> None:
+    access.require_project(subject="viewer", id=str(task.project_id))
+
+    with pytest.raises(NotFound, match="project_id"):
+        access.require_project(subject="stranger", id=str(task.project_id))
+    Project.objects.update(deleted_at=MADE_AT)
+    with pytest.raises(NotFound, match="project_id"):
+        access.require_project(subject="owner", id=str(task.project_id))

@@ -1,0 +1,23 @@
+from typing import Any
+
+from tests.support.factories import ProfileFactory
+from workspace.models import Profile, working_week
+from workspace.services.access import profiles
+
+
+def test_of_returns_the_subjects_own(db: None, django_assert_num_queries: Any) -> None:
+    ProfileFactory(subject="other", time_zone="Asia/Tokyo")
+    own = ProfileFactory(subject="s")
+
+    with django_assert_num_queries(1):
+        assert profiles.get_profile("s") == own
+    assert profiles.get_zone("s").key == "Europe/Berlin"
+
+
+def test_of_returns_defaults_where_there_is_none_and_keeps_none(db: None) -> None:
+    ProfileFactory(subject="other")
+
+    profile = profiles.get_profile("s")
+
+    assert (profile.time_zone, profile.working_hours, profile.preferences) == ("UTC", working_week.usual(), {})
+    assert Profile.objects.count() == 1

@@ -1,0 +1,125 @@
+"""Free time as arithmetic: over all spans, and over the days on which clocks change."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspace.models import working_week
+from workspace.services.calendar import free_slots
+from workspace.services.time import times
+from workspace.services.time.recurrence import MomentSpan
+
+BERLIN = ZoneInfo("Europe/Berlin")
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+ZERO = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def at(minute: int) -> datetime:
+    return ZERO + timedelta(minutes=minute)
+
+
+def span(begin: int, end: int) -> MomentSpan:
+    return at(begin), at(end)
+
+
+def minutes(spans: list[MomentSpan]) -> set[int]:
+    """Return each minute that is in a span."""
+    return {
+        minute
+        for begin, end in spans
+        for minute in range((begin - ZERO) // timedelta(minutes=1), (end - ZERO) // timedelta(minutes=1))
+    }
+
+
+some_spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(lambda ends: span(*ends)), max_size=8)
+
+
+@given(hours=some_spans, busy=some_spans, least=st.integers(0, 60).map(lambda number: timedelta(minutes=number)))
+def test_free_is_all_that_is_in_the_hours_and_not_busy_where_it_is_long_enough(
+    hours: list[MomentSpan], busy: list[MomentSpan], least: timedelta
+) -> None:
+    found = free_slots.find_free_slots(hours, busy, min_length=least)
+
+    open_, taken = minutes(free_slots.merge_spans(hours)), minutes(free_slots.merge_spans(busy))
+    assert open_ == minutes([each for each in hours if each[0] < each[1]])
+    assert minutes(found) <= open_ - taken
+    assert all(end - begin >= max(least, timedelta(minutes=1)) for begin, end in found)
+    assert found == sorted(found)
+    for begin, end in found:  # none could begin earlier or end later
+        before, after = (begin - ZERO) // timedelta(minutes=1) - 1, (end - ZERO) // timedelta(minutes=1)
+        assert before not in open_ - taken
+        assert after not in open_ - taken
+    every = free_slots.find_free_slots(hours, busy, min_length=timedelta())  # none is left out but for its length
+    assert minutes(every) == open_ - taken
+    assert found == [each for each in every if each[1] - each[0] >= least]
+
+
+def test_spans_that_touch_are_one_and_empty_ones_none() -> None:
+    assert free_slots.merge_spans([span(60, 120), span(0, 60), span(200, 200), span(300, 250)]) == [span(0, 120)]
+
+
+def local(hours: working_week.Week, first: str, last: str, *, zone: ZoneInfo = BERLIN) -> list[str]:
+    """Return the working hours of these days in wall time."""
+    after, before = (times.parse_time(f"{day}T00:00", zone=zone) for day in (first, last))
+    found = free_slots.merge_spans(free_slots.iter_working_spans(hours, zone=zone, after=after, before=before))
+    return [" to ".join(times.format_time(each, zone=zone) for each in both) for both in found]
+
+
+def test_working_hours_are_wall_time_on_both_sides_of_a_change_of_the_clocks() -> None:
+    hours = {"saturday": ["09:00-17:00"], "monday": ["09:00-17:00"]}
+
+    assert local(hours, "2026-03-28", "2026-03-31") == [
+        "2026-03-28T09:00:00+01:00 to 2026-03-28T17:00:00+01:00",
+        "2026-03-30T09:00:00+02:00 to 2026-03-30T17:00:00+02:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spans", "day", "expected"),
+    [
+        (["01:00-04:00"], "2026-03-29", ["2026-03-29T01:00:00+01:00 to 2026-03-29T04:00:00+02:00"]),  # two hours long
+        (["02:00-03:00"], "2026-03-29", []),  # the clocks skip it
+        (["02:30-03:00"], "2026-03-29", []),
+        (["02:30-04:00"], "2026-03-29", ["2026-03-29T03:30:00+02:00 to 2026-03-29T04:00:00+02:00"]),
+        (["01:00-04:00"], "2026-10-25", ["2026-10-25T01:00:00+02:00 to 2026-10-25T04:00:00+01:00"]),  # four hours
+        (["02:00-03:00"], "2026-10-25", ["2026-10-25T02:00:00+02:00 to 2026-10-25T03:00:00+01:00"]),  # both of them
+        (["00:00-24:00"], "2026-03-29", ["2026-03-29T00:00:00+01:00 to 2026-03-30T00:00:00+02:00"]),
+    ],
+)
+def test_working_hours_on_the_day_of_the_change(spans: list[str], day: str, expected: list[str]) -> None:
+    last = (datetime.fromisoformat(day) + DAY).date().isoformat()
+
+    assert local({"sunday": spans}, day, last) == expected
+
+
+def test_a_nights_work_is_one_span() -> None:
+    hours = {"monday": ["22:00-24:00"], "tuesday": ["00:00-06:00"]}
+
+    assert local(hours, "2026-06-01", "2026-06-08") == ["2026-06-01T22:00:00+02:00 to 2026-06-02T06:00:00+02:00"]
+
+
+def test_working_hours_are_cut_where_the_time_begins_and_ends() -> None:
+    after, before = times.parse_time("2026-06-01T10:15:00+02:00"), times.parse_time("2026-06-02T10:00:00+02:00")
+
+    found = free_slots.merge_spans(free_slots.iter_working_spans(working_week.usual(), zone=BERLIN, after=after, before=before))
+
+    assert [end - begin for begin, end in found] == [timedelta(hours=6, minutes=45), HOUR]
+
+
+def test_working_days_are_those_of_the_zone() -> None:
+    # All of Monday in Auckland, which begins on Sunday in UTC.
+    found = local({"monday": ["00:00-24:00"]}, "2026-06-01", "2026-06-08", zone=ZoneInfo("Pacific/Auckland"))
+
+    assert found == ["2026-06-01T00:00:00+12:00 to 2026-06-02T00:00:00+12:00"]
+
+
+@pytest.mark.parametrize(("days_off", "days"), [(False, 5), (True, 7)])
+def test_preferred_hours_take_the_place_of_working_hours(days_off: bool, days: int) -> None:
+    hours = free_slots.build_preferred_week(working_week.usual(), [18, 20, 19, 23, 18], include_days_off=days_off)
+
+    working_week.validate_week(hours)
+    assert working_week.parse_spans(hours, 0) == [(1080, 1140), (1140, 1200), (1200, 1260), (1380, 1440)]
+    assert sum(bool(working_week.parse_spans(hours, day)) for day in range(7)) == days

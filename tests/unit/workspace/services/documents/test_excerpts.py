@@ -1,0 +1,102 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspace.errors import InvalidArgs
+from workspace.entity_types import DOCUMENT, PROJECT, TASK
+from workspace.services.documents import excerpts
+
+
+def task(description: str | None = None, details: str | None = None) -> dict[str, Any]:
+    return {"id": "1", "title": "Write", "description": description, "details": details}
+
+
+def test_short_row_is_whole_and_says_nothing_of_cuts() -> None:
+    found = excerpts.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
+
+    assert (found.row, found.truncated_fields) == (task("d" * 400, None), ())
+
+
+def test_last_text_is_cut_first_and_tells_how_to_read_on() -> None:
+    found = excerpts.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
+
+    assert found.row["description"] == "d" * 350
+    assert found.row["details"] == "e" * 150
+    assert found.row["truncated"] == {"details": {"shown": 150, "length": 300, "next_offset": 150}}
+    assert found.truncated_fields == ("details",)
+
+
+def test_every_text_shows_its_beginning_however_long_the_first_is() -> None:
+    row = {"content": "c" * 200_000, "ai_summary": "a" * 50, "description": "d" * 300}
+
+    found = excerpts.truncate_row(row, kind=DOCUMENT)
+
+    shown = {name: len(found.row[name]) for name in row}
+    assert shown == {"content": 20_000 - 150, "ai_summary": 50, "description": 100}
+    assert found.truncated_fields == ("content", "description")
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
+def test_characters_have_bounds_whatever_a_schema_allows(asked: int, given: int) -> None:
+    found = excerpts.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=asked)
+
+    assert len(found.row["context"]) == given
+
+
+@given(
+    st.dictionaries(st.sampled_from(["content", "ai_summary", "description"]), st.none() | st.text(max_size=900)),
+    st.integers(500, 2_000),
+)
+def test_cut_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any], max_chars: int) -> None:
+    row = {"id": "1", "title": "T"} | row
+    found = excerpts.truncate_row(row, kind=DOCUMENT, max_chars=max_chars)
+
+    texts = {name: found.row[name] or "" for name in row if name in DOCUMENT.long_texts}
+    assert sum(map(len, texts.values())) <= max_chars
+    assert set(found.row.get("truncated", {})) == set(found.truncated_fields)
+    for name in found.truncated_fields:
+        said = found.row["truncated"][name]
+        assert (said["shown"], said["length"]) == (len(texts[name]), len(row[name]))
+        read = texts[name]
+        while True:
+            part = excerpts.read_field(row, name, kind=DOCUMENT, offset=len(read), max_chars=500)
+            read += part.row[name]
+            if not part.truncated_fields:
+                break
+            assert part.row["truncated"][name]["next_offset"] == len(read)
+        assert read == row[name]
+    for name in texts.keys() - set(found.truncated_fields):
+        assert found.row[name] == row[name]
+
+
+def test_field_is_told_with_what_names_the_row_and_nothing_else() -> None:
+    found = excerpts.read_field(task("d", "e" * 700), "details", kind=TASK, offset=100, max_chars=500)
+
+    assert found.row == {
+        "id": "1",
+        "title": "Write",
+        "details": "e" * 500,
+        "truncated": {"details": {"shown": 500, "length": 700, "next_offset": 600}},
+    }
+
+
+def test_field_without_text_is_empty_and_at_its_end() -> None:
+    assert excerpts.read_field(task(), "details", kind=TASK, offset=0).row["details"] == ""
+    assert excerpts.read_field(task("d" * 9), "description", kind=TASK, offset=9).row["description"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "path", "code"),
+    [
+        ("title", 0, "/field", "unknown_field"),
+        ("content", 0, "/field", "unknown_field"),
+        ("description", 10, "/offset", "beyond_the_end"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_at_its_pointer(name: str, offset: int, path: str, code: str) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        excerpts.read_field(task("d" * 9), name, kind=TASK, offset=offset)
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]

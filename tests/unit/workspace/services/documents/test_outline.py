@@ -1,0 +1,107 @@
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspace.services.documents.outline import MAX_HEADING_LENGTH, parse_sections
+
+TEXT = """Before.
+
+# Launch
+
+Text.
+
+## Day one
+
+One.
+
+### Morning
+
+Early.
+
+## Day two
+
+Two.
+
+# After
+"""
+
+
+def told(text: str) -> list[tuple[int, str]]:
+    return [(each.level, each.heading) for each in parse_sections(text)]
+
+
+def test_sections_have_levels_anchors_lines_and_ends() -> None:
+    found = parse_sections(TEXT)
+
+    assert [(each.index, each.level, each.heading, each.anchor, each.line) for each in found] == [
+        (0, 1, "Launch", "launch", 3),
+        (1, 2, "Day one", "day-one", 7),
+        (2, 3, "Morning", "morning", 11),
+        (3, 2, "Day two", "day-two", 15),
+        (4, 1, "After", "after", 19),
+    ]
+    assert TEXT[found[1].start : found[1].end] == "## Day one\n\nOne.\n\n### Morning\n\nEarly.\n\n"
+    assert TEXT[found[1].start : found[1].own_end] == "## Day one\n\nOne.\n\n"
+    assert TEXT[found[0].start : found[0].end].endswith("Two.\n\n")
+    assert TEXT[found[4].start : found[4].end] == "# After\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        ("", []),
+        ("No heading, #hash\n\\# escaped\n", []),
+        ("```\n# in a fence\n```\n\n~~~ md\n# in another\n~~~\n", []),
+        ("```\n# in a fence that never ends\n", []),
+        ("Text\n\n    # indented code\n", []),
+        ("> # quoted\n\n- # listed\n", []),
+        ("<!--\n# in a comment\n-->\n", []),
+        ("Set\n===\n\nUnder\n---\n", [(1, "Set"), (2, "Under")]),
+        ("Two\nlines\n===\n", [(1, "Two lines")]),
+        ("# Closed ##\n####### seven\n", [(1, "Closed")]),
+        ("## *Words* and `code` [link](http://x) ![pic](y) <b>bold</b> &amp; \\#\n", [(2, None)]),
+        ("#\n", [(1, "")]),
+    ],
+)
+def test_headings_are_those_of_commonmark(text: str, headings: list[Any]) -> None:
+    expected = [
+        (level, "Words and code link pic bold & #" if heading is None else heading) for level, heading in headings
+    ]
+    assert told(text) == expected
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_offsets_count_line_ends_as_they_stand(line_end: str) -> None:
+    text = f"Before{line_end}# A{line_end}a{line_end}# B{line_end}b"
+
+    assert [text[each.start : each.end] for each in parse_sections(text)] == [f"# A{line_end}a{line_end}", f"# B{line_end}b"]
+
+
+def test_anchors_are_made_as_github_makes_them_and_are_unique() -> None:
+    text = "# Über uns!\n# A  b\n# A-b\n# Words\n# Words-1\n# words\n# Words\n# ...\n# ...\n"
+
+    anchors = [each.anchor for each in parse_sections(text)]
+
+    assert anchors == ["über-uns", "a--b", "a-b", "words", "words-1", "words-2", "words-3", "section", "section-1"]
+
+
+def test_a_long_heading_is_cut() -> None:
+    [found] = parse_sections("# " + "[" * 10_000)
+
+    assert found.heading == "[" * MAX_HEADING_LENGTH
+
+
+@given(st.text(alphabet="#ab \n\r`>-=*[]", max_size=80))
+def test_sections_nest_and_cover_the_text_from_the_first_heading_on(text: str) -> None:
+    found = parse_sections(text)
+
+    assert len({each.anchor for each in found}) == len(found)
+    for each, after in pairwise(found):
+        assert each.start < each.own_end == after.start <= each.end
+        assert after.end <= each.end or after.start == each.end
+    if found:
+        assert max(each.end for each in found) == len(text)
+        assert found[-1].own_end == len(text)

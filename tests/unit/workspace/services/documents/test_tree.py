@@ -1,0 +1,229 @@
+"""The tree of documents, and what must hold of it whatever is done."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.cpu_budget import examples
+from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
+from tests.support.handler_calls import AT
+from tests.support.document_forest import Titles, dense, plant
+from workspace.models import Document, Project
+from workspace.services.documents import tree
+from workspace.services.documents.document_forest import DocumentForest
+
+pytestmark = pytest.mark.both_databases
+
+TREE: Titles = {"A": {"B": {"C": {}}, "D": {}, "E": {}}, "F": {}}
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory()
+    return project
+
+
+@pytest.fixture
+def documents(project: Project) -> dict[str, Document]:
+    return plant(project, TREE)
+
+
+def version(project: Project) -> int:
+    return Project.objects.get(pk=project.pk).tree_version
+
+
+def fresh(document: Document) -> Document:
+    return Document.objects.get(pk=document.pk)
+
+
+def move(document: Document, parent: Document | None, position: int) -> bool:
+    project = tree.lock_tree(document.project_id)
+    parent_id = parent and parent.pk
+    return tree.move_document(fresh(document), project, parent_id=parent_id, position=position, at=AT)
+
+
+def remove(document: Document, *, promote: bool) -> int:
+    return tree.delete_document(fresh(document), tree.lock_tree(document.project_id), promote=promote, at=AT)
+
+
+@pytest.mark.parametrize(
+    ("position", "order"),
+    [(None, "ABCN"), (0, "NABC"), (1, "ANBC"), (3, "ABCN"), (2**60, "ABCN")],  # more than a column holds is the last
+)
+def test_insert_makes_room(project: Project, position: int | None, order: str) -> None:
+    plant(project, {"A": {}, "B": {}, "C": {}})
+
+    tree.insert_document(DocumentFactory.build(project=project, title="N"), tree.lock_tree(project.pk), position=position)
+
+    assert "".join(dense(project)) == order
+    assert version(project) == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "under", "position", "found"),
+    [
+        ("D", None, 0, {"D": {}, "A": {"B": {"C": {}}, "E": {}}, "F": {}}),
+        ("B", "F", 9, {"A": {"D": {}, "E": {}}, "F": {"B": {"C": {}}}}),
+        ("B", "A", 2, {"A": {"D": {}, "E": {}, "B": {"C": {}}}, "F": {}}),
+        ("B", "A", 1, {"A": {"D": {}, "B": {"C": {}}, "E": {}}, "F": {}}),
+        ("E", "A", 0, {"A": {"E": {}, "B": {"C": {}}, "D": {}}, "F": {}}),
+        ("F", "C", 0, {"A": {"B": {"C": {"F": {}}}, "D": {}, "E": {}}}),
+    ],
+)
+def test_move_takes_all_below_along_and_closes_the_gap(
+    project: Project, documents: dict[str, Document], what: str, under: str | None, position: int, found: Titles
+) -> None:
+    assert move(documents[what], under and documents[under], position)
+
+    assert dense(project) == found
+    assert list(dense(project)) == list(found)
+    assert version(project) == 1
+    assert [each.title for each in Document.objects.filter(updated_at=AT)] == [what]
+
+
+@pytest.mark.parametrize(("what", "under", "position"), [("A", None, 0), ("E", "A", 2), ("E", "A", 99)])
+def test_move_to_where_it_is_changes_nothing(
+    project: Project, documents: dict[str, Document], what: str, under: str | None, position: int
+) -> None:
+    assert not move(documents[what], under and documents[under], position)
+
+    assert dense(project) == TREE
+    assert version(project) == 0
+    assert not Document.objects.filter(updated_at=AT).exists()
+
+
+@pytest.mark.parametrize(
+    ("what", "promote", "number", "found"),
+    [
+        ("A", False, 4, {"F": {}}),
+        ("A", True, 4, {"B": {"C": {}}, "D": {}, "E": {}, "F": {}}),
+        ("B", False, 1, {"A": {"D": {}, "E": {}}, "F": {}}),
+        ("B", True, 1, {"A": {"C": {}, "D": {}, "E": {}}, "F": {}}),
+        ("D", True, 0, {"A": {"B": {"C": {}}, "E": {}}, "F": {}}),
+        ("F", False, 0, {"A": TREE["A"]}),
+    ],
+)
+def test_remove_takes_what_is_below_or_moves_it_up(
+    project: Project, documents: dict[str, Document], what: str, promote: bool, number: int, found: Titles
+) -> None:
+    assert remove(documents[what], promote=promote) == number
+
+    assert dense(project) == found
+    assert list(dense(project)) == list(found)
+    assert Document.objects.filter(deleted_at=AT).count() == (1 if promote else 1 + number)
+    assert version(project) == 1
+
+
+def test_remove_all_takes_each_once_in_all_projects(project: Project, documents: dict[str, Document]) -> None:
+    other = DocumentFactory()
+    gone = DocumentFactory(project=project, deleted_at=MADE_AT)
+
+    number = tree.delete_documents([documents["C"].pk, documents["A"].pk, documents["B"].pk, other.pk, gone.pk], at=AT)
+
+    assert number == 6  # A to E, and the other project's
+    assert dense(project) == {"F": {}}
+    assert fresh(gone).deleted_at == MADE_AT
+
+
+def test_restore_puts_back_parents_before_children_in_their_order(
+    project: Project, documents: dict[str, Document]
+) -> None:
+    remove(documents["A"], promote=False)
+    ids = [each.pk for each in documents.values()]
+
+    assert tree.restore_documents(ids[::-1]) == (5, 0)
+
+    assert dense(project) == {"F": {}, "A": TREE["A"]}  # what comes back is the last
+    assert list(dense(project)["A"]) == ["B", "D", "E"]
+
+
+def test_restore_without_its_parent_lands_at_the_root(project: Project, documents: dict[str, Document]) -> None:
+    remove(documents["A"], promote=False)
+
+    assert tree.restore_documents([documents["B"].pk, documents["C"].pk]) == (2, 1)
+    assert dense(project) == {"F": {}, "B": {"C": {}}}
+
+    assert tree.restore_documents([documents["A"].pk]) == (1, 0)
+    assert dense(project) == {"F": {}, "B": {"C": {}}, "A": {}}
+
+
+def test_what_lies_under_something_deleted_by_other_means_shows_at_the_root(
+    project: Project, documents: dict[str, Document]
+) -> None:
+    Document.objects.filter(pk=documents["B"].pk).update(deleted_at=AT)
+
+    assert documents["C"].pk in DocumentForest.load(project.pk).get_children(None)
+
+
+def test_projects_have_trees_of_their_own(project: Project, documents: dict[str, Document]) -> None:
+    other = ProjectFactory()
+    plant(other, {"X": {}, "Y": {}})
+
+    tree.insert_document(DocumentFactory.build(project=other, title="N"), tree.lock_tree(other.pk), position=0)
+    remove(documents["A"], promote=True)
+
+    assert list(dense(other)) == ["N", "X", "Y"]
+    assert (version(other), version(project)) == (1, 1)
+
+
+def test_rows_saved_without_a_position_come_last(project: Project, documents: dict[str, Document]) -> None:
+    under = {"parent": documents["A"], "project": project}
+    Document.objects.bulk_create(
+        [DocumentFactory.build(**under, title=title) for title in "XY"]
+        + [DocumentFactory.build(project=project, title="Z"), DocumentFactory.build(**under, deleted_at=MADE_AT)]
+    )
+
+    assert list(dense(project)["A"]) == ["B", "D", "E", "X", "Y"]
+    assert list(dense(project)) == ["A", "F", "Z"]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["create", "move", "move", "cascade", "promote", "restore"]), *[st.integers(0, 9)] * 3),
+    max_size=12,
+)
+
+
+@given(STEPS)
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+def test_any_sequence_leaves_a_forest_in_dense_order_with_all_its_documents(
+    project: Project, steps: list[tuple[str, int, int, int]]
+) -> None:
+    with transaction.atomic():
+        alive, gone = set[Any](), set[Any]()
+        for number, (step, which, under, position) in enumerate(steps):
+            _take(project, step, which, under, position, number, alive, gone)
+            dense(project)
+            assert {each.pk for each in Document.objects.filter(deleted_at=None)} == alive
+            assert {each.pk for each in Document.objects.exclude(deleted_at=None)} == gone
+        transaction.set_rollback(True)
+
+
+def _take(
+    project: Project, step: str, which: int, under: int, position: int, number: int, alive: set[Any], gone: set[Any]
+) -> None:
+    """Do one step with documents chosen by number, and keep account of which there must be."""
+    forest, held = DocumentForest.load(project.pk), tree.lock_tree(project.pk)
+    ids = list(forest.iter_descendants(None))
+    parent_id = ([None, *ids])[under % (len(ids) + 1)]
+    if step == "create":
+        made = DocumentFactory.build(project=project, title=str(number), parent_id=parent_id)
+        tree.insert_document(made, held, position=position if which % 2 else None)
+        alive.add(made.pk)
+    elif step == "restore" and gone:
+        chosen = sorted(gone)[: 1 + which % 3]
+        assert tree.restore_documents(chosen)[0] == len(chosen)
+        gone.difference_update(chosen)
+        alive.update(chosen)
+    elif ids and step == "move":
+        document = Document.objects.get(pk=ids[which % len(ids)])
+        if parent_id is None or document.pk not in forest.get_path(parent_id):
+            tree.move_document(document, held, parent_id=parent_id, position=position, at=AT)
+    elif ids and step in ("cascade", "promote"):
+        document = Document.objects.get(pk=ids[which % len(ids)])
+        below = {document.pk} | (set(forest.iter_descendants(document.pk)) if step == "cascade" else set())
+        tree.delete_document(document, held, promote=step == "promote", at=AT)
+        alive -= below
+        gone |= below

@@ -1,0 +1,127 @@
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, ProjectFactory
+from tests.support import project_graph as rows
+from workspace.models import Project
+from workspace.services.edges import graph
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory()
+    return project
+
+
+def read(project: Project, *, subject: str = "owner", **asked: Any) -> graph.ProjectGraph:
+    return graph.load_graph(project.pk, subject=subject, **{"kinds": (), "done_too": False, "limit": 1000, **asked})
+
+
+def labels(found: graph.ProjectGraph) -> list[str]:
+    return [node.get("name") or node.get("title") or node["text"] for node in found.nodes]
+
+
+def test_nodes_and_edges_in_brief(project: Project) -> None:
+    goal = rows.row("goal", project, name="g" * 121, state_key="active")
+    task = rows.row("task", project, title="Write")
+    part = rows.row("task", project, title="Part", parent_task=task)
+    need = rows.row("requirement", project, text="Fast")
+    held = rows.edge(goal, "has_task", task, props={"is_primary": True})
+    first = rows.edge(project, "has_goal", goal)
+
+    found = read(project)
+
+    assert found.nodes == [
+        {"id": str(goal.pk), "kind": "goal", "name": "g" * 120 + "…", "state_key": "active"},
+        *sorted(
+            [
+                {"id": str(task.pk), "kind": "task", "title": "Write", "state_key": "todo"},
+                {
+                    "id": str(part.pk),
+                    "kind": "task",
+                    "title": "Part",
+                    "state_key": "todo",
+                    "parent_task_id": str(task.pk),
+                },
+            ],
+            key=lambda node: node["id"],
+            reverse=True,  # made at the same time
+        ),
+        {"id": str(need.pk), "kind": "requirement", "text": "Fast"},
+    ]
+    assert sorted(found.edges, key=lambda edge: edge["rel"]) == [
+        {"id": str(first.pk), "src_id": str(project.pk), "rel": "has_goal", "dst_id": str(goal.pk)},
+        {
+            "id": str(held.pk),
+            "src_id": str(goal.pk),
+            "rel": "has_task",
+            "dst_id": str(task.pk),
+            "props": {"is_primary": True},
+        },
+    ]
+    assert (found.node_count, found.edge_count) == (4, 2)
+
+
+def test_done_tasks_are_left_out_with_their_edges(project: Project) -> None:
+    done = rows.row("task", project, title="Done", state_key="done", completed_at=MADE_AT)
+    rows.edge(rows.row("task", project, title="Open"), "depends_on", done)
+    rows.row("goal", project, name="Reached", state_key="achieved", completed_at=MADE_AT)
+
+    found, all_of_it = read(project), read(project, done_too=True)
+
+    assert (labels(found), found.edge_count) == (["Reached", "Open"], 0)
+    assert (sorted(labels(all_of_it)), all_of_it.edge_count) == (["Done", "Open", "Reached"], 1)
+
+
+def test_kinds_and_limit_narrow_it(project: Project) -> None:
+    for kind in ("document", "task", "plan", "goal"):
+        rows.row(kind, project)
+    goal, task = (rows.row(kind, project, updated_at=MADE_AT.replace(year=2030)) for kind in ("goal", "task"))
+    rows.edge(goal, "has_task", task)
+
+    tasks, two = read(project, kinds=["task", "goal"]), read(project, limit=3)
+
+    assert [node["kind"] for node in tasks.nodes] == ["goal", "goal", "task", "task"]
+    assert tasks.nodes[0]["id"] == str(goal.pk)  # the newest update first
+    assert (tasks.node_count, tasks.edge_count) == (4, 1)
+    assert [node["kind"] for node in two.nodes] == ["goal", "goal", "plan"]
+    assert (two.node_count, two.edges) == (6, [])
+
+
+def test_what_cannot_be_seen_is_neither_told_nor_counted(project: Project) -> None:
+    task, gone = rows.row("task", project), rows.row("task", project, deleted_at=MADE_AT)
+    rows.edge(task, "depends_on", gone)
+    rows.edge(task, "blocks", rows.row("task", project), deleted_at=MADE_AT)
+    foreign = rows.row("task", ProjectFactory(created_by="someone else"))
+    rows.edge(task, "depends_on", foreign)  # no op makes such an edge
+
+    found = read(project)
+
+    assert (found.node_count, found.edges, found.edge_count) == (2, [], 0)
+    assert read(project, subject="stranger").nodes == []
+
+
+def test_edges_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "MAX_EDGES", 2)
+    hub = rows.row("goal", project)
+    for _ in range(4):
+        rows.edge(hub, "has_task", rows.row("task", project))
+
+    found = read(project)
+
+    assert (len(found.edges), found.edge_count) == (2, 4)
+
+
+def test_a_thousand_nodes_cost_at_most_four_queries(
+    project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for kind in graph.NODE_TYPES:
+        fields = [{kind.label: f"{kind.name} {number}"} for number in range(143)]
+        kind.model._default_manager.bulk_create([kind.model(project=project, **each) for each in fields])
+
+    with django_assert_max_num_queries(4):
+        found = read(project)
+
+    assert (len(found.nodes), found.node_count) == (1000, 1001)

@@ -1,0 +1,148 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.factories import MADE_AT
+from workspace.entity_types import PROJECT, TASK
+from workspace.models import Project, Task
+from workspace.services.entities import changes
+
+LATER = MADE_AT + timedelta(hours=1)
+
+
+def assign(row: Any, **sent: Any) -> list[tuple[str, str]]:
+    kind = TASK if isinstance(row, Task) else PROJECT
+    errors = changes.assign_fields(row, kind=kind, sent=sent, at=LATER, pointer="/here")
+    return [(error.path, error.code) for error in errors]
+
+
+def test_assign_sets_what_was_sent_and_nothing_else() -> None:
+    task = Task(title="Old", priority=2, description="text")
+
+    assert assign(task, title="New", task_id="x", project_id="y", unknown=1) == []
+
+    assert (task.title, task.priority, task.description, task.project_id) == ("New", 2, "text", None)
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent", "merged"),
+    [
+        ({}, {"a": 1}, {"a": 1}),
+        ({"a": 1, "b": 2}, {"b": 3}, {"a": 1, "b": 3}),
+        ({"a": 1, "b": 2}, {"a": None}, {"b": 2}),  # null removes
+        ({}, {"a": None}, {}),  # nothing to remove
+        ({"a": {"x": 1}}, {"a": {"y": 2}}, {"a": {"y": 2}}),  # one level deep
+        ({"a": {"x": 1}}, {"a": {"x": None}}, {"a": {"x": None}}),  # deeper nulls are values
+        ({"a": None}, {"b": 1}, {"a": None, "b": 1}),  # what was not named stays
+        ({"a": 1}, {}, {"a": 1}),
+    ],
+)
+def test_props_merge_shallowly(stored: dict[str, Any], sent: dict[str, Any], merged: dict[str, Any]) -> None:
+    task = Task(title="T", props=stored)
+    before = dict(stored)
+
+    assert assign(task, props=sent) == []
+
+    assert task.props == merged
+    assert stored == before  # the old value is still there to compare with
+
+
+def test_null_clears_description_and_dates() -> None:
+    task = Task(title="T", description="text", start_at=MADE_AT, due_at=MADE_AT)
+
+    assert assign(task, description=None, start_at=None, due_at=None) == []
+
+    assert (task.description, task.start_at, task.due_at) == ("", None, None)
+
+
+@pytest.mark.parametrize("title", [" ", "\n\t", "\u3000"])
+def test_blank_title_is_refused(title: str) -> None:
+    assert assign(Task(title="Old"), title=title) == [("/here/title", "blank")]
+
+
+def test_all_errors_are_told_at_once() -> None:
+    wrong = assign(Task(), title=" ", start_at="0000-01-01T00:00:00Z", due_at="2016-12-31T23:59:60Z")
+
+    assert wrong == [
+        ("/here/title", "blank"),
+        ("/here/start_at", "impossible_time"),
+        ("/here/due_at", "impossible_time"),
+    ]
+
+
+def test_no_message_holds_a_value_that_was_sent() -> None:
+    secret = "2016-12-31T23:59:60.31337Z"
+
+    [error] = changes.assign_fields(Task(), kind=TASK, sent={"due_at": secret}, at=LATER)
+
+    assert "31337" not in f"{error.message} {error.expected} {error.got}"
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ({"due_at": "2026-02-28T00:00:00Z"}, [("/here/due_at", "out_of_order")]),
+        ({"start_at": "2026-03-06T00:00:00Z"}, [("/here/start_at", "out_of_order")]),  # only the start was sent
+        (
+            {"start_at": "2026-03-06T00:00:00Z", "due_at": "2026-03-05T23:59:59Z"},
+            [("/here/due_at", "out_of_order")],
+        ),
+        ({"start_at": "2026-03-06T00:00:00Z", "due_at": "2026-03-06T00:00:00Z"}, []),  # the same moment will do
+        ({"start_at": "2026-03-05T01:00:00+02:00", "due_at": "2026-03-04T23:00:00Z"}, []),  # as it is in UTC
+        ({"start_at": None, "due_at": "2020-01-01T00:00:00Z"}, []),
+        ({"title": "Dates were not sent"}, []),
+    ],
+)
+def test_end_before_start_is_refused_at_what_was_sent(sent: dict[str, Any], error: list[tuple[str, str]]) -> None:
+    task = Task(title="T", start_at=MADE_AT, due_at=MADE_AT + timedelta(days=3))
+
+    assert assign(task, **sent) == error
+
+
+def test_project_ends_not_before_it_starts() -> None:
+    project = Project(name="P", start_at=MADE_AT)
+
+    assert assign(project, end_at="2026-02-01T00:00:00Z") == [("/here/end_at", "out_of_order")]
+
+
+@pytest.mark.parametrize(
+    ("before", "stamped", "state", "after"),
+    [
+        ("todo", None, "done", LATER),  # entering
+        ("done", MADE_AT, "done", MADE_AT),  # staying keeps the first time
+        ("done", MADE_AT, "in_progress", None),  # leaving
+        ("todo", None, "blocked", None),
+    ],
+)
+def test_completed_at_follows_the_state(before: str, stamped: Any, state: str, after: Any) -> None:
+    task = Task(title="T", state_key=before, completed_at=stamped)
+
+    assign(task, state_key=state)
+
+    assert task.completed_at == after
+
+
+def test_project_is_stamped_when_completed_and_not_when_cancelled() -> None:
+    project = Project(name="P")
+
+    assign(project, state_key="cancelled")
+    assert project.completed_at is None
+    assign(project, state_key="completed")
+    assert project.completed_at == LATER
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # an object has no order
+        ({"a": [1, 2]}, {"a": [2, 1]}, True),  # a list has
+        ({"a": 1}, {"a": True}, True),  # equal to Python, not to JSON
+        ({"a": 0}, {"a": False}, True),
+        ({"a": 1}, {"a": 1.0}, False),  # one number, written twice
+        ({"a": None}, {}, True),
+        ("x", "x ", True),
+    ],
+)
+def test_changed_compares_as_json_does(before: Any, after: Any, differs: bool) -> None:
+    assert changes.get_changed_fields({"f": before}, {"f": after}) == (["f"] if differs else [])

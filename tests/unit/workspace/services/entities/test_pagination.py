@@ -1,0 +1,342 @@
+import base64
+import re
+from datetime import date, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.cpu_budget import examples
+from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from workspace.errors import InvalidArgs
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, MILESTONE, PLAN, TASK, EntityType
+from workspace.models import Milestone, Project, Task
+from workspace.services.entities import pagination
+
+pytestmark = pytest.mark.both_databases
+
+LISTING = pagination.Listing.from_args(TASK)
+POSITION = pagination.RowPosition((MADE_AT,), UUID(int=7))
+CURSOR = pagination.encode_cursor(POSITION, listing=LISTING)
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+def read(*, limit: int = 2, cursor: str | None = None) -> pagination.RowPage:
+    after = pagination.decode_cursor(cursor, listing=LISTING)
+    return pagination.read_page(Task.objects.visible_to("owner"), listing=LISTING, limit=limit, after=after, at=MADE_AT)
+
+
+def titles(page: pagination.RowPage) -> list[str]:
+    return [row["title"] for row in page.rows]
+
+
+def all_pages(limit: int) -> list[str]:
+    page = read(limit=limit)
+    seen = titles(page)
+    while page.next_cursor:
+        page = read(limit=limit, cursor=page.next_cursor)
+        seen += titles(page)
+    return seen
+
+
+def test_newest_update_comes_first(project: Project) -> None:
+    for hours in (2, 3, 1):
+        TaskFactory(project=project, title=str(hours), updated_at=MADE_AT + timedelta(hours=hours))
+
+    assert titles(read(limit=9)) == ["3", "2", "1"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 50])
+def test_pages_show_every_row_once_also_where_updates_tie(project: Project, limit: int) -> None:
+    for number in range(7):
+        TaskFactory(project=project, title=str(number), updated_at=MADE_AT + timedelta(microseconds=number // 3))
+
+    assert sorted(all_pages(limit)) == [str(number) for number in range(7)]
+
+
+def test_pages_neither_repeat_nor_skip_when_rows_are_inserted(project: Project) -> None:
+    for number in range(4):
+        TaskFactory(project=project, title=f"old {number}", updated_at=MADE_AT - timedelta(hours=number))
+    first = read(limit=2)
+
+    TaskFactory(project=project, title="new", updated_at=MADE_AT + timedelta(hours=1))
+    second = read(limit=2, cursor=first.next_cursor)
+
+    assert (titles(first), titles(second)) == (["old 0", "old 1"], ["old 2", "old 3"])
+    assert (first.total, second.total) == (4, 5)
+
+
+def test_pages_go_on_when_the_row_of_the_cursor_is_gone(project: Project) -> None:
+    for number in range(4):
+        TaskFactory(project=project, title=str(number), updated_at=MADE_AT - timedelta(hours=number))
+    first = read(limit=2)
+
+    Task.objects.filter(title="1").update(deleted_at=MADE_AT)
+
+    assert titles(read(limit=2, cursor=first.next_cursor)) == ["2", "3"]
+
+
+@pytest.mark.parametrize(("rows", "more"), [(1, False), (2, False), (3, True)])
+def test_next_cursor_is_there_only_when_there_is_more(project: Project, rows: int, more: bool) -> None:
+    TaskFactory.create_batch(rows, project=project)
+
+    page = read(limit=2)
+
+    assert (page.next_cursor is not None) is more
+    assert page.total == rows
+
+
+def test_limit_has_a_ceiling_whatever_a_schema_allows(project: Project) -> None:
+    TaskFactory.create_batch(51, project=project)
+
+    page = read(limit=1_000_000)
+
+    assert (len(page.rows), page.total, page.next_cursor is not None) == (50, 51, True)
+
+
+def test_page_costs_two_queries_whatever_its_length(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    TaskFactory.create_batch(3, project=project)
+    with django_assert_num_queries(2):
+        read(limit=1)
+
+    TaskFactory.create_batch(30, project=project)
+    with django_assert_num_queries(2):
+        read(limit=50)
+
+
+def test_page_reads_no_more_of_a_description_than_its_preview(project: Project) -> None:
+    TaskFactory(project=project, description="x" * 20_000)
+
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        read()
+
+    sql = queries[-1]["sql"].lower()
+    cut = re.findall(r'(?:left|substr)\("workspace_task"\."description"', sql)
+    assert sql.count('."description"') == len(cut) == 1
+
+
+def listings() -> list[pagination.Listing]:
+    return [pagination.Listing.from_args(kind, {"sort_by": order.name}) for kind in ENTITY_TYPE_BY_NAME.values() for order in kind.orders]
+
+
+EACH_LISTING = pytest.mark.parametrize(
+    "listing", listings(), ids=lambda listing: f"{listing.kind.name}-{listing.order.name}"
+)
+
+
+def sort_key(row: Any, listing: pagination.Listing) -> tuple[Any, ...]:
+    """Return what Python sorts rows by as the listing does, written independently of any database."""
+    parts: list[Any] = []
+    for key in listing.order.keys:
+        value = getattr(row, key.column)
+        rank = (value is None) != key.none_first
+        number = 0 if value is None else value if isinstance(value, int) else _ordinal(value)
+        parts.append((rank, -number if key.descending else number))
+    return (*parts, -row.pk.int)
+
+
+def _ordinal(value: Any) -> float:
+    return float(value.toordinal()) if type(value) is date else value.timestamp()
+
+
+class PagesProperty(TestCase):
+    """Whatever the rows, their ties and their gaps: pages of any size tell them all once, in order."""
+
+    @settings(max_examples=examples(25), deadline=None)
+    @given(
+        rows=st.lists(
+            st.tuples(
+                st.integers(0, 2),  # updated_at
+                st.integers(0, 2),  # created_at
+                st.integers(1, 3),  # priority
+                st.none() | st.integers(0, 2),  # start_at
+            ),
+            max_size=9,
+        ),
+        limit=st.integers(1, 4),
+        order=st.sampled_from([order.name for order in TASK.orders]),
+    )
+    def test_tasks(self, rows: list[Any], limit: int, order: str) -> None:
+        project = ProjectFactory()
+        for updated, created, priority, start in rows:
+            TaskFactory(
+                project=project,
+                updated_at=MADE_AT + timedelta(seconds=updated),
+                created_at=MADE_AT + timedelta(seconds=created),
+                priority=priority,
+                start_at=None if start is None else MADE_AT + timedelta(seconds=start),
+            )
+        walk(pagination.Listing.from_args(TASK, {"sort_by": order}), limit=limit)
+
+    @settings(max_examples=examples(15), deadline=None)
+    @given(due=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
+    def test_milestones_undated_first(self, due: list[int | None], limit: int) -> None:
+        project = ProjectFactory()
+        for number, day in enumerate(due):
+            due_at = None if day is None else MADE_AT + timedelta(days=day)
+            Milestone.objects.create(project=project, title=str(number), due_at=due_at, created_by="owner")
+        walk(pagination.Listing.from_args(MILESTONE), limit=limit)
+
+    @settings(max_examples=examples(15), deadline=None)
+    @given(start=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
+    def test_plans_by_date(self, start: list[int | None], limit: int) -> None:
+        project = ProjectFactory()
+        for number, day in enumerate(start):
+            start_date = None if day is None else (MADE_AT + timedelta(days=day)).date()
+            PLAN.model(project=project, name=str(number), start_date=start_date, created_by="owner").save()
+        walk(pagination.Listing.from_args(PLAN, {"sort_by": "start_date"}), limit=limit)
+
+
+def walk(listing: pagination.Listing, *, limit: int) -> None:
+    """Read all pages of what the owner sees, and hold them against Python's order."""
+    found = listing.kind.get_rows().visible_to("owner")
+    told: list[str] = []
+    cursor: str | None = None
+    while True:
+        after = pagination.decode_cursor(cursor, listing=listing)
+        page = pagination.read_page(found, listing=listing, limit=limit, after=after, at=MADE_AT)
+        told += [row["id"] for row in page.rows]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    expected = sorted(listing.kind.get_rows(), key=lambda row: sort_key(row, listing))
+    assert told == [str(row.pk) for row in expected]
+
+
+@pytest.mark.parametrize("position", [POSITION, pagination.RowPosition((MADE_AT,), UUID(int=7), relaxed=True)])
+def test_cursor_decodes_to_its_position(position: pagination.RowPosition) -> None:
+    assert pagination.decode_cursor(pagination.encode_cursor(position, listing=LISTING), listing=LISTING) == position
+
+
+@EACH_LISTING
+def test_cursor_keeps_what_each_order_sorts_by(listing: pagination.Listing) -> None:
+    values = {"priority": 1, "start_date": date(2026, 3, 1)}
+    position = pagination.RowPosition(tuple(values.get(key.column, MADE_AT) for key in listing.order.keys), UUID(int=7))
+
+    assert pagination.decode_cursor(pagination.encode_cursor(position, listing=listing), listing=listing) == position
+
+
+def test_cursor_keeps_that_there_is_no_value() -> None:
+    listing = pagination.Listing.from_args(MILESTONE)
+    position = pagination.RowPosition((None,), UUID(int=7))
+
+    assert pagination.decode_cursor(pagination.encode_cursor(position, listing=listing), listing=listing) == position
+
+
+def test_cursor_is_short_and_safe_in_an_url() -> None:
+    latest = MADE_AT + timedelta(microseconds=1)
+    cursor = pagination.encode_cursor(pagination.RowPosition((latest,), UUID(int=2**128 - 1), relaxed=True), listing=LISTING)
+
+    assert len(cursor) <= 110
+    assert cursor.replace("-", "").replace("_", "").isalnum()
+
+
+def of(text: Any) -> str:
+    return base64.urlsafe_b64encode(text if isinstance(text, bytes) else text.encode()).decode().rstrip("=")
+
+
+ID = "0" * 32
+MARK = LISTING.mark
+WHEN = "2026-03-01T09:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "",
+        "x",
+        "not a cursor",
+        "émoji 🌱",
+        "=" * 4,
+        "A" * 400,
+        CURSOR + "=",  # padded
+        CURSOR + "\n",
+        CURSOR[:-1],  # cut
+        CURSOR[:5] + "*" + CURSOR[5:],  # a sign that base64 decoders skip
+        of(b"\xff\xfe"),
+        of("[" * 100_000),
+        of("null"),
+        of("{}"),
+        of(f'["{MARK}",0,"{ID}"]'),  # a part is missing
+        of(f'["{MARK}",0,"{WHEN}","{WHEN}","{ID}"]'),
+        of(f'["{MARK}",2,"{WHEN}","{ID}"]'),
+        of(f'["{MARK}",0,"{WHEN}","{"z" * 32}"]'),
+        of(f'["{MARK}",0,"{WHEN}",7]'),
+        of(f'["{MARK}",0,null,"{ID}"]'),  # updated_at is never null
+        of(f'["{MARK}",0,5,"{ID}"]'),
+        of(f'["{MARK}",0,"2026-03-01T09:00:00","{ID}"]'),  # no offset
+        of(f'["{MARK}",0,"0001-01-01T00:00:00+14:00","{ID}"]'),
+        of(f'["{MARK}",0,"2016-12-31T23:59:60Z","{ID}"]'),
+        of(f'["{MARK}",0,"2026-03-01T11:00:00+02:00","{ID}"]'),  # right, but never written so
+        of(f'["{MARK}", 0, "{WHEN}", "{ID}"]'),
+        of(f'["00000000",0,"{WHEN}","{ID}"]'),  # of another list
+    ],
+)
+def test_cursor_that_was_not_made_here_is_invalid(cursor: str) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        pagination.decode_cursor(cursor, listing=LISTING)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/cursor", "malformed_cursor")
+
+
+@pytest.mark.parametrize("priority", ["true", "1.0", "9", '"1"', "[1]", "1e400", "123456789012345678901234567890"])
+def test_cursor_with_a_number_that_its_column_never_holds_is_invalid(priority: str) -> None:
+    listing = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
+
+    with pytest.raises(InvalidArgs):
+        pagination.decode_cursor(of(f'["{listing.mark}",0,{priority},"{WHEN}","{ID}"]'), listing=listing)
+
+
+@pytest.mark.parametrize(
+    ("kind", "args"),
+    [
+        (TASK, {"sort_by": "priority"}),
+        (TASK, {"sort_by": "created_at"}),  # the same type of key, and another column
+        (TASK, {"state_key": ["todo"]}),
+        (TASK, {"query": "words"}),
+        (TASK, {"project_id": ID}),
+        (TASK, {"has_date": False}),
+        (PLAN, {}),
+    ],
+)
+def test_cursor_of_another_order_filter_or_kind_is_invalid(kind: EntityType, args: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgs, match="with the same filters and order"):
+        pagination.decode_cursor(CURSOR, listing=pagination.Listing.from_args(kind, args))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"cursor": "x", "limit": 7},
+        {"sort_by": "updated"},  # the default, said
+        {"state_key": None},
+        {"state_key": []},
+    ],
+)
+def test_cursor_fits_where_the_same_is_asked_in_other_words(args: dict[str, Any]) -> None:
+    assert pagination.decode_cursor(CURSOR, listing=pagination.Listing.from_args(TASK, args)) == POSITION
+
+
+def test_listing_does_not_mind_the_order_of_values_and_the_case_of_ids() -> None:
+    one = pagination.Listing.from_args(TASK, {"state_key": ["todo", "done"], "project_id": "AB"})
+
+    assert one == pagination.Listing.from_args(TASK, {"project_id": "ab", "state_key": ["done", "todo"]})
+
+
+def test_no_cursor_is_the_first_page() -> None:
+    assert pagination.decode_cursor(None, listing=LISTING) is None

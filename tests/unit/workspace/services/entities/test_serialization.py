@@ -1,0 +1,108 @@
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.support.factories import MADE_AT, MilestoneFactory
+from tests.support.handler_calls import AT
+from workspace.entity_types import DOCUMENT, MILESTONE, PROJECT, TASK, EntityType
+from workspace.models import Document, Project, Task
+from workspace.services.entities import serialization
+
+
+def abbreviated(row: Any, *, kind: EntityType = TASK, **texts: str) -> dict[str, Any]:
+    """Return a row of a list, whose query has read the beginnings of the texts."""
+    for name in kind.texts:
+        setattr(row, f"{name}_preview", texts.get(name, ""))
+    if kind is not PROJECT:
+        row.project_name = "Launch"
+    return serialization.serialize_list_row(row, kind=kind, at=MADE_AT)
+
+
+def task(**given: Any) -> Task:
+    return Task(id=UUID(int=1), project_id=UUID(int=2), title="Write", updated_at=MADE_AT, **given)
+
+
+def test_abbreviated_leaves_empty_fields_out_and_writes_json_values() -> None:
+    assert abbreviated(task()) == {
+        "id": "00000000-0000-0000-0000-000000000001",
+        "project_id": "00000000-0000-0000-0000-000000000002",
+        "project_name": "Launch",
+        "title": "Write",
+        "state_key": "todo",
+        "priority": 3,
+        "duration_minutes": 60,
+        "updated_at": "2026-03-01T09:00:00Z",
+        "has_subtasks": False,
+        "has_dependencies": False,
+        "is_recurring": False,
+        "is_overdue": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("description", "preview"),
+    [
+        ("x" * 99, "x" * 99),
+        ("x" * 100, "x" * 100),  # fits: not cut
+        ("x" * 101, "x" * 100 + "…"),
+        ("ü" * 101, "ü" * 100 + "…"),  # characters, not bytes
+        ("🌱" * 101, "🌱" * 100 + "…"),
+    ],
+    ids=["99", "100", "101", "umlauts", "emoji"],
+)
+def test_abbreviated_cuts_texts(description: str, preview: str) -> None:
+    row = abbreviated(task(), description=description, details="d")
+
+    assert (row["description_preview"], row["details_preview"]) == (preview, "d")
+
+
+def test_concise_text_stands_under_its_own_name_where_it_fits() -> None:
+    project = Project(id=UUID(int=1), name="Launch", tags=["web"])
+
+    fits = abbreviated(project, kind=PROJECT, description="d" * 200, executive_summary="e", context="c")
+    cut = abbreviated(project, kind=PROJECT, description="d" * 201, executive_summary="e" * 501)
+
+    assert (fits["description"], fits["executive_summary"], fits["context_preview"]) == ("d" * 200, "e", "c")
+    assert (cut["description_preview"], cut["executive_summary_preview"]) == ("d" * 200 + "…", "e" * 500 + "…")
+    assert not {"description", "executive_summary"} & cut.keys()
+    assert fits["tags"] == ["web"]
+
+
+def test_brain_dump_tells_what_came_of_it() -> None:
+    document = Document(id=UUID(int=1), title="Dump", operation_count=0)
+    document.content_length = 5  # type: ignore[attr-defined]  # set by with_context()
+
+    row = abbreviated(document, kind=DOCUMENT, ai_summary="Two tasks")
+
+    assert (row["ai_summary"], row["operation_count"]) == ("Two tasks", 0)
+    assert "category" not in row
+
+
+@pytest.mark.parametrize(
+    ("given", "overdue"),
+    [
+        ({}, False),
+        ({"due_at": MADE_AT - timedelta(seconds=1)}, True),
+        ({"due_at": MADE_AT}, False),  # due now
+        ({"due_at": MADE_AT - timedelta(days=9), "state_key": "done"}, False),
+        ({"start_at": MADE_AT - timedelta(days=9)}, False),  # late to begin, but due at no time
+    ],
+)
+def test_task_is_overdue_when_due_before_now_and_not_done(given: dict[str, Any], overdue: bool) -> None:
+    assert abbreviated(task(**given))["is_overdue"] is overdue
+
+
+@pytest.mark.parametrize(("recurrence", "recurring"), [("", False), ("weekly", True)])
+def test_task_is_recurring_when_it_has_a_rhythm(recurrence: str, recurring: bool) -> None:
+    assert abbreviated(task(recurrence=recurrence))["is_recurring"] is recurring
+
+
+def test_facts_follow_the_time_of_the_request_and_are_no_column() -> None:
+    row = MilestoneFactory.build(due_at=AT)
+    row.project_name = "Launch"
+
+    assert serialization.serialize_row(row, kind=MILESTONE, at=AT) == serialization.serialize_columns(row, kind=MILESTONE) | {"is_missed": False}
+    assert serialization.serialize_row(row, kind=MILESTONE, at=AT + timedelta(seconds=1))["is_missed"] is True
+    assert "is_missed" not in serialization.serialize_columns(row, kind=MILESTONE)

@@ -1,0 +1,43 @@
+import pytest
+
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.services.entities import state_aliases
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "meant"),
+    [
+        ("task", "done", "done"),
+        ("task", "completed", "done"),
+        ("task", "In Progress", "in_progress"),
+        ("task", "active", "in_progress"),
+        ("task", "cancelled", None),
+        ("task", "published", None),
+        ("goal", "todo", "draft"),
+        ("goal", "in-progress", "active"),
+        ("goal", "done", "achieved"),
+        ("goal", "cancelled", "abandoned"),
+        ("plan", "in_progress", "active"),
+        ("plan", "finished", "completed"),
+        ("milestone", "todo", "pending"),
+        ("milestone", "achieved", "completed"),
+        ("risk", "open", "identified"),
+        ("risk", "done", "closed"),
+        ("risk", "mitigated", "mitigated"),
+        ("document", "todo", "draft"),
+        ("document", "done", None),
+        ("requirement", "done", None),
+    ],
+)
+def test_a_word_means_a_state(kind: str, word: str, meant: str | None) -> None:
+    assert state_aliases.resolve_state(word, ENTITY_TYPE_BY_NAME[kind]) == meant
+
+
+@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=list(ENTITY_TYPE_BY_NAME))
+def test_no_two_states_of_a_kind_mean_the_same(kind: object) -> None:
+    for words in state_aliases.STATE_ALIASES:
+        assert len(words & set(state_aliases.list_states(kind))) <= 1  # type: ignore[arg-type]
+
+
+def test_words_stand_in_one_line_only() -> None:
+    assert sum(map(len, state_aliases.STATE_ALIASES)) == len(frozenset().union(*state_aliases.STATE_ALIASES))

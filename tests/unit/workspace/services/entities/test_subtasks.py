@@ -1,0 +1,116 @@
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.handler_calls import call
+from workspace.errors import InvalidArgs
+from workspace.models import Project, Task
+
+pytestmark = pytest.mark.both_databases
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory()
+    return project
+
+
+def set_parent(task: Task, parent: Any) -> Any:
+    return call("update_onto_task", task_id=str(task.pk), parent_task_id=parent and str(parent))
+
+
+def refusal(task: Task, parent: Any) -> tuple[str, str, str]:
+    with pytest.raises(InvalidArgs) as refused:
+        set_parent(task, parent)
+    [error] = refused.value.field_errors
+    return error.path, error.code, error.message
+
+
+def test_parent_is_set_told_and_cleared(project: Project) -> None:
+    whole, part = TaskFactory.create_batch(2, project=project)
+
+    result = set_parent(part, str(whole.pk).upper()).result
+    assert (result["task"]["parent_task_id"], result["message"]) == (str(whole.pk), "Changed parent_task_id.")
+    assert set_parent(part, whole.pk).warnings == ("unchanged",)
+
+    assert set_parent(part, None).result["task"]["parent_task_id"] is None
+    assert Task.objects.get(pk=part.pk).parent_task is None
+
+
+def test_create_takes_a_parent(project: Project) -> None:
+    whole = TaskFactory(project=project)
+    sent = {"project_id": str(project.pk), "title": "Part", "parent_task_id": str(whole.pk)}
+
+    task = call("create_onto_task", **sent).result["task"]
+
+    assert Task.objects.get(pk=task["id"]).parent_task == whole
+
+
+def test_every_task_that_is_not_in_the_project_is_refused_in_the_same_words(project: Project) -> None:
+    task = TaskFactory(project=project)
+    others = [
+        TaskFactory().pk,  # of another project that the subject sees
+        TaskFactory(project__created_by="someone else").pk,
+        TaskFactory(project=project, deleted_at=MADE_AT).pk,
+        "00000000-0000-4000-8000-000000000000",
+    ]
+
+    told = {refusal(task, other) for other in others}
+
+    assert told == {
+        (
+            "/parent_task_id",
+            "no_such_task",
+            "parent_task_id is not a task of this project; take the id from onto.task.list with its project_id.",
+        )
+    }
+    with pytest.raises(InvalidArgs):
+        call("create_onto_task", project_id=str(project.pk), title="Part", parent_task_id=str(others[0]))
+    assert not Task.objects.exclude(parent_task=None).exists()
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 9])
+def test_circle_is_refused(project: Project, depth: int) -> None:
+    top = task = TaskFactory(project=project)
+    for _ in range(depth):
+        task = TaskFactory(project=project, parent_task=task)
+
+    assert refusal(top, task.pk)[:2] == ("/parent_task_id", "circle")
+    assert Task.objects.get(pk=top.pk).parent_task is None
+
+
+def test_task_moves_below_another_of_the_same_tree(project: Project) -> None:
+    top = TaskFactory(project=project)
+    one, two = TaskFactory.create_batch(2, project=project, parent_task=top)
+
+    set_parent(two, one.pk)
+
+    assert Task.objects.get(pk=two.pk).parent_task == one
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_moves_at_once_close_no_circle() -> None:
+    one, two = TaskFactory.create_batch(2, project=ProjectFactory())
+    together = threading.Barrier(2)
+    refused: list[InvalidArgs] = []
+
+    def move(task: Task, parent: Task) -> None:
+        together.wait()
+        try:
+            with transaction.atomic():
+                set_parent(task, parent.pk)
+        except InvalidArgs as error:
+            refused.append(error)
+        connection.close()
+
+    threads = [threading.Thread(target=move, args=pair) for pair in ((one, two), (two, one))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [error.field_errors[0].code for error in refused] == ["circle"]
+    assert Task.objects.filter(parent_task=None).count() == 1

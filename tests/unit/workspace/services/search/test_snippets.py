@@ -1,0 +1,47 @@
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import DocumentFactory, TaskFactory
+from workspace.services.search import snippets
+from workspace.services.search.ranking import SearchHit
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "shown"),
+    [
+        (["short text", "canary"], ["text"], "short text"),
+        (["short text", "the canary sang"], ["canary"], "the canary sang"),  # the text that has it
+        (["", "nothing of it"], ["canary"], "nothing of it"),  # else the beginning of the first text
+        (["nothing\n\n of\tit "], ["canary"], "nothing of it"),
+        (["", " "], ["canary"], ""),
+        ([], ["canary"], ""),
+        (["a" * 161], [], "a" * 160 + "…"),
+        (["a" * 100 + " Canary " + "b" * 200], ["canary"], "…" + "a" * 39 + " Canary " + "b" * 113 + "…"),
+        (["a.b", "axb"], ["x"], "axb"),  # words are no patterns
+        (["(1+1)"], ["(1+"], "(1+1)"),
+        (["Übersetzung"], ["übersetzung"], "Übersetzung"),
+    ],
+)
+def test_snippet_shows_the_surroundings_of_the_first_match(texts: list[str], words: list[str], shown: str) -> None:
+    assert snippets.build_snippet(texts, words) == shown
+
+
+def test_snippet_is_short_whatever_the_text() -> None:
+    assert len(snippets.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"])) <= snippets.SNIPPET_LENGTH + 2
+
+
+def test_snippets_cost_a_query_a_kind(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    tasks = TaskFactory.create_batch(3, description="about canaries")
+    documents = DocumentFactory.create_batch(3, content="a canary")
+    hits = [hit("task", row) for row in tasks] + [hit("document", row) for row in documents]
+
+    with django_assert_num_queries(2):
+        found = snippets.build_snippets(hits)
+
+    assert found == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
+
+
+def hit(kind: str, row: Any) -> SearchHit:
+    return SearchHit(kind, row.pk, row.title, row.project_id, "", 1.0, ("canar",))

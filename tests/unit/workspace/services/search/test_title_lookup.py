@@ -1,0 +1,102 @@
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support import project_graph
+from workspace.errors import ArgumentError
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.models import Project
+from workspace.services.search import title_lookup
+from workspace.services.search.title_lookup import TitledRow
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory(name="Launch")
+    return project
+
+
+def find(project: Project, *asked: tuple[str, str], subject: str = "owner") -> list[UUID | ArgumentError]:
+    named = [TitledRow(kind, title, "other/title", "other/id") for kind, title in asked]
+    return title_lookup.find_ids(named, subject=subject, project_id=project.pk)
+
+
+def titled(project: Project, kind: str, title: str, **fields: Any) -> Any:
+    return project_graph.row(kind, project, **{ENTITY_TYPE_BY_NAME[kind].label: title}, **fields)
+
+
+@pytest.mark.parametrize("kind", [name for name in ENTITY_TYPE_BY_NAME if name != "project"])
+def test_a_row_of_any_kind_is_found_by_what_names_it(project: Project, kind: str) -> None:
+    row = titled(project, kind, "Straße nach Süden")
+    titled(project, kind, "Straße nach Süden, zweiter Teil")
+
+    for title in ("Straße nach Süden", " straße NACH süden "):
+        assert find(project, (kind, title)) == [row.pk]
+
+
+def test_the_project_itself_is_found_by_its_name(project: Project) -> None:
+    ProjectFactory(name="Other")
+
+    found, other = find(project, ("project", "launch"), ("project", "Other"))
+
+    assert found == project.pk
+    assert isinstance(other, ArgumentError)
+
+
+def test_one_that_is_called_so_to_the_letter_is_meant(project: Project) -> None:
+    exact = titled(project, "task", "Call")
+    titled(project, "task", "CALL")
+
+    assert find(project, ("task", "Call")) == [exact.pk]
+
+
+def test_what_several_are_called_is_refused_with_their_ids_newest_first(project: Project) -> None:
+    rows = [titled(project, "document", "Notes", updated_at=MADE_AT.replace(hour=hour)) for hour in range(12)]
+
+    [error] = find(project, ("document", "notes"))
+
+    assert isinstance(error, ArgumentError)
+    ids = [str(row.pk) for row in rows[:1:-1]]
+    assert (error.path, error.code) == ("/other/title", "ambiguous_title")
+    assert [each["id"] for each in error.expected] == ids
+    assert error.expected[0] == {"id": ids[0], "title": "Notes", "updated_at": "2026-03-01T11:00:00Z"}
+    assert error.message == (
+        f"other/title matches 12 documents; send the id of the right one as other/id: {', '.join(ids)} and 2 more."
+    )
+
+
+def test_what_nothing_is_called_is_refused_in_the_same_words_whatever_there_is(project: Project) -> None:
+    titled(project, "goal", "Gone", deleted_at=MADE_AT)
+    titled(ProjectFactory(), "goal", "Elsewhere")  # of the same owner
+    titled(ProjectFactory(created_by="someone else"), "goal", "Foreign")
+    titled(project, "task", "Task")
+
+    named = ("Gone", "Elsewhere", "Foreign", "Task", "Never was", "", " ", "%", "_")
+    errors = find(project, *(("goal", title) for title in named))
+
+    assert {error.message for error in errors if isinstance(error, ArgumentError)} == {
+        "other/title: no goal in this project has this name; find it with onto.goal.search and send its id as other/id."
+    }
+    assert [each.code for each in errors if isinstance(each, ArgumentError)] == ["no_such_title"] * len(named)
+
+
+def test_who_does_not_see_the_project_finds_nothing_in_it(project: Project) -> None:
+    MembershipFactory(project=project, subject="viewer")
+    row = titled(project, "task", "Call")
+
+    assert find(project, ("task", "Call"), subject="viewer") == [row.pk]
+    assert isinstance(find(project, ("task", "Call"), subject="stranger")[0], ArgumentError)
+
+
+def test_titles_cost_a_query_a_kind(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    rows = [titled(project, kind, f"{kind} {n}") for kind in ("task", "goal") for n in range(3)]
+
+    with django_assert_num_queries(2):
+        found = find(project, *((row._meta.model_name, str(row)) for row in rows))
+
+    assert found == [row.pk for row in rows]
+    with django_assert_num_queries(0):
+        assert find(project) == []

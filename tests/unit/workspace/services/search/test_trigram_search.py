@@ -1,0 +1,87 @@
+import pytest
+
+from tests.support.cpu_budget import within
+from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK
+from workspace.models import Task
+from workspace.services.search import trigram_search
+
+pytestmark = pytest.mark.both_databases
+
+
+def shares(query: str, title: str) -> dict[str, float]:
+    return trigram_search.get_trigram_shares([(word, trigram_search.extract_trigrams(word)) for word in query.split()], title)
+
+
+@pytest.mark.parametrize(
+    ("word", "title"),
+    [
+        ("hompage", "Draft the homepage copy"),  # a letter is missing
+        ("translating", "Translate the product pages"),  # another ending
+        ("ubersetzung", "Übersetzung prüfen"),  # an accent is missing
+        ("ÜBERSETZUNG", "übersetzung prüfen"),
+        ("kitchn", "Kitchen renovation"),
+        ("e-mail", "Email the partners about mail"),
+        ("перевод", "Переводы страниц"),
+    ],
+)
+def test_misspelt_words_are_close(word: str, title: str) -> None:
+    assert list(shares(word, title)) == [word]
+
+
+@pytest.mark.parametrize(
+    ("word", "title"),
+    [
+        ("garden", "Draft the homepage copy"),
+        ("hompage", "Home"),
+        ("xyz", "x y z"),
+        ("cat", "concatenate"),
+    ],
+)
+def test_other_words_are_not(word: str, title: str) -> None:
+    assert shares(word, title) == {}
+
+
+@pytest.mark.parametrize("word", ["", "%%%", "_", "🌱", "\\"])
+def test_a_word_of_signs_has_no_trigrams(word: str) -> None:
+    assert trigram_search.extract_trigrams(word) == set()
+
+
+def test_closest_comes_first_and_ties_by_update(db: None) -> None:
+    project = ProjectFactory(name="Other")
+    for title in ("homepag things", "Homepages", "old homepage"):
+        TaskFactory(project=project, title=title)
+    Task.objects.filter(title="Homepages").update(updated_at=MADE_AT.replace(hour=10))
+
+    hits, total = trigram_search.find_similar_titles(
+        ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=["homepaeg", "hompage"], limit=2
+    )
+
+    assert total == 3
+    assert [hit.title for hit in hits] == ["old homepage", "Homepages"]
+    assert hits[0].score > hits[1].score
+
+
+def test_only_the_newest_titles_are_held_against_the_query(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trigram_search, "MAX_TITLES", 2)
+    project = ProjectFactory()
+    for hour in (1, 2, 3):
+        TaskFactory(project=project, title=f"homepage {hour}", updated_at=MADE_AT.replace(hour=hour))
+
+    hits, total = trigram_search.find_similar_titles([TASK], subject="owner", project_id=None, words=["hompage"], limit=9)
+
+    assert ([hit.title for hit in hits], total) == (["homepage 3", "homepage 2"], 2)
+
+
+def test_the_longest_titles_and_query_are_compared_in_time(db: None) -> None:
+    project = ProjectFactory()
+    text = "ab cd ef gh kl mn op qr st uv " * 10
+    TaskFactory._meta.model.objects.bulk_create(
+        TaskFactory.build(project=project, title=f"{number} {text}"[:300]) for number in range(2_000)
+    )
+    words = [f"{number:02}wxyzwxyz" for number in range(16)]
+
+    def find() -> None:
+        assert trigram_search.find_similar_titles(ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=words, limit=50) == ([], 0)
+
+    within(1, find)  # 0.1 where little else runs

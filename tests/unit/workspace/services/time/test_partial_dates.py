@@ -1,0 +1,106 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspace.entity_types import GOAL, PLAN, PROJECT, TASK
+from workspace.services.time import partial_dates
+
+LATE = "T23:59:59Z"
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("2026-03-09T17:30:00+02:00", "2026-03-09T17:30:00+02:00", "2026-03-09T17:30:00+02:00"),
+        ("2026-03-09t17:30:00z", "2026-03-09T17:30:00Z", "2026-03-09T17:30:00Z"),
+        ("2026-03-09", "2026-03-09T00:00:00Z", f"2026-03-09{LATE}"),
+        (" 2026-02 ", "2026-02-01T00:00:00Z", f"2026-02-28{LATE}"),
+        ("2028-02", "2028-02-01T00:00:00Z", f"2028-02-29{LATE}"),  # a leap year
+        ("2026", "2026-01-01T00:00:00Z", f"2026-12-31{LATE}"),
+        ("March 2026", "2026-03-01T00:00:00Z", f"2026-03-31{LATE}"),
+        ("apr 2026", "2026-04-01T00:00:00Z", f"2026-04-30{LATE}"),
+        ("Sept. 2026", "2026-09-01T00:00:00Z", f"2026-09-30{LATE}"),
+        ("DECEMBER, 9999", "9999-12-01T00:00:00Z", f"9999-12-31{LATE}"),
+    ],
+)
+def test_a_time_is_read_as_its_first_or_its_last_second(text: str, start: str, end: str) -> None:
+    assert (iso(partial_dates.parse_partial_date(text, is_end=False)), iso(partial_dates.parse_partial_date(text, is_end=True))) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "soon",
+            "next week",
+            "Q2 2026",
+            "March",
+            "March 26",
+            "Marsh 2026",
+            "ma 2026",
+            "2026 March",
+            "spring 2026",
+        ),
+        *("0000", "2026-00", "2026-13", "2026-02-30", "2026-2-3", "26-02-03", "02/03/2026", "2026-W09", "20260309"),
+        *("2026-03-09T17:30:00", "2026-03-09T25:00:00Z", "0000-03-09T17:30:00Z", "9999-12-31T23:59:59-01:00"),
+        *("٢٠٢٦", "2026-03-09T", "1772409600"),
+    ],
+)
+@pytest.mark.parametrize("is_end", [False, True])
+def test_what_is_no_time_is_refused(text: str, is_end: bool) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        partial_dates.parse_partial_date(text, is_end=is_end)
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[0-9T:Z+. -]{0,30}", fullmatch=True), st.booleans())
+def test_any_text_is_a_time_or_refused(text: str, is_end: bool) -> None:
+    try:
+        moment = partial_dates.parse_partial_date(text, is_end=is_end)
+    except ValueError:
+        return
+    assert moment.tzinfo is not None
+    moment.astimezone(UTC)
+
+
+@given(st.dates())
+def test_a_day_lies_between_its_ends(day: Any) -> None:
+    for text in (day.isoformat(), day.isoformat()[:7], day.isoformat()[:4]):
+        noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+        assert partial_dates.parse_partial_date(text, is_end=False) <= noon <= partial_dates.parse_partial_date(text, is_end=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "stored"),
+    [
+        (TASK, {"start_at": "2026-03", "due_at": "2026-03"}, ("2026-03-01T00:00:00Z", f"2026-03-31{LATE}")),
+        (PROJECT, {"start_at": "2026", "end_at": "2026"}, ("2026-01-01T00:00:00Z", f"2026-12-31{LATE}")),
+        (PLAN, {"start_date": "2026-03", "end_date": "May 2026"}, ("2026-03-01", "2026-05-31")),
+        (GOAL, {"target_date": "2026-05-31T22:00:00-07:00"}, ("2026-05-31",)),  # the day that was written
+    ],
+)
+def test_times_are_spelt_out_as_their_columns_hold_them(kind: Any, sent: Any, stored: tuple[str, ...]) -> None:
+    fields, errors = partial_dates.complete_times(sent | {"description": "2026"}, kind=kind, pointer="")
+
+    assert fields.pop("description") == "2026"
+    assert (tuple(fields.values()), errors) == (stored, [])
+
+
+def test_times_that_cannot_be_read_are_told_and_left_out() -> None:
+    sent = {"title": "T", "start_at": "soon", "due_at": "2026-02-30"}
+
+    fields, errors = partial_dates.complete_times(sent, kind=TASK, pointer="/entities/3")
+
+    assert fields == {"title": "T"}
+    assert [(error.path, error.code) for error in errors] == [
+        ("/entities/3/start_at", "impossible_time"),
+        ("/entities/3/due_at", "impossible_time"),
+    ]
+    assert "2026-03-01, 2026-03, 2026 or March 2026" in errors[0].message

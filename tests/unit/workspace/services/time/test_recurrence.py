@@ -1,0 +1,241 @@
+"""Wall times over days on which the clocks change, months of all lengths, and the ends of time."""
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspace.models import Recurrence
+from workspace.services.time import recurrence, times
+
+BERLIN, NEW_YORK, UTC_ZONE = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("UTC")
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+def begins(rule: str, first: str, *, zone: ZoneInfo = BERLIN, days: float = 60, until: str = "") -> list[str]:
+    """Return when the instances of the days from the first on begin, in the zone."""
+    start = times.parse_time(first, zone=zone)
+    end = times.parse_time(until, zone=zone) if until else None
+    found = recurrence.list_occurrences(
+        rule, first=(start, start + HOUR), zone=zone, after=start, before=start + days * DAY - 2 * HOUR, until=end
+    )
+    return [times.format_time(each, zone=zone) for each, _ in found]
+
+
+def test_daily_keeps_the_wall_time_when_summer_time_begins() -> None:
+    assert begins("daily", "2026-03-28T09:00", days=3) == [
+        "2026-03-28T09:00:00+01:00",
+        "2026-03-29T09:00:00+02:00",
+        "2026-03-30T09:00:00+02:00",
+    ]
+
+
+def test_daily_in_the_skipped_hour_moves_forward_on_that_day_alone() -> None:
+    assert begins("daily", "2026-03-28T02:30", days=3) == [
+        "2026-03-28T02:30:00+01:00",
+        "2026-03-29T03:30:00+02:00",
+        "2026-03-30T02:30:00+02:00",
+    ]
+
+
+def test_daily_in_the_hour_that_comes_twice_takes_the_first() -> None:
+    assert begins("daily", "2026-10-24T02:30", days=3) == [
+        "2026-10-24T02:30:00+02:00",
+        "2026-10-25T02:30:00+02:00",
+        "2026-10-26T02:30:00+01:00",
+    ]
+
+
+def test_daily_that_begins_in_the_second_of_two_hours_does_not_begin_before_it() -> None:
+    assert begins("daily", "2026-10-25T02:30:00+01:00", days=2) == [
+        "2026-10-25T02:30:00+01:00",
+        "2026-10-26T02:30:00+01:00",
+    ]
+
+
+def test_zones_change_their_clocks_on_their_own_days() -> None:
+    assert begins("daily", "2026-03-07T09:00", zone=NEW_YORK, days=2) == [
+        "2026-03-07T09:00:00-05:00",
+        "2026-03-08T09:00:00-04:00",
+    ]
+
+
+def test_weekdays_spare_the_weekend() -> None:
+    assert begins("weekdays", "2026-03-26T09:00", days=6) == [
+        "2026-03-26T09:00:00+01:00",
+        "2026-03-27T09:00:00+01:00",
+        "2026-03-30T09:00:00+02:00",
+        "2026-03-31T09:00:00+02:00",
+    ]
+
+
+def test_weekdays_are_those_of_the_zone() -> None:
+    # Monday 8:00 in Auckland is Sunday in UTC.
+    found = begins("weekdays", "2026-06-01T08:00", zone=ZoneInfo("Pacific/Auckland"), days=7)
+
+    assert [text[:10] for text in found] == ["2026-06-01", "2026-06-02", "2026-06-03", "2026-06-04", "2026-06-05"]
+
+
+def test_weekdays_begun_on_a_saturday_go_on_on_monday() -> None:
+    assert [text[:10] for text in begins("weekdays", "2026-05-30T09:00", days=4)] == [
+        "2026-05-30",
+        "2026-06-01",
+        "2026-06-02",
+    ]
+
+
+@pytest.mark.parametrize(("rule", "step"), [("weekly", 7), ("biweekly", 14)])
+def test_weeks_keep_weekday_and_wall_time_over_both_changes(rule: str, step: int) -> None:
+    found = [times.parse_time(text) for text in begins(rule, "2026-01-06T18:00", days=365)]
+
+    walls = [each.astimezone(BERLIN).replace(tzinfo=None) for each in found]
+    assert {(wall.weekday(), wall.hour) for wall in walls} == {(1, 18)}
+    assert {second - first for first, second in pairwise(walls)} == {step * DAY}
+    assert len(found) == 365 // step + 1
+
+
+def test_monthly_on_the_31st_comes_on_the_last_day_of_shorter_months() -> None:
+    assert [text[:10] for text in begins("monthly", "2027-10-31T10:00", days=190)] == [
+        "2027-10-31",
+        "2027-11-30",
+        "2027-12-31",
+        "2028-01-31",
+        "2028-02-29",
+        "2028-03-31",
+        "2028-04-30",
+    ]
+
+
+def test_monthly_on_a_leap_day_comes_on_the_29th_or_28_february() -> None:
+    found = [text[:10] for text in begins("monthly", "2024-02-29T10:00", days=366)]
+
+    assert found[:2] == ["2024-02-29", "2024-03-29"]
+    assert found[-1] == "2025-02-28"
+
+
+def test_monthly_in_the_middle_of_the_month_stays_there() -> None:
+    assert {text[8:10] for text in begins("monthly", "2026-01-15T10:00", days=365)} == {"15"}
+
+
+def test_until_may_be_the_last_beginning_itself() -> None:
+    assert len(begins("daily", "2026-03-27T09:00", until="2026-03-30T09:00")) == 4
+    assert len(begins("daily", "2026-03-27T09:00", until="2026-03-30T08:59:59")) == 3
+
+
+def test_no_rule_is_one_instance() -> None:
+    assert begins("", "2026-03-27T09:00") == ["2026-03-27T09:00:00+01:00"]
+
+
+def test_instance_under_way_at_the_beginning_has_a_part_in_the_time_and_one_that_ends_there_has_none() -> None:
+    first = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    rule = {"first": (first, first + 2 * HOUR), "zone": UTC_ZONE}
+
+    inside = recurrence.list_occurrences("daily", **rule, after=first + DAY + HOUR, before=first + DAY + 2 * HOUR)
+    outside = recurrence.list_occurrences("daily", **rule, after=first + DAY + 2 * HOUR, before=first + 2 * DAY)
+
+    assert inside == [(first + DAY, first + DAY + 2 * HOUR)]
+    assert outside == []
+
+
+def test_parts_of_a_second_are_kept() -> None:
+    assert begins("daily", "2026-03-02T09:00:00.25", zone=UTC_ZONE, days=2) == [
+        "2026-03-02T09:00:00.250000Z",
+        "2026-03-03T09:00:00.250000Z",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "number", "last"),
+    [
+        ("daily", 1, "2026-03-27T09:00:00+01:00"),
+        ("daily", 4, "2026-03-30T09:00:00+02:00"),
+        ("weekdays", 3, "2026-03-31T09:00:00+02:00"),
+        ("monthly", 12, "2027-02-27T09:00:00+01:00"),
+    ],
+)
+def test_nth_counts_the_first(rule: str, number: int, last: str) -> None:
+    first = times.parse_time("2026-03-27T09:00", zone=BERLIN)
+
+    assert times.format_time(recurrence.get_nth_start(rule, first=first, zone=BERLIN, number=number), zone=BERLIN) == last
+
+
+def test_days_come_again_as_dates() -> None:
+    found = recurrence.list_days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
+
+    assert found == [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
+    assert recurrence.list_days("", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1)) == []
+    once = recurrence.list_days("", first=date(2026, 1, 31), after=date(2026, 1, 1), before=date(2026, 5, 1))
+    assert once == [date(2026, 1, 31)]
+    weekend = recurrence.list_days(
+        "weekdays", first=date(2026, 5, 30), after=date(2026, 5, 30), before=date(2027, 1, 1), until=date(2026, 6, 1)
+    )
+    assert weekend == [date(2026, 5, 30), date(2026, 6, 1)]
+
+
+@pytest.mark.parametrize("rule", Recurrence.values)
+@pytest.mark.parametrize("first", ["0001-01-01T00:00:00Z", "9999-12-31T22:00:00Z"])
+@pytest.mark.parametrize("zone", [NEW_YORK, ZoneInfo("Asia/Tokyo")])
+def test_ends_of_time_are_reached_without_an_error(rule: str, first: str, zone: ZoneInfo) -> None:
+    begin = times.parse_time(first)
+    whole = {"after": datetime.min.replace(tzinfo=UTC), "before": datetime.max.replace(tzinfo=UTC)}
+
+    assert recurrence.list_occurrences(rule, first=(begin, begin + HOUR), zone=zone, **whole)[0] == (begin, begin + HOUR)
+    assert recurrence.get_nth_start(rule, first=begin, zone=zone, number=3) >= begin
+    found = recurrence.list_days(rule, first=begin.date(), after=date.min, before=date.max)
+    assert (begin.date() in found) == (begin.date() < date.max)
+
+
+def test_what_began_long_ago_is_found_at_once() -> None:
+    first, now = datetime(1, 1, 1, 9, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+    for rule in Recurrence.values:
+        assert recurrence.list_occurrences(rule, first=(first, first + HOUR), zone=UTC_ZONE, after=now, before=now + 40 * DAY)
+
+
+def test_spans_are_bounded() -> None:
+    first = datetime(2026, 1, 1, 9, tzinfo=UTC)
+
+    found = recurrence.list_occurrences(
+        "daily", first=(first, first + HOUR), zone=UTC_ZONE, after=first, before=first + 9999 * DAY
+    )
+
+    assert len(found) == recurrence.MAX_OCCURRENCES
+
+
+def matches(rule: str, day: date, first: date) -> bool:
+    if rule == "monthly":
+        return day.day == first.day or (day.day < first.day and (day + DAY).day == 1)
+    if rule == "weekdays":
+        return day.weekday() < 5
+    return (day - first).days % {"daily": 1, "weekly": 7, "biweekly": 14}[rule] == 0
+
+
+@given(
+    rule=st.sampled_from(Recurrence.values),
+    zone=st.sampled_from([BERLIN, NEW_YORK, ZoneInfo("Australia/Lord_Howe"), ZoneInfo("Asia/Kathmandu")]),
+    first=st.integers(0, 2 * 365 * 24 * 60).map(
+        lambda minutes: datetime(2019, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
+    ),
+    length=st.integers(1, 60 * 50).map(lambda minutes: timedelta(minutes=minutes)),
+    later=st.integers(-40, 1500).map(lambda days: timedelta(days=days)),
+    window=st.integers(1, 70).map(lambda days: timedelta(days=days)),
+)
+def test_spans_are_those_that_a_walk_over_all_days_finds(
+    rule: str, zone: ZoneInfo, first: datetime, length: timedelta, later: timedelta, window: timedelta
+) -> None:
+    after = first + later
+    before = after + window
+    wall = first.astimezone(zone).replace(tzinfo=None)
+
+    walked = {first}
+    for days in range(1, 1700):
+        day = wall + timedelta(days=days)
+        if matches(rule, day.date(), wall.date()):
+            walked.add(times.localize(day, zone))
+    expected = [(each, each + length) for each in sorted(walked) if each < before and each + length > after]
+
+    found = recurrence.list_occurrences(rule, first=(first, first + length), zone=zone, after=after, before=before)
+    assert found == expected

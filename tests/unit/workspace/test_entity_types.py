@@ -1,0 +1,112 @@
+"""The descriptions of kinds speak of columns that exist."""
+
+import pytest
+from django.db import models
+
+from workspace.handlers.generic import fields
+from workspace.entity_types import (
+    CALENDAR,
+    DOCUMENT,
+    EVENT,
+    ENTITY_TYPE_BY_NAME,
+    PROJECT,
+    REQUIREMENT,
+    TASK,
+    EntityType,
+)
+from workspace.models import Entity
+
+EVERY = ENTITY_TYPE_BY_NAME | {kind.name: kind for kind in (EVENT, CALENDAR)}
+EACH_KIND = pytest.mark.parametrize("kind", EVERY.values(), ids=EVERY)
+
+
+@EACH_KIND
+def test_kind_names_columns_that_exist(kind: EntityType) -> None:
+    columns = {field.attname for field in kind.model._meta.concrete_fields}
+    context = set(kind.get_rows().with_context().query.annotations)
+
+    properties = {name for name, value in vars(kind.model).items() if isinstance(value, property)}
+
+    named = {kind.label, *kind.fields, *kind.search_columns, *kind.texts, *(kind.span_columns or ()), *(kind.completion_stamp or ())[1:]}
+    assert named | {*kind.extra_columns, *(key.column for order in kind.orders for key in order.keys)} <= columns
+    assert {*kind.list_row, *kind.full_row} <= columns | context | properties
+
+
+@EACH_KIND
+def test_long_texts_are_all_the_texts_of_a_row(kind: EntityType) -> None:
+    columns = {field.attname: field for field in kind.model._meta.concrete_fields}
+    texts = {name for name in kind.full_row if type(columns.get(name)) is models.TextField}
+
+    assert texts <= set(kind.long_texts) <= set(kind.full_row)
+    assert {*kind.update_strategies, *kind.inline_texts} <= set(kind.long_texts)
+    assert set(kind.inline_texts) <= set(kind.texts)
+
+
+@EACH_KIND
+def test_orders_have_names_of_their_own_and_the_first_is_the_default(kind: EntityType) -> None:
+    names = [order.name for order in kind.orders]
+
+    assert len(set(names)) == len(names)
+    assert kind.get_order(None) is kind.get_order("nonsense") is kind.orders[0]
+    assert [kind.get_order(name).name for name in names] == names
+
+
+def test_default_orders() -> None:
+    assert {kind.name: kind.orders[0].name for kind in ENTITY_TYPE_BY_NAME.values()} == {
+        "project": "updated",
+        "task": "updated",
+        "document": "updated",
+        "goal": "created_at",
+        "plan": "updated",
+        "milestone": "due_at",
+        "risk": "updated",
+        "requirement": "created_at",
+    }
+
+
+@EACH_KIND
+def test_full_row_says_all_that_a_list_row_says_and_all_that_can_be_set(kind: EntityType) -> None:
+    said = {*kind.list_row, *kind.fields, "created_at", "updated_at"} - {f"{name}_length" for name in kind.texts}
+
+    assert said <= set(kind.full_row)  # which has the text itself
+
+
+@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+def test_full_row_leaves_out_only_deleted_at(kind: EntityType) -> None:
+    columns = {field.attname for field in kind.model._meta.concrete_fields}
+
+    assert columns - set(kind.full_row) - {"tree_version"} == {"deleted_at"}  # the tree tells its version
+
+
+@EACH_KIND
+def test_states_that_are_named_are_states_of_the_kind(kind: EntityType) -> None:
+    columns = {field.name: field for field in kind.model._meta.concrete_fields}
+    states = {value for value, _ in columns["state_key"].flatchoices} if "state_key" in columns else set()
+
+    assert {*kind.final_states, *(kind.completion_stamp or ())[:1]} <= states
+
+
+def test_requirements_have_neither_state_nor_description() -> None:
+    columns = {field.name for field in REQUIREMENT.model._meta.concrete_fields}
+
+    assert columns.isdisjoint({"state_key", "description"})
+
+
+@EACH_KIND
+def test_facts_are_no_columns(kind: EntityType) -> None:
+    columns = {field.attname for field in kind.model._meta.concrete_fields}
+
+    assert kind.computed_fields.keys().isdisjoint({*columns, *kind.list_row, *kind.full_row})
+
+
+def test_documents_have_neither_span_nor_stamp() -> None:
+    assert (DOCUMENT.span_columns, DOCUMENT.completion_stamp) == (None, None)
+    assert all(kind.span_columns and kind.completion_stamp for kind in (PROJECT, TASK))
+
+
+def test_every_entity_has_a_kind_and_field_info() -> None:
+    entities = {model for model in Entity.__subclasses__() if not model._meta.abstract}
+    in_calendars = {kind.model for kind in (EVENT, CALENDAR)}
+
+    assert {kind.model for kind in ENTITY_TYPE_BY_NAME.values()} | in_calendars == entities
+    assert {kind.model for kind in fields.ENTITY_TYPES.values()} == entities - in_calendars

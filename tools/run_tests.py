@@ -1,0 +1,209 @@
+"""Runs the suite on SQLite, then what databases differ in on PostgreSQL: python -m tests.run [arguments for pytest].
+
+With --all it takes its time, as before a release: see `_run_all`.
+"""
+
+import ast
+import fcntl
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from environ import Env
+
+from tools import databases
+from tools.databases import ROOT, VAR, Database, NoPostgres
+
+CI = bool(os.environ.get("CI"))
+BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could avoid
+ALL = "--all"
+NOTHING_RAN = 5  # pytest's exit code
+AGAIN = 5  # this many failed tests are run once more by themselves; more of them are no matter of a busy machine
+
+# What pytest's exit codes mean where the counts do not show it.
+CODES = {2: ", interrupted", 3: ", error inside pytest", 4: ", pytest refused its arguments", 5: ", no test ran"}
+
+
+@dataclass(slots=True)
+class Run:
+    """How one run ended: pytest's exit code, seconds, tests by outcome, and the reasons of what was left out."""
+
+    name: str
+    code: int = 0
+    seconds: float = 0
+    passed: list[str] = field(default_factory=list)
+    failed: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    unsteady: list[str] = field(default_factory=list)  # failed beside the others, passed alone
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all went well; pytest's code also tells of a suite without tests, and CI may leave nothing out."""
+        return self.code == 0 and not (CI and any(not reason.startswith(BY_DESIGN) for reason in self.left_out))
+
+
+def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_databases")) -> int:
+    """Run the suite on both databases and print how it went; return the exit code.
+
+    `on_postgres` are further arguments for pytest on the second one: by default they choose the marked tests.
+    """
+    if ALL in arguments:
+        return _run_all([argument for argument in arguments if argument != ALL])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds: servers are stopped
+    Env.read_env(ROOT / ".env")  # as settings do: DATABASE_URL may stand there
+    # Without bytecode each process that a test starts compiles the project again, for a second or two.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with _alone():
+        seed = random.getrandbits(32)
+        runs = [_run(databases.sqlite(), seed, arguments)]
+        try:
+            with databases.postgres() as database:
+                runs.append(_run(database, seed, [*on_postgres, *arguments]))
+        except NoPostgres as error:
+            runs.append(Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1})))
+    if runs[0].passed and runs[1].code == NOTHING_RAN:
+        runs[1].code = 0  # none of the tests that ARGS chose is marked
+    _print_outcome(runs)
+    return 0 if all(run.is_good for run in runs) else 1
+
+
+def _run_all(arguments: list[str]) -> int:
+    """Run everything at length: all tests on both databases, deaths of processes, changing releases.
+
+    The property tests and Schemathesis look at ten times as many examples.
+    """
+    began = time.monotonic()
+    failed = []
+    if main(["--hypothesis-profile=thorough", *arguments], on_postgres=()) != 0:
+        failed.append("the suite")
+    for name, command in {"make chaos": ["tools.chaos"], "changing releases": ["tests.mixed_releases"]}.items():
+        print(f"\n== {name}", flush=True)
+        if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode != 0:
+            failed.append(name)
+    minutes = (time.monotonic() - began) / 60
+    print(f"\nFailed: {', '.join(failed)}." if failed else "\nAll of it passed.", f"It took {minutes:.0f} minutes.")
+    return 1 if failed else 0
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other run is under way in this checkout: both would use the same test databases."""
+    VAR.mkdir(mode=0o700, exist_ok=True)
+    with (VAR / "test.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for the other test run in this checkout to end.", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(database: Database, seed: int, arguments: list[str]) -> Run:
+    """Run pytest; where few tests failed, run these once more, one after another on a machine that is idle now.
+
+    Many tests wait for processes, browsers and brokers, which two cores may keep from them for longer than they wait. A
+    fault fails twice, but for one that comes by chance: what looks for those is not run again. What passed only alone
+    is named at the end of the run, for somebody to mend.
+    """
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
+    # The seed is chosen here because pytest -q does not tell the one it chooses. "auto" yields to --pdb, a number not.
+    environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
+    run = _pytest(database.label, environment, ["-n", "auto", f"--randomly-seed={seed}", *arguments])
+    if run.code != 1 or not 0 < run.failed <= AGAIN:
+        return run
+
+    print(f"\n== {database.label}, what failed once more, one after another", flush=True)
+    # What stands last holds, whatever ARGS say. Where pytest has kept no failure, --last-failed would run everything.
+    last_failed = ["--last-failed", "--last-failed-no-failures=none", "-m", "not chance", "-n0"]
+    alone = _pytest(database.label, environment, [*arguments, *last_failed])
+    run.unsteady = alone.passed
+    run.failed -= len(alone.passed)
+    run.code = 1 if run.failed else alone.code
+    run.seconds += alone.seconds
+    return run
+
+
+def _pytest(name: str, environment: dict[str, str], arguments: list[str]) -> Run:
+    """Run pytest once, its output going straight through, and count from its JUnit file."""
+    report = VAR / "junit.xml"
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", *arguments]
+    started = time.monotonic()
+    with _stopped_with_us(subprocess.Popen(command, cwd=ROOT, env=environment)) as process:
+        code = process.wait()
+    run = Run(name=name, code=code, seconds=time.monotonic() - started)
+    if report.exists():
+        _count(run, report)
+    return run
+
+
+@contextmanager
+def _stopped_with_us(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
+    """Give pytest the time to drop its databases when we are stopped. Ctrl-C reaches it without us."""
+    try:
+        yield process
+    except KeyboardInterrupt:
+        process.wait()
+        raise
+    except SystemExit:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+
+
+def _count(run: Run, report: Path) -> None:
+    for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it just now
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            run.failed += 1
+        elif skipped is not None:
+            run.left_out[_reason(skipped)] += 1
+        else:
+            run.passed.append(f"{case.get('classname')}::{case.get('name')}")
+
+
+def _reason(skipped: ElementTree.Element) -> str:
+    """Return why a test was skipped; of a whole module the text holds (path, line, "Skipped: reason")."""
+    message = skipped.get("message", "")
+    if message == "collection skipped":
+        message = str(ast.literal_eval(skipped.text or "''")[-1])
+    return message.removeprefix("Skipped: ")
+
+
+def _print_outcome(runs: list[Run]) -> None:
+    width = max(len(run.name) for run in runs)
+    print(f"\n{'':{width}}  passed  failed  skipped  seconds")
+    for run in runs:
+        skipped = run.left_out.total()
+        ended = "" if run.is_good else f"  failed{CODES.get(run.code, '')}"
+        print(f"{run.name:{width}}  {len(run.passed):6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
+
+    unsteady = [(run.name, test) for run in runs for test in run.unsteady]
+    if unsteady:
+        print("\nUnsteady, failed beside the others and passed alone:")
+    for name, test in unsteady:
+        print(f"  {name}: {test}")
+
+    left_out = sum((run.left_out for run in runs), Counter[str]())
+    print("\nLeft out:" if left_out else "\nNothing was left out.")
+    for reason, count in left_out.most_common():
+        print(f"{count:5} × {reason}")
+    if CI and any(not reason.startswith(BY_DESIGN) for reason in left_out):
+        print(f'With CI set this fails: there only what is left out "{BY_DESIGN}" may be.')
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

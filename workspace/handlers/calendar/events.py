@@ -1,0 +1,198 @@
+"""Ops on one calendar event, and on the task whose dates it shows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError, build_invalid_args
+from workspace.handlers.generic.generic_writes import UNCHANGED
+from workspace.entity_types import EVENT, TASK
+from workspace.models import CalendarEvent, Project, Task, TaskEventKind
+from workspace.services.access import access
+from workspace.services.entities import changes
+from workspace.services.calendar import event_times, events, calendar_scope, task_events
+from workspace.services.time import times, local_time
+from workspace.services.access.access import NamedRow
+from workspace.services.time.local_time import LocalTimeParser
+
+# For an event that shows a task's dates: fields that belong to the task, and fields of its own besides the times.
+TASK_FIELDS = ("title", "recurrence", "recurrence_until")
+OWN_FIELDS = ("description", "location", "attendees", "time_zone", "updated_at")
+
+MERGED_WARNING = "The task's start and due date are now within 10 hours, so this one event shows both."
+
+
+def get_event(request: OpRequest) -> OpOutcome:
+    """Return the complete event. Raises NotFound."""
+    events.refuse_external_calendar(request.args.get("calendar_id"))
+    event = events.get_visible_event(subject=request.subject, id=request.args["event_id"])
+    return _build_outcome(event, zone=local_time.from_request(request).zone, message="The complete event.")
+
+
+def create_event(request: OpRequest) -> OpOutcome:
+    """Create an event in the user's own or a project's calendar. Raises NotFound, Forbidden, StateConflict, InvalidArgs."""
+    events.refuse_external_calendar(request.args.get("calendar_id"))
+    clock = local_time.from_request(request)
+    event = CalendarEvent(
+        created_by=request.subject, created_at=request.at, updated_at=request.at, time_zone=clock.zone.key
+    )
+    calendar_warnings = _assign_calendar(event, request)
+    _assign_fields(event, request, clock)
+    event.save(force_insert=True)
+    event.project_name = event.project.name if event.project else None
+    where = "the project's calendar" if event.project else "the user's own calendar"
+    outcome = _build_outcome(event, zone=clock.zone, message=f"Created the event in {where}.")
+    return _add_sync_state(replace(outcome, warnings=(*clock.warnings, *calendar_warnings)), request)
+
+
+def update_event(request: OpRequest) -> OpOutcome:
+    """Update the fields that were sent. If the event shows a task's dates, update the task too.
+
+    Raises NotFound, Forbidden, StateConflict, InvalidArgs.
+    """
+    events.refuse_external_calendar(request.args.get("calendar_id"))
+    clock = local_time.from_request(request)
+    event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
+    before = events.serialize_event(event, zone=clock.zone)
+    if task:
+        _refuse_task_fields(request.args)
+    _assign_fields(event, request, clock)
+    if events.serialize_event(event, zone=clock.zone) == before:
+        outcome = _build_outcome(event, zone=clock.zone, message="Nothing changed: the event already has these values.")
+        return _add_sync_state(replace(outcome, warnings=(*clock.warnings, UNCHANGED)), request)
+    event.updated_at = request.at
+    event.save(update_fields=OWN_FIELDS if task else None)
+    warnings, dates = tuple(clock.warnings), dict[str, Any]()
+    if task:
+        dates = _get_changed_dates(event, task)
+        current_event = _update_task(event, task, dates, request)
+        warnings += (MERGED_WARNING,) if current_event.pk != event.pk else ()
+        event = current_event
+    after = events.serialize_event(event, zone=clock.zone)
+    changed = [name for name in after if after[name] != before[name] and name not in ("id", "props", "updated_at")]
+    message = f"Changed {', '.join(changed)}."
+    if event.recurrence and not {"start_at", "end_at"}.isdisjoint(changed):
+        message += f" The event recurs, so all its times changed; the first is {after['start_at']}."
+    message += f" Also changed {' and '.join(dates)} of its task." if dates else ""
+    return _add_sync_state(replace(_build_outcome(event, zone=clock.zone, message=message), warnings=warnings), request)
+
+
+def delete_event(request: OpRequest) -> OpOutcome:
+    """Mark the event as deleted, or clear the task dates that it shows. Raises NotFound, Forbidden, StateConflict."""
+    events.refuse_external_calendar(request.args.get("calendar_id"))
+    event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
+    if task:
+        dates = task_events.DATES_BY_KIND[TaskEventKind(event.task_event_kind)]
+        _set_task_dates(task, dict.fromkeys(dates), request)
+        message = f"Deleted the event and cleared {' and '.join(dates)} of its task."
+    else:
+        event.deleted_at = request.at
+        event.save(update_fields=["deleted_at"])
+        message = f"Deleted the event{' and all its repeats' if event.recurrence else ''}; ops no longer find it."
+    id = str(event.pk)
+    return _add_sync_state(
+        OpOutcome(result={"event": {"id": id}, "message": message}, entity_id=id, entity_name=event.title), request
+    )
+
+
+def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...]:
+    """Put a new event into its calendar and return the warnings. Raises NotFound, Forbidden, InvalidArgs."""
+    args = request.args
+    if "task_id" in args:
+        event.task = task = _lock_task(request)
+        event.project = Project.objects.get(pk=task.project_id)
+        if args.get("project_id") and UUID(args["project_id"]) != task.project_id:
+            access.require_project(subject=request.subject, id=args["project_id"])
+            return ("Ignored project_id: the event is in the project of its task.",)
+        return ()
+    scope = calendar_scope.parse_scope(args)
+    if scope.project_id is not None:
+        event.project = access.get_changeable_project(subject=request.subject, id=scope.project_id)
+    else:
+        event.subject = request.subject
+    return scope.warnings
+
+
+def _lock_task(request: OpRequest) -> Task:
+    """Lock and return the task that the new event is for. Raises NotFound, Forbidden, InvalidArgs."""
+    if request.args.get("calendar_scope", calendar_scope.PROJECT) != calendar_scope.PROJECT or "calendar_id" in request.args:
+        message = "A task's event is in its project's calendar; leave out calendar_scope and calendar_id."
+        raise build_invalid_args([ArgumentError(path="/task_id", code="other_calendar", message=message)])
+    reference = NamedRow(TASK.name, UUID(request.args["task_id"]), TASK.id_argument)
+    return cast("Task", access.lock_named_rows([reference], subject=request.subject)[0])
+
+
+def _assign_fields(event: CalendarEvent, request: OpRequest, clock: LocalTimeParser) -> None:
+    """Set the fields that were sent. Raises InvalidArgs with all errors."""
+    sent = dict(request.args)
+    if "attendees" in sent:  # as for all list arguments: an empty list changes nothing, null clears it
+        attendees = sent["attendees"]
+        sent["attendees"] = [] if attendees is None else list(dict.fromkeys(attendees)) or event.attendees
+    clock.errors += changes.assign_fields(event, kind=EVENT, sent=sent, at=request.at)
+    if "time_zone" in sent:
+        event_times.change_zone(event, clock.zone)
+    event_times.assign_times(event, sent, clock)
+    clock.raise_errors()
+
+
+def _refuse_task_fields(args: Mapping[str, Any]) -> None:
+    errors = [
+        ArgumentError(
+            path=f"/{name}",
+            code="of_the_task",
+            message=f"{name} belongs to the task whose dates this event shows; change it with {TASK.get_op_path('update')}.",
+        )
+        for name in TASK_FIELDS
+        if name in args
+    ]
+    if errors:
+        raise build_invalid_args(errors)
+
+
+def _get_changed_dates(event: CalendarEvent, task: Task) -> dict[str, datetime]:
+    """Return the task dates that the event's new times change."""
+    new_dates = task_events.get_task_dates(event, cast("datetime", event.start_at), cast("datetime", event.end_at))
+    return {name: moment for name, moment in new_dates.items() if moment != getattr(task, name)}
+
+
+def _update_task(event: CalendarEvent, task: Task, dates: Mapping[str, datetime], request: OpRequest) -> CalendarEvent:
+    """Set the dates of the task and return the event that now shows them, which may be a different one."""
+    if dates:
+        _set_task_dates(task, dates, request)
+    queryset = CalendarEvent.objects.visible_to(request.subject).with_context().filter(task=task)
+    current_event = queryset.filter(pk=event.pk).first() or queryset.exclude(task_event_kind="").first()
+    if current_event is None:
+        message = "The task was done by then; reopen it with onto.task.update, then move its event."
+        raise build_invalid_args([ArgumentError(path="/start_at", code="after_it_was_done", message=message)])
+    return current_event
+
+
+def _set_task_dates(task: Task, dates: Mapping[str, datetime | None], request: OpRequest) -> None:
+    """Set dates of a locked task with its usual checks and sync its events. Raises InvalidArgs."""
+    sent = {name: moment and times.format_time(moment) for name, moment in dates.items()}
+    path = "/start_at" if "start_at" in request.args else "/end_at"
+    if errors := changes.assign_fields(task, kind=TASK, sent=sent, at=request.at):
+        message = "The task would be due before it starts; send another time, or change both with onto.task.update."
+        raise build_invalid_args([ArgumentError(path=path, code=errors[0].code, message=message)])
+    if errors := task_events.check_recurrence_end(task, sent):
+        message = "The task's recurrence ends before that; send an earlier time, or a later recurrence_until with "
+        raise build_invalid_args([ArgumentError(path=path, code=errors[0].code, message=f"{message}{TASK.get_op_path('update')} first.")])
+    task.updated_at = request.at
+    task.save(update_fields=[*dates, "updated_at"])
+    task_events.sync_events([task], by=request.subject, at=request.at)
+
+
+def _build_outcome(event: CalendarEvent, *, zone: ZoneInfo, message: str) -> OpOutcome:
+    result = {"event": events.serialize_event(event, zone=zone), "message": message}
+    return OpOutcome(result=result, entity_id=str(event.pk), entity_name=event.title)
+
+
+def _add_sync_state(outcome: OpOutcome, request: OpRequest) -> OpOutcome:
+    """Add the state of the external calendar copy if sync was requested. A missing sync never fails a write."""
+    if not request.args.get("sync_to_calendar"):
+        return outcome
+    return replace(outcome, result=outcome.result | {"sync": events.NOT_CONNECTED})

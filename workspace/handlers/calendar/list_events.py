@@ -1,0 +1,103 @@
+"""Lists of the calendar events in a time range."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import EVENT
+from workspace.models import CalendarEvent, CalendarEventQuerySet
+from workspace.services.access import access
+from workspace.services.calendar import event_list, events, calendar_scope
+from workspace.services.entities import pagination
+from workspace.services.search import search
+from workspace.services.time import times, local_time
+from workspace.services.calendar.event_list import OccurrencePosition, TimeRange
+from workspace.services.calendar.calendar_scope import CalendarScope
+from workspace.services.time.local_time import LocalTimeParser
+
+DEFAULT_DAYS = 7  # length of the time range when time_max is not sent
+
+# Names the calendars that a list covers, by scope; used in the message.
+CALENDARS_BY_SCOPE = {
+    calendar_scope.USER: "the user's own calendar and projects",
+    calendar_scope.PROJECT: "the project's calendar",
+    calendar_scope.BY_ID: "the user's own calendar",
+}
+
+
+def list_events(request: OpRequest) -> OpOutcome:
+    """Return a page of the events in a time range, by default the next seven days.
+
+    Raises NotFound, InvalidArgs.
+    """
+    events.refuse_external_calendar(request.args.get("calendar_id"))
+    clock, scope = local_time.from_request(request), calendar_scope.parse_scope(request.args)
+    mark = pagination.Listing.from_args(EVENT, request.args).mark
+    after = event_list.decode_cursor(request.args["cursor"], mark=mark) if "cursor" in request.args else None
+    span = TimeRange(after.start, after.end, clock.zone) if after else parse_time_range(request, clock)
+    occurrences = event_list.list_occurrences(_filter_events(request, scope), span)
+    limit = min(request.args.get("limit", pagination.DEFAULT_LIMIT), pagination.MAX_LIMIT)
+    page, has_more = event_list.slice_page(occurrences, after=after, limit=limit)
+    rows = event_list.load_events(page) if page else {}
+    result: dict[str, Any] = {
+        "events": [events.serialize_occurrence(rows[each.id], each, zone=clock.zone) for each in page if each.id in rows],
+        "total": len(occurrences),
+        "has_more": has_more,
+        "time_range": serialize_time_range(span),
+        "message": f"{len(page)} of {len(occurrences)} events in {CALENDARS_BY_SCOPE[scope.name]}, earliest first. "
+        f"{EVENT.get_op_path('get')} returns the complete event.",
+    }
+    if has_more:
+        position = OccurrencePosition(span.start, span.end, page[-1].start, page[-1].id)
+        result["next_cursor"] = event_list.encode_cursor(position, mark=mark)
+    return OpOutcome(result=result, warnings=(*clock.warnings, *scope.warnings))
+
+
+def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
+    """Return the requested time range. A date as time_max includes that whole day. Raises InvalidArgs."""
+    time_min, time_max = clock.parse(request.args, "time_min"), clock.parse(request.args, "time_max")
+    clock.raise_errors()
+    start = request.at.replace(microsecond=0) if time_min is None else _to_datetime(time_min, clock.zone)
+    if time_max is None:
+        week_later = start.astimezone(clock.zone).replace(tzinfo=None) + timedelta(days=DEFAULT_DAYS)
+        end = times.localize(week_later, clock.zone)
+    else:
+        end = _to_datetime(time_max if isinstance(time_max, datetime) else time_max + timedelta(days=1), clock.zone)
+    if end <= start:
+        message = (
+            "time_max must be after time_min, which defaults to now; send a later time_max or an earlier time_min."
+        )
+        clock.add_error("time_max", "out_of_order", message)
+    elif end - start > event_list.MAX_LENGTH:
+        message = f"The time range is longer than {event_list.MAX_LENGTH.days} days; send an earlier time_max."
+        clock.add_error("time_max", "too_long", message)
+    clock.raise_errors()
+    return TimeRange(start, end, clock.zone)
+
+
+def _to_datetime(when: date, zone: ZoneInfo) -> datetime:
+    return when if isinstance(when, datetime) else local_time.get_day_start(when, zone)
+
+
+def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQuerySet:
+    """Return the visible events that match the scope and the query. Raises NotFound for project_id, InvalidArgs."""
+    queryset = CalendarEvent.objects.visible_to(request.subject)
+    if scope.project_id is not None:
+        access.require_project(subject=request.subject, id=scope.project_id)
+        queryset = queryset.filter(project=UUID(scope.project_id))
+    elif scope.name == calendar_scope.BY_ID:
+        queryset = queryset.owned_by(request.subject)
+    if "query" in request.args:
+        queryset = queryset.filter(search.match_all_words(search.split_required_words(request.args["query"]), columns=EVENT.search_columns))
+    return queryset
+
+
+def serialize_time_range(span: TimeRange) -> dict[str, str]:
+    """Return a time range as {time_min, time_max, time_zone}, with the times in that zone."""
+    moments = {"time_min": span.start, "time_max": span.end}
+    return {
+        **{name: times.format_time(each, zone=span.zone) for name, each in moments.items()},
+        "time_zone": span.zone.key,
+    }

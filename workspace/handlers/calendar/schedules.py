@@ -1,0 +1,117 @@
+"""Scheduling a task: when it is worked on, for how long and how often."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import StateConflict
+from workspace.handlers.generic.generic_reads import build_row_outcome
+from workspace.handlers.generic.generic_writes import UNCHANGED
+from workspace.entity_types import TASK
+from workspace.models import CalendarEvent, Task, TaskState
+from workspace.models.calendar_event import LATEST
+from workspace.models.working_week import WEEKDAYS
+from workspace.services.access import access
+from workspace.services.calendar import event_list, conflicts, event_times, events, task_events
+from workspace.services.entities import changes, serialization
+from workspace.services.time import recurrence, times, local_time
+from workspace.services.calendar.event_list import TimeRange, Occurrence
+from workspace.services.time.local_time import EXPECTED, LocalTimeParser
+
+COLUMN_ARGUMENTS = ("duration_minutes", "recurrence")  # set like any column; the times are parsed in the user's time zone
+END_ARGUMENTS = ("recurrence_until", "recurrence_count")  # the two ways to end a recurrence
+
+
+def schedule_task(request: OpRequest) -> OpOutcome:
+    """Set when a task is worked on, for how long and how often, and update its events.
+
+    Raises NotFound, Forbidden, InvalidArgs, and StateConflict for a task that is done.
+    """
+    task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
+    if task.state_key == TaskState.DONE:
+        message = "The task is done; to schedule it, reopen it with onto.task.update and state_key todo."
+        raise StateConflict(message, reason="task_done")
+    before, clock = serialization.serialize_columns(task, kind=TASK), local_time.from_request(request)
+    _assign_schedule(task, request, clock)
+    after = serialization.serialize_columns(task, kind=TASK)
+    changed = [name for name in changes.get_changed_fields(before, after) if name in TASK.columns]
+    if changed:
+        task.updated_at = request.at
+        task.save(update_fields=[*changed, "updated_at"])
+        task_events.sync_events([task], by=request.subject, at=request.at)
+        # A recurring task repeats at the local time of the user who scheduled it.
+        task_events.filter_task_events(task).update(time_zone=clock.zone.key)
+    return _build_outcome(task, request, clock, changed=bool(changed))
+
+
+def _assign_schedule(task: Task, request: OpRequest, clock: LocalTimeParser) -> None:
+    """Set the fields that were sent and those derived from them. Raises InvalidArgs with all errors."""
+    sent = {name: value for name, value in request.args.items() if name in COLUMN_ARGUMENTS}
+    clock.errors += changes.assign_fields(task, kind=TASK, sent=sent, at=request.at)
+    start = clock.parse(request.args, "start_at")
+    if start is not None:
+        task.start_at = cast("datetime", start)
+        task.due_at = task.start_at + timedelta(minutes=task.duration_minutes)
+        _check_start(task, clock)
+        _set_recurrence_end(task, request.args, clock)
+    clock.raise_errors()
+
+
+def _check_start(task: Task, clock: LocalTimeParser) -> None:
+    if task.due_at and task.due_at > LATEST:
+        clock.add_error("start_at", "impossible_time", f"The task would end too far in the future; send {EXPECTED}.")
+    day = cast("datetime", task.start_at).astimezone(clock.zone).date()
+    event_times.refuse_weekend(task.recurrence, day, clock)
+
+
+def _set_recurrence_end(task: Task, args: Mapping[str, Any], clock: LocalTimeParser) -> None:
+    """Set when the recurrence ends, if that was sent, as a time or as a number of times."""
+    start = cast("datetime", task.start_at)
+    until, number = clock.parse(args, "recurrence_until"), args.get("recurrence_count")
+    end_names = [name for name in END_ARGUMENTS if args.get(name) is not None]
+    if end_names and not task.recurrence:
+        message = f"{end_names[0]} is for a recurring task; send recurrence too, or leave {end_names[0]} out."
+        clock.add_error(end_names[0], "no_recurrence", message)
+    elif len(end_names) > 1:
+        message = "recurrence_until and recurrence_count both end the recurrence; send only one."
+        clock.add_error("recurrence_count", "two_ends", message)
+    elif number is not None:
+        task.recurrence_until = recurrence.get_nth_start(task.recurrence, first=start, zone=clock.zone, number=number)
+    elif "recurrence_until" in args and not clock.errors:
+        task.recurrence_until = until and event_times.to_end_moment(until, clock.zone)
+    if task.recurrence_until and task.recurrence_until < start and not clock.errors:
+        argument = "recurrence_until" if end_names else "start_at"
+        clock.add_error(argument, "out_of_order", "start_at is after recurrence_until; send a later recurrence_until.")
+
+
+def _build_outcome(task: Task, request: OpRequest, clock: LocalTimeParser, *, changed: bool) -> OpOutcome:
+    start, end = cast("datetime", task.start_at), cast("datetime", task.due_at)
+    since = max(start, request.at) if task.recurrence else start
+    span = TimeRange(since, since + conflicts.LOOKAHEAD if task.recurrence else end, clock.zone)
+    warnings = [*clock.warnings, *conflicts.build_conflict_warnings(task, span, subject=request.subject)]
+    message = f"Scheduled the task for {_format_time(task, clock)}."
+    if not changed:
+        warnings.append(UNCHANGED)
+        message = f"Nothing changed: the task is already scheduled for {_format_time(task, clock)}."
+    if end <= request.at and not task.recurrence:
+        message += " That time is in the past."
+    task_outcome = build_row_outcome(task, kind=TASK, at=request.at, message=message, warnings=tuple(warnings))
+    return replace(task_outcome, result=task_outcome.result | {"events": _list_events(task, clock)})
+
+
+def _format_time(task: Task, clock: LocalTimeParser) -> str:
+    start, end = cast("datetime", task.start_at), cast("datetime", task.due_at)
+    day = WEEKDAYS[start.astimezone(clock.zone).weekday()].title()
+    text = f"{day} {times.format_time(start, zone=clock.zone)} to {times.format_time(end, zone=clock.zone)}"
+    text += f", {task.recurrence}" if task.recurrence else ""
+    return text + (f" until {times.format_time(task.recurrence_until, zone=clock.zone)}" if task.recurrence_until else "")
+
+
+def _list_events(task: Task, clock: LocalTimeParser) -> list[dict[str, Any]]:
+    """Return the task's events in list form, each with its first occurrence."""
+    own = task_events.filter_task_events(task).order_by("start_at").values_list("start_at", "pk", "end_at")
+    occurrences = [Occurrence(start, id, end) for start, id, end in own if start and end]
+    events_by_id: dict[Any, CalendarEvent] = event_list.load_events(occurrences)
+    return [events.serialize_occurrence(events_by_id[each.id], each, zone=clock.zone) for each in occurrences]

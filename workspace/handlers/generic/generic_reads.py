@@ -1,0 +1,143 @@
+"""The list, search and get ops of every kind."""
+
+from datetime import datetime
+from typing import Any
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError, build_invalid_args
+from workspace.entity_types import EntityType
+from workspace.models import EntityQuerySet
+from workspace.services.access import access
+from workspace.services.documents import excerpts
+from workspace.services.entities import pagination, serialization
+from workspace.services.search import search
+
+# Arguments that filter a list by one value or several, with the lookup for one value.
+FILTER_LOOKUPS = {
+    "project_id": "exact",
+    "state_key": "exact",
+    "type_key": "exact",
+    "impact": "exact",
+    "priority": "exact",
+    "category": "iexact",
+}
+
+
+def list_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
+    """Return a page of the rows that the subject can see. Raises NotFound for project_id, InvalidArgs."""
+    listing = pagination.Listing.from_args(kind, request.args)
+    after = pagination.decode_cursor(request.args.get("cursor"), listing=listing)
+    page = _read_page(_filter_rows(request, kind), request, listing=listing, after=after)
+    return _build_list_outcome(page, request, kind=kind, what=f"{kind.plural}, {listing.order.description}")
+
+
+def search_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
+    """Return a page of the rows with every word of the query, or else with any of them. The message says which.
+
+    Raises NotFound for project_id, InvalidArgs.
+    """
+    words, queryset = search.split_required_words(request.args["query"]), _filter_rows(request, kind)
+    listing = pagination.Listing.from_args(kind, request.args)
+    after = pagination.decode_cursor(request.args.get("cursor"), listing=listing)
+    if not (after and after.relaxed):
+        matches = queryset.filter(search.match_all_words(words, columns=kind.search_columns))
+        page = _read_page(matches, request, listing=listing, after=after)
+        if page.total or len(words) == 1:
+            return _build_list_outcome(page, request, kind=kind, what=f"matching {kind.plural}, {listing.order.description}")
+    queryset = queryset.filter(search.match_any_word(words, columns=kind.search_columns))
+    page = _read_page(queryset, request, listing=listing, after=after, relaxed=True)
+    return _build_list_outcome(page, request, kind=kind, what=f"{kind.plural} with any of the words, because none has all of them")
+
+
+def get_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
+    """Return the complete row, or with `field` one of its long texts. Raises NotFound, InvalidArgs."""
+    row = access.get_visible_row(kind, subject=request.subject, id=request.args[kind.id_argument])
+    if request.args.get("field") is not None:
+        return _get_field_part(row, request, kind=kind)
+    if "offset" in request.args:
+        message = "offset continues one text; send field with it, or leave it out."
+        raise build_invalid_args([ArgumentError(path="/offset", code="no_field", message=message)])
+    message = f"The complete {kind.name}."
+    return build_row_outcome(row, kind=kind, at=request.at, message=message, max_chars=get_max_chars(request))
+
+
+def get_max_chars(request: OpRequest) -> int:
+    """Return the maximum number of characters of long text that a get returns."""
+    return int(request.args.get("max_chars", excerpts.DEFAULT_CHARS))
+
+
+def build_row_outcome(
+    row: Any,
+    *,
+    kind: EntityType,
+    at: datetime,
+    message: str,
+    warnings: tuple[str, ...] = (),
+    max_chars: int = excerpts.DEFAULT_CHARS,
+) -> OpOutcome:
+    """Build the outcome of get, create and update: the complete row under its kind's name, long texts cut."""
+    excerpt = excerpts.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
+    return _build_outcome(row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings)
+
+
+def build_cut_note(excerpt: excerpts.Excerpt, *, kind: EntityType, place: str = "") -> str:
+    """Return a sentence naming the texts that were cut and the op that reads the rest; "" if none was cut."""
+    if not excerpt.truncated_fields:
+        return ""
+    return f" Cut{place}: {', '.join(excerpt.truncated_fields)}; {kind.get_op_path('get')} with field and offset returns the rest."
+
+
+def build_more_note(number: int, plural: str, *, path: str) -> str:
+    """Return a sentence saying that only the first rows are included, and which op returns the others."""
+    return f" Only the first {number} {plural} are included; {path} returns the others."
+
+
+def _get_field_part(row: Any, request: OpRequest, *, kind: EntityType) -> OpOutcome:
+    name, offset = request.args["field"], request.args.get("offset", 0)
+    columns = serialization.serialize_columns(row, kind=kind)
+    excerpt = excerpts.read_field(columns, name, kind=kind, offset=offset, max_chars=get_max_chars(request))
+    end = offset + len(excerpt.row[name])
+    message = f"{name} of the {kind.name}, characters {offset} to {end}{'' if excerpt.truncated_fields else ', the end'}."
+    return _build_outcome(row, excerpt, kind=kind, message=message)
+
+
+def _build_outcome(row: Any, excerpt: excerpts.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()) -> OpOutcome:
+    result = {kind.name: excerpt.row, "message": message}
+    return OpOutcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
+
+
+def _filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
+    queryset = kind.get_rows().visible_to(request.subject)
+    for name, comparison in FILTER_LOOKUPS.items():
+        value = request.args.get(name)
+        if value not in (None, []):
+            queryset = queryset.filter(**{f"{name}__in" if isinstance(value, list) else f"{name}__{comparison}": value})
+    for name, condition in kind.filters.items():
+        if (wanted := request.args.get(name)) is not None:
+            queryset = queryset.filter(condition if wanted else ~condition)
+    return queryset
+
+
+def _read_page(
+    queryset: EntityQuerySet[Any],
+    request: OpRequest,
+    *,
+    listing: pagination.Listing,
+    after: pagination.RowPosition | None,
+    relaxed: bool = False,
+) -> pagination.RowPage:
+    limit = request.args.get("limit", pagination.DEFAULT_LIMIT)
+    return pagination.read_page(queryset, listing=listing, limit=limit, after=after, at=request.at, relaxed=relaxed)
+
+
+def _build_list_outcome(page: pagination.RowPage, request: OpRequest, *, kind: EntityType, what: str) -> OpOutcome:
+    project_id = request.args.get("project_id")
+    if project_id is not None and not page.total:  # a match already proves that the project is visible
+        access.require_project(subject=request.subject, id=project_id)
+    result = {
+        kind.plural: page.rows,
+        "total": page.total,
+        "has_more": page.next_cursor is not None,
+        "message": f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row.",
+    }
+    return OpOutcome(result=result | ({"next_cursor": page.next_cursor} if page.next_cursor else {}))

@@ -1,0 +1,101 @@
+"""Ops on edges: link two rows, remove a link."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.models import Edge, EdgeKind
+from workspace.relations import Relation, resolve_relation
+from workspace.services.access import access
+from workspace.services.edges import edges
+from workspace.services.search import title_lookup
+from workspace.services.access.access import NamedRow
+from workspace.services.search.title_lookup import TitledRow
+
+ENDS = ("src", "dst")
+
+
+def link_rows(request: OpRequest) -> OpOutcome:
+    """Link two rows of one project. Returns the existing edge if they are already linked that way.
+
+    Raises NotFound, Forbidden, InvalidArgs.
+    """
+    args = request.args
+    ends, title_warnings = _parse_ends(request)
+    if ends[0].id == ends[1].id:
+        raise _build_argument_error("dst_id", "self_edge", "src and dst are the same row; send another row's id as dst_id.")
+    src, dst = access.lock_named_rows(ends, subject=request.subject)
+    relation = resolve_relation(EdgeKind(ends[0].kind), args["rel"], EdgeKind(ends[1].kind))
+    props = args.get("props", {}) | ({edges.ORIGINAL_REL: args["rel"]} if relation.is_guess else {})
+    if edges.get_project_id(src) != edges.get_project_id(dst):
+        message = "dst_id is in another project; an edge links two rows of one project."
+        raise _build_argument_error("dst_id", "other_project", message)
+    edge = edges.build_edge(relation, src, dst, by=request.subject, at=request.at, props=props)
+    outcome = _build_link_outcome(request, relation, *edges.link_edge(edge))
+    return replace(outcome, warnings=(*title_warnings, *outcome.warnings))
+
+
+def unlink_edge(request: OpRequest) -> OpOutcome:
+    """Mark an edge as deleted. Raises NotFound, Forbidden."""
+    edge = edges.filter_visible(request.subject).filter(pk=request.args["edge_id"]).first()
+    if edge is None:
+        raise edges.build_not_found()
+    access.get_changeable_project(subject=request.subject, id=str(edge.project_id))
+    if not edges.delete_edges(Edge.objects.filter(pk=edge.pk), at=request.at):  # a concurrent call removed it first
+        raise edges.build_not_found()
+    id = str(edge.pk)
+    result = {"edge": {"id": id}, "deleted": 1, "message": f"Removed the link {edge}; both rows stay."}
+    return OpOutcome(result=result, entity_id=id, entity_name=str(edge))
+
+
+def _parse_ends(request: OpRequest) -> tuple[list[NamedRow], tuple[str, ...]]:
+    """Return the rows at both ends, and a warning for each title that was ignored because the id was sent.
+
+    One end may be named by its title, which is looked up in the project of the other end. Raises NotFound, InvalidArgs.
+    """
+    args = request.args
+    by_id = [end for end in ENDS if f"{end}_id" in args]
+    if errors := [_build_missing_id_error(end) for end in ENDS if end not in by_id and f"{end}_title" not in args]:
+        raise build_invalid_args(errors)
+    if not by_id:
+        message = "Send src_id or dst_id: only one end can be named by title, and that is found in the other's project."
+        raise _build_argument_error("src_id", "required", message)
+    warnings = tuple(f"Ignored {end}_title: {end}_id was sent too." for end in by_id if f"{end}_title" in args)
+    ids = {end: UUID(args[f"{end}_id"]) for end in by_id}
+    for end in ENDS:
+        if end not in ids:
+            ids[end] = _find_by_title(request, end, other_end=by_id[0])
+    return [NamedRow(args[f"{end}_kind"], ids[end], f"{end}_id") for end in ENDS], warnings
+
+
+def _find_by_title(request: OpRequest, end: str, *, other_end: str) -> UUID:
+    """Return the id of the row that one end names by title, looked up in the project of the other end."""
+    args, other, subject = request.args, f"{other_end}_id", request.subject
+    kind = ENTITY_TYPE_BY_NAME[args[f"{other_end}_kind"]]
+    project_id = access.get_project_id(kind, subject=subject, id=args[other], argument=other)
+    lookup = TitledRow(args[f"{end}_kind"], args[f"{end}_title"], f"{end}_title", f"{end}_id")
+    [id_or_error] = title_lookup.find_ids([lookup], subject=subject, project_id=project_id)
+    if isinstance(id_or_error, ArgumentError):
+        raise build_invalid_args([id_or_error])
+    return id_or_error
+
+
+def _build_missing_id_error(end: str) -> ArgumentError:
+    message = f"{end}_id is required: uuid. If you do not know it, send the row's title as {end}_title."
+    return ArgumentError(path=f"/{end}_id", code="required", message=message, expected="uuid, required")
+
+
+def _build_link_outcome(request: OpRequest, relation: Relation, edge: Edge, is_new: bool) -> OpOutcome:
+    message = f"Linked: {relation.sentence}." if is_new else f"Nothing changed; already linked: {relation.sentence}."
+    result: dict[str, Any] = {"edge": edges.serialize_edge(edge), "created": int(is_new), "message": message}
+    warnings = edges.build_rename_warnings(request.args["rel"], relation, is_new=is_new)
+    if not is_new and any(edge.props.get(name) != value for name, value in request.args.get("props", {}).items()):
+        warnings += ("The link already existed with other props; yours were not stored.",)
+    return OpOutcome(result=result, warnings=warnings, entity_id=str(edge.pk), entity_name=relation.sentence)
+
+
+def _build_argument_error(argument: str, code: str, message: str) -> InvalidArgs:
+    return build_invalid_args([ArgumentError(path=f"/{argument}", code=code, message=message)])

@@ -1,0 +1,123 @@
+"""Ops that only projects have."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Q
+from django.utils.text import slugify
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.errors import ArgumentError, build_invalid_args
+from workspace.handlers.projects import new_entities as entities, project_brief, new_relationships
+from workspace.handlers.generic import generic_reads, generic_writes
+from workspace.entity_types import DOCUMENT, PLAN, PROJECT, TASK, EntityType
+from workspace.models import Edge, Membership, Project, MemberRole
+from workspace.models.document import BRAIN_DUMPS, NOTES
+from workspace.services.access import access
+from workspace.services.entities import changes, pagination
+from workspace.services.time import partial_dates
+from workspace.services.calendar import task_events
+
+MAX_SLUG_LENGTH = 80
+
+# Rows that onto.project.get can include, by argument: (key in the result, kind, order, filter, maximum number).
+INCLUDABLE_ROWS: dict[str, tuple[str, EntityType, str, Q, int]] = {
+    "include_phases": ("phases", PLAN, "start_date", Q(), 50),
+    "include_tasks": ("tasks", TASK, "priority", Q(), 20),
+    "include_notes": ("notes", DOCUMENT, "updated", NOTES, 10),
+    "include_brain_dumps": ("brain_dumps", DOCUMENT, "updated", BRAIN_DUMPS, 5),
+}
+
+
+def get_project(request: OpRequest) -> OpOutcome:
+    """Return the complete project, with abbreviated rows of the requested parts. Raises NotFound."""
+    outcome = generic_reads.get_row(request, kind=PROJECT)
+    if request.args.get("field") is not None:
+        return outcome
+    project: dict[str, Any] = dict(outcome.result["project"])
+    message = outcome.result["message"]
+    for argument, (name, kind, order, condition, max_rows) in INCLUDABLE_ROWS.items():
+        if request.args.get(argument):
+            inside = kind.get_rows().visible_to(request.subject).filter(condition, project=project["id"])
+            listing = pagination.Listing.from_args(kind, {"sort_by": order})
+            project[name], has_more = pagination.serialize_first(inside, listing=listing, limit=max_rows, at=request.at)
+            if has_more:
+                message += generic_reads.build_more_note(max_rows, name.replace("_", " "), path=kind.get_op_path("list"))
+    return replace(outcome, result={"project": project, "message": message})
+
+
+def create_project(request: OpRequest) -> OpOutcome:
+    """Create a project with its owner, its first rows and their edges, all or none.
+
+    If the caller sent clarifications, create nothing and return the questions. Raises InvalidArgs with all errors.
+    """
+    if questions := request.args.get("clarifications"):
+        return _build_clarification_outcome(questions)
+    by, at = request.subject, request.at
+    project, errors = _build_project(request)
+    new_entities = entities.build_entities(request.args.get("entities", []), project=project, by=by, at=at)
+    links = new_relationships.parse_relationships(request.args.get("relationships", []), new_entities.rows)
+    brief = project_brief.build_brief(request.args.get("context_document"), new_entities, project=project, by=by, at=at)
+    if errors := errors + new_entities.errors + links.errors + brief.errors:
+        raise build_invalid_args(errors)
+    edges = [*new_relationships.build_edges(links, new_entities.rows, by=by, at=at), brief.edge]
+    project.save(force_insert=True)
+    Membership.objects.create(project=project, subject=by, role=MemberRole.OWNER, created_at=at)
+    new_entities.save()
+    task_events.create_events(new_entities.get_rows(TASK), by=by, at=at)
+    brief.document.save(force_insert=True)
+    Edge.objects.bulk_create(edges)
+    counts = {kind.plural: len(new_entities.get_rows(kind)) + (kind is DOCUMENT) for kind in entities.ENTITY_KINDS.values()}
+    outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)})
+    return replace(outcome, warnings=(*new_entities.warnings, *brief.warnings, *links.warnings))
+
+
+def delete_project(request: OpRequest) -> OpOutcome:
+    """Mark the project as deleted, which hides everything in it from all ops. Raises NotFound, Forbidden."""
+    project = access.lock_deletable_project(subject=request.subject, id=request.args["project_id"])
+    message = "Deleted the project; ops no longer find it or anything in it, for any member."
+    return generic_writes.mark_deleted(project, kind=PROJECT, at=request.at, message=message)
+
+
+def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
+    question_phrase = "the question" if len(questions) == 1 else f"the {len(questions)} questions"
+    message = (
+        f"Nothing was created. Ask the user {question_phrase} in clarifications, then repeat the whole call with the answers "
+        "and without clarifications."
+    )
+    return OpOutcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
+
+
+def _build_project(request: OpRequest) -> tuple[Project, list[ArgumentError]]:
+    project = Project(created_by=request.subject, created_at=request.at, updated_at=request.at)
+    sent, date_errors = partial_dates.complete_times(request.args["project"], kind=PROJECT, pointer="/project")
+    slug = slugify(sent["name"].replace("_", " "))[:MAX_SLUG_LENGTH].strip("-")
+    return project, date_errors + changes.assign_fields(
+        project, kind=PROJECT, sent={"slug": slug} | sent, at=request.at, pointer="/project"
+    )
+
+
+def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str, int]) -> OpOutcome:
+    id = str(project.pk)
+    row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
+    outcome = generic_reads.build_row_outcome(
+        row, kind=PROJECT, at=request.at, message=f"Created the project with {_format_counts(counts)}; you are its owner."
+    )
+    more = {
+        "project_id": id,
+        "counts": counts,
+        "context_shift": {
+            "new_context": "project",
+            "entity_id": id,
+            "entity_name": project.name,
+            "entity_type": "project",
+        },
+    }
+    return replace(outcome, result=outcome.result | more)
+
+
+def _format_counts(counts: dict[str, int]) -> str:
+    """Return the counts in words, such as "2 tasks and 1 document"."""
+    singular_names = {kind.plural: kind.name for kind in entities.ENTITY_KINDS.values()} | {"edges": "edge"}
+    parts = [f"{number} {singular_names[many] if number == 1 else many}" for many, number in counts.items() if number]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

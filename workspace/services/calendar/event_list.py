@@ -1,0 +1,147 @@
+"""Calendar events in a time range: single events and the occurrences of recurring ones.
+
+Occurrences are computed and sorted in memory, because the database cannot expand recurrence rules. Their number is
+therefore limited, and complete rows are read only for the occurrences on the page.
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db.models import BooleanField, ExpressionWrapper, Q
+
+from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
+from workspace.models import CalendarEvent, CalendarEventQuerySet
+from workspace.services.time import recurrence, times, local_time
+
+MAX_OCCURRENCES = 2_000  # occurrences in one list; a person has fewer in a year
+MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
+
+_COLUMNS = ("id", "start_at", "end_at", "start_date", "end_date", "time_zone", "recurrence", "recurrence_until")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A time range in a time zone. All-day events take the days of that zone."""
+
+    start: datetime
+    end: datetime
+    zone: ZoneInfo
+
+    @property
+    def day_range(self) -> tuple[date, date]:
+        """The first and last day, inclusive."""
+        last = self.end - timedelta(microseconds=1)
+        return self.start.astimezone(self.zone).date(), last.astimezone(self.zone).date()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Occurrence:
+    """One occurrence of an event, ordered by start. `days` are the first and last day of an all-day event."""
+
+    start: datetime
+    id: UUID
+    end: datetime
+    days: tuple[date, date] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OccurrencePosition:
+    """The last occurrence on a page, and the time range, which must stay the same on the next page."""
+
+    start: datetime
+    end: datetime
+    last: datetime
+    id: UUID
+
+
+def list_occurrences(queryset: CalendarEventQuerySet, span: TimeRange) -> list[Occurrence]:
+    """Return the occurrences in a time range, earliest first, in one query. Raises InvalidArgs if there are too many.
+
+    Includes occurrences that started before the range and continue into it, with their own start.
+    """
+    rows = list(queryset.filter(_filter_candidates(span)).order_by().values(*_COLUMNS)[: MAX_OCCURRENCES + 1])
+    occurrences: list[Occurrence] = []
+    for row in rows:
+        occurrences += _expand_row(row, span)
+        if len(rows) > MAX_OCCURRENCES or len(occurrences) > MAX_OCCURRENCES:
+            message = f"This time range has more than {MAX_OCCURRENCES:,} events; send an earlier time_max."
+            raise build_invalid_args([ArgumentError(path="/time_max", code="too_many", message=message)])
+    return sorted(occurrences)
+
+
+def slice_page(occurrences: Sequence[Occurrence], *, after: OccurrencePosition | None, limit: int) -> tuple[list[Occurrence], bool]:
+    """Return the occurrences on one page, and whether there are more."""
+    remaining = [occurrence for occurrence in occurrences if after is None or (occurrence.start, occurrence.id) > (after.last, after.id)]
+    return remaining[:limit], len(remaining) > limit
+
+
+def load_events(occurrences: Sequence[Occurrence]) -> dict[UUID, CalendarEvent]:
+    """Return the events of the occurrences by id, with the fields of a list row, in one query."""
+    has_text = ExpressionWrapper(~Q(description=""), output_field=BooleanField())
+    queryset = CalendarEvent.objects.filter(pk__in={occurrence.id for occurrence in occurrences}).with_context()
+    return {row.pk: row for row in queryset.annotate(has_description=has_text).defer("description", "props")}
+
+
+def encode_cursor(position: OccurrencePosition, *, mark: str) -> str:
+    """Return the position as an opaque cursor (base64url without padding). `mark` identifies the list."""
+    moments = [times.format_time(moment) for moment in (position.start, position.end, position.last)]
+    text = json.dumps([mark, *moments, position.id.hex], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, *, mark: str) -> OccurrencePosition:
+    """Return the position of a cursor. Raises InvalidArgs unless the cursor belongs to the list with this mark."""
+    try:
+        _, *moments, id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        start, end, last = map(times.parse_time, moments)
+        position = OccurrencePosition(start, end, last, UUID(hex=id))
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise _build_cursor_error() from error
+    if encode_cursor(position, mark=mark) != cursor or not timedelta() < end - start <= MAX_LENGTH:
+        raise _build_cursor_error()
+    return position
+
+
+def _filter_candidates(span: TimeRange) -> Q:
+    """Return a filter for events that may occur in a time range, including active recurring ones."""
+    first, last = span.day_range
+    timed = Q(start_at__lt=span.end) & (Q(end_at__gt=span.start) | ~Q(recurrence=""))
+    all_day = Q(start_date__lte=last) & (Q(end_date__gte=first) | ~Q(recurrence=""))
+    not_ended = Q(recurrence_until=None) | Q(recurrence_until__gte=span.start - MAX_LENGTH)
+    return (timed | all_day) & not_ended
+
+
+def _expand_row(row: dict[str, Any], span: TimeRange) -> Iterator[Occurrence]:
+    zone, until = ZoneInfo(row["time_zone"]), row["recurrence_until"]
+    if row["start_date"] is None:
+        first = (row["start_at"], row["end_at"])
+        for start, end in recurrence.list_occurrences(
+            row["recurrence"], first=first, zone=zone, after=span.start, before=span.end, until=until
+        ):
+            yield Occurrence(start, row["id"], end)
+        return
+    length, (begin, last) = row["end_date"] - row["start_date"], span.day_range
+    for day in recurrence.list_days(
+        row["recurrence"],
+        first=row["start_date"],
+        after=begin - length,
+        before=last + timedelta(days=1),
+        until=until and until.astimezone(zone).date(),
+    ):
+        start = local_time.get_day_start(day, span.zone)
+        end = local_time.get_day_start(day + length + timedelta(days=1), span.zone)
+        yield Occurrence(start, row["id"], end, days=(day, day + length))
+
+
+def _build_cursor_error() -> InvalidArgs:
+    message = (
+        "cursor does not belong to this list; send next_cursor of the previous page unchanged with the same filters, "
+        "or leave it out."
+    )
+    return build_invalid_args([ArgumentError(path="/cursor", code="malformed_cursor", message=message)])

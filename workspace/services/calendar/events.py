@@ -1,0 +1,111 @@
+"""Access to calendar events, and events as JSON values."""
+
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from workspace.errors import StateConflict, NotFound
+from workspace.entity_types import EVENT
+from workspace.models import CalendarEvent, Task
+from workspace.services.access import access
+from workspace.services.entities import serialization
+from workspace.services.time import times
+from workspace.services.calendar.event_list import Occurrence
+
+PRIMARY_CALENDAR = "primary"  # the calendar_id of the subject's own calendar
+
+# The synchronisation status of an event with an external calendar.
+NOT_CONNECTED = {
+    "state": "not_connected",
+    "message": "No external calendar is connected, so nothing was copied to one. The change was made here.",
+}
+HOW_TO_CONNECT = (
+    "Ask the administrator to connect the external calendar. Until then leave calendar_id out or send primary to use "
+    "the built-in calendar."
+)
+
+
+def get_visible_event(*, subject: str, id: str) -> CalendarEvent:
+    """Return the event with its context. Raises NotFound."""
+    event = CalendarEvent.objects.visible_to(subject).with_context().filter(pk=id).first()
+    if event is None:
+        raise build_not_found()
+    return event
+
+
+def lock_changeable_event(*, subject: str, id: str) -> tuple[CalendarEvent, Task | None]:
+    """Return the event and the task whose date it shows, if any, both locked until the transaction ends.
+
+    The task is locked first, as in changes of the task, to prevent deadlocks. Raises NotFound, Forbidden.
+    """
+    event = get_visible_event(subject=subject, id=id)
+    task = None
+    if event.task_event_kind and event.task_id:
+        task = Task.objects.with_context().select_for_update(of=("self",), no_key=True).get(pk=event.task_id)
+    locked = CalendarEvent.objects.select_for_update(of=("self",), no_key=True)
+    locked_event = locked.visible_to(subject).with_context().filter(pk=id).first()
+    if locked_event is None:  # deleted or hidden since the first read
+        raise build_not_found()
+    access.require_change_permission(locked_event, kind=EVENT)
+    return locked_event, task if locked_event.task_event_kind else None
+
+
+def refuse_external_calendar(calendar_id: str | None) -> None:
+    """Raise StateConflict for an external calendar, because none is connected."""
+    if calendar_id not in (None, PRIMARY_CALENDAR):
+        raise StateConflict(
+            f"calendar_id names an external calendar, but none is connected; nothing was done. {HOW_TO_CONNECT}",
+            reason="connection_required",
+            details={"requires_user_action": True, "how_to_connect": HOW_TO_CONNECT},
+        )
+
+
+def serialize_event(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
+    """Return the complete event as JSON values, with times in the zone. Empty fields are null."""
+    columns = serialization.serialize_columns(event, kind=EVENT)
+    until = event.recurrence_until
+    return {
+        **{name: columns.pop(name) for name in ("id", "title")},
+        **_serialize_event_times(event, zone),
+        **columns,
+        "recurrence_until": until and times.format_time(until, zone=zone),
+        "linked_task_id": event.task_id and str(event.task_id),
+        "calendar_scope": "project" if event.project_id else "user",
+        **{name: times.format_time(getattr(event, name), zone=zone) for name in ("created_at", "updated_at")},
+    }
+
+
+def serialize_occurrence(event: Any, occurrence: Occurrence, *, zone: ZoneInfo) -> dict[str, Any]:
+    """Return one occurrence of an event as a list row, without empty fields. `event` has the annotations of a list."""
+    names = ("location", "recurrence", "project_name", "task_event_kind")
+    fields = {
+        "id": str(event.pk),
+        "title": event.title,
+        **_serialize_times(*(occurrence.days or (occurrence.start, occurrence.end)), zone=zone),
+        "has_description": event.has_description,
+        "has_attendees": bool(event.attendees),
+        "linked_task_id": event.task_id and str(event.task_id),
+        "project_id": event.project_id and str(event.project_id),
+        **{name: getattr(event, name) for name in names},
+    }
+    return {name: value for name, value in fields.items() if value not in (None, "")}
+
+
+def build_not_found() -> NotFound:
+    """Return the error for an unknown event id. The message is the same if it is hidden, deleted or never existed."""
+    return NotFound("No event that you can see has this event_id; find its id with cal.event.list.")
+
+
+def _serialize_event_times(event: CalendarEvent, zone: ZoneInfo) -> dict[str, Any]:
+    if event.start_date is not None and event.end_date is not None:
+        return _serialize_times(event.start_date, event.end_date, zone=zone)
+    return _serialize_times(event.start_at, event.end_at, zone=zone)
+
+
+def _serialize_times(start: date | None, end: date | None, *, zone: ZoneInfo) -> dict[str, Any]:
+    times_text = [when and _format_time(when, zone) for when in (start, end)]
+    return {"start_at": times_text[0], "end_at": times_text[1], "is_all_day": not isinstance(start, datetime)}
+
+
+def _format_time(when: date, zone: ZoneInfo) -> str:
+    return times.format_time(when, zone=zone) if isinstance(when, datetime) else when.isoformat()

@@ -1,0 +1,210 @@
+"""Calendar events for the dates of tasks, synchronised in both directions.
+
+A task's row alone determines its events. A start date is a short event that begins at it; a due date is a short event
+that ends at it. A start and a due date within ten hours become one event from start to due. A done task keeps the
+events that had started by then.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from workspace.errors import ArgumentError
+from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task, TaskEventKind, TaskState
+from workspace.models.calendar_event import EARLIEST, LATEST, MAX_TITLE_LENGTH
+from workspace.services.access import profiles
+
+SINGLE_DATE_LENGTH = timedelta(minutes=30)  # length of the event of a single date
+MAX_RANGE = timedelta(hours=10)  # dates no further apart become one event
+
+START, DUE, RANGE = TaskEventKind.START, TaskEventKind.DUE, TaskEventKind.RANGE
+
+DATES_BY_KIND = {START: ("start_at",), DUE: ("due_at",), RANGE: ("start_at", "due_at")}  # task dates of each event kind
+TITLE_PREFIXES = {START: "Start: ", DUE: "Due: ", RANGE: ""}
+
+# The task columns that its events depend on.
+SHOWN_COLUMNS = frozenset({"title", "state_key", "start_at", "due_at", "recurrence", "recurrence_until"})
+
+# Those of them that determine the times.
+TIME_COLUMNS = SHOWN_COLUMNS - {"title", "state_key"}
+
+# The event columns that are derived from the task.
+DERIVED_COLUMNS = (
+    *("project", "task_event_kind", "title", "start_at", "end_at", "recurrence", "recurrence_until", "props"),
+    "updated_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDateEvent:
+    """An event that a task's dates require."""
+
+    kind: TaskEventKind
+    start_at: datetime
+    end_at: datetime
+
+
+def build_required_events(task: Task) -> list[TaskDateEvent]:
+    """Return the events that a task should have."""
+    required = []
+    with suppress(OverflowError):  # half an hour before the year 1
+        required = list(_iter_required_events(task.start_at, task.due_at))
+    completed_at = task.completed_at if task.state_key == TaskState.DONE else None
+    return [
+        event
+        for event in required
+        if event.start_at >= EARLIEST and event.end_at <= LATEST and (completed_at is None or event.start_at <= completed_at)
+    ]
+
+
+def check_recurrence_end(row: Entity, sent: Mapping[str, Any]) -> list[ArgumentError]:
+    """Return an error if a sent date puts the task's start after its last recurrence, where no calendar shows it."""
+    task = cast("Task", row)
+    name = "start_at" if task.start_at else "due_at"
+    first = getattr(task, name)
+    if sent.keys().isdisjoint(TIME_COLUMNS) or not (first and task.recurrence_until and first > task.recurrence_until):
+        return []
+    argument = name if sent.get("recurrence_until") is None else "recurrence_until"
+    message = f"{name} is after recurrence_until; send a later recurrence_until, null for no end, or an earlier {name}."
+    return [ArgumentError(path=f"/{argument}", code="out_of_order", message=message)]
+
+
+def filter_task_events(task: Task) -> CalendarEventQuerySet:
+    """Return the events that show the dates of a task."""
+    return CalendarEvent.objects.filter(task=task, deleted_at=None).exclude(task_event_kind="")
+
+
+def sync_after_change(row: Entity, changed: Collection[str], *, by: str, at: datetime) -> None:
+    """Update the events of a task if a changed column affects them. `by` is the acting subject."""
+    if not SHOWN_COLUMNS.isdisjoint(changed):
+        sync_events([row], by=by, at=at)
+
+
+def create_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
+    """Create the events of new tasks in one insert, in the time zone of `by`, the acting subject."""
+    tasks = cast("Sequence[Task]", rows)
+    _save_events([_build_event(task, required, by=by, at=at) for task in tasks for required in build_required_events(task)], [], [], by=by, at=at)
+
+
+def sync_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
+    """Create, update and delete the events of existing tasks to match their dates, in a constant number of queries.
+
+    The caller must have locked the tasks. New events take the time zone of `by`, the acting subject.
+    """
+    tasks = cast("Sequence[Task]", rows)
+    stored: dict[UUID, dict[str, CalendarEvent]] = {task.pk: {} for task in tasks}
+    for event in CalendarEvent.objects.filter(task__in=list(stored), deleted_at=None).exclude(task_event_kind=""):
+        stored[cast("UUID", event.task_id)][event.task_event_kind] = event
+    new: list[CalendarEvent] = []
+    changed: list[CalendarEvent] = []
+    for task in tasks:
+        for required, row in _pair_events(build_required_events(task), stored[task.pk]):
+            if row is None:
+                new.append(_build_event(task, required, by=by, at=at))
+            elif not _is_current(row, task, required):
+                changed.append(_update_event(row, task, required, at=at))
+    deleted_ids = [event.pk for unused_events in stored.values() for event in unused_events.values()]
+    _save_events(new, changed, deleted_ids, by=by, at=at)
+
+
+def move_events(tasks: Iterable[UUID], *, project: UUID) -> None:
+    """Move the events of tasks to another project, including deleted ones, which may be restored."""
+    CalendarEvent.objects.filter(task__in=list(tasks)).update(project=project)
+
+
+def get_task_dates(event: CalendarEvent, start_at: datetime, end_at: datetime) -> dict[str, datetime]:
+    """Return the dates that the event's task gets if the event has these times."""
+    moments = {"start_at": start_at, "due_at": end_at}
+    return {name: moments[name] for name in DATES_BY_KIND[TaskEventKind(event.task_event_kind)]}
+
+
+def _iter_required_events(start: datetime | None, due: datetime | None) -> Iterator[TaskDateEvent]:
+    if start is not None and due is not None and due < start:
+        return
+    if start is not None and due is not None and start < due <= start + MAX_RANGE:
+        yield TaskDateEvent(RANGE, start, due)
+        return
+    if start is not None and start != due:
+        yield TaskDateEvent(START, start, start + SINGLE_DATE_LENGTH)
+    if due is not None:
+        yield TaskDateEvent(DUE, due - SINGLE_DATE_LENGTH, due)
+
+
+def _pair_events(required: Sequence[TaskDateEvent], stored: dict[str, CalendarEvent]) -> list[tuple[TaskDateEvent, CalendarEvent | None]]:
+    """Pair each required event with a stored one, and remove that from `stored`.
+
+    A stored event that is no longer needed is reused for a new one, so that its id stays valid.
+    """
+    same_kind = {event.kind: stored.pop(event.kind, None) for event in required}
+    return [(event, same_kind[event.kind] or (stored.popitem()[1] if stored else None)) for event in required]
+
+
+def _build_columns(task: Task, required: TaskDateEvent) -> dict[str, Any]:
+    prefix = TITLE_PREFIXES[required.kind]
+    return {
+        "project_id": task.project_id,
+        "task_event_kind": required.kind.value,
+        "title": prefix + task.title[: MAX_TITLE_LENGTH - len(prefix)],
+        "start_at": required.start_at,
+        "end_at": required.end_at,
+        "recurrence": task.recurrence or "",
+        "recurrence_until": _get_recurrence_end(task, required),
+    }
+
+
+def _get_recurrence_end(task: Task, required: TaskDateEvent) -> datetime | None:
+    """Return the event's recurrence end: that of the task, or when it was done.
+
+    The task's end limits its start, so the event of the due date gets a correspondingly later end.
+    """
+    if not task.recurrence:
+        return None
+    last = task.recurrence_until
+    if last and task.start_at and required.start_at > task.start_at:
+        with suppress(OverflowError):  # the year 9999
+            last += required.start_at - task.start_at
+    return min(filter(None, (last, task.completed_at)), default=None)
+
+
+def _build_props(task: Task, required: TaskDateEvent) -> dict[str, str]:
+    """Return the props that identify the task in external copies of the event."""
+    return {
+        "task_id": str(task.pk),
+        "task_title": task.title,
+        "task_link": f"workspace:/tasks/{task.pk}",
+        "task_event_kind": required.kind.value,
+    }
+
+
+def _is_current(event: CalendarEvent, task: Task, required: TaskDateEvent) -> bool:
+    """Whether the event already matches the task."""
+    has_columns = all(getattr(event, name) == value for name, value in _build_columns(task, required).items())
+    return has_columns and _build_props(task, required).items() <= event.props.items()
+
+
+def _build_event(task: Task, required: TaskDateEvent, *, by: str, at: datetime) -> CalendarEvent:
+    return _update_event(CalendarEvent(task=task, created_by=by, created_at=at), task, required, at=at)
+
+
+def _update_event(event: CalendarEvent, task: Task, required: TaskDateEvent, *, at: datetime) -> CalendarEvent:
+    """Update the event to match the task, and return it."""
+    for name, value in _build_columns(task, required).items():
+        setattr(event, name, value)
+    event.props = event.props | _build_props(task, required)
+    event.updated_at = at
+    return event
+
+
+def _save_events(new: list[CalendarEvent], changed: list[CalendarEvent], deleted_ids: list[UUID], *, by: str, at: datetime) -> None:
+    if deleted_ids:  # first, because each date of a task has a unique event
+        CalendarEvent.objects.filter(pk__in=deleted_ids).update(deleted_at=at)
+    if changed:
+        CalendarEvent.objects.bulk_update(changed, DERIVED_COLUMNS, batch_size=100)
+    if new:
+        zone = profiles.get_zone(by).key
+        for event in new:
+            event.time_zone = zone
+        CalendarEvent.objects.bulk_create(new, batch_size=500)

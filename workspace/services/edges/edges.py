@@ -1,0 +1,134 @@
+"""Create, delete and query edges.
+
+An edge is visible only if the rows at both ends are. Edges of a deleted row stay in the database and become visible
+again when the row is restored.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from workspace.errors import NotFound
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.models import Edge, EdgeKind, Entity, Project
+from workspace.relations import Relation
+from workspace.services.time import times
+
+ORIGINAL_REL = "original_rel"  # the prop with the relation name that was sent but does not exist
+IS_PRIMARY = "is_primary"  # the prop that marks the primary parent
+
+EdgeIdentity = tuple[UUID, str, UUID]  # source, relation, destination; unique among living edges
+
+OUTGOING, INCOMING = "outgoing", "incoming"  # as seen from one end
+
+
+def build_edge(
+    relation: Relation, src: Entity, dst: Entity, *, by: str, at: datetime, props: Mapping[str, Any] | None = None
+) -> Edge:
+    """Return an unsaved edge. `src` and `dst` are in the order sent; the relation says whether to swap them."""
+    source, destination = (dst, src) if relation.swapped else (src, dst)
+    return Edge(
+        project_id=get_project_id(source),
+        src_kind=relation.src_kind,
+        src_id=source.pk,
+        rel=relation.rel,
+        dst_kind=relation.dst_kind,
+        dst_id=destination.pk,
+        props=dict(props or {}),
+        created_by=by,
+        created_at=at,
+    )
+
+
+def get_identity(edge: Edge) -> EdgeIdentity:
+    """Return the identity of an edge: source, relation and destination."""
+    return edge.src_id, edge.rel, edge.dst_id
+
+
+def link_edge(edge: Edge) -> tuple[Edge, bool]:
+    """Save the edge unless an identical one exists. Return the stored edge and whether it is new.
+
+    The caller must hold the row locks of `workspace.services.access`, so that nobody links the same rows concurrently.
+    """
+    existing = _filter_alive().filter(src_id=edge.src_id, rel=edge.rel, dst_id=edge.dst_id).first()
+    if existing is not None:
+        return existing, False
+    edge.save(force_insert=True)
+    return edge, True
+
+
+def delete_edges(queryset: QuerySet[Edge], *, at: datetime) -> int:
+    """Mark edges as deleted and return their number."""
+    return queryset.filter(deleted_at=None).update(deleted_at=at)
+
+
+def filter_visible(subject: str) -> QuerySet[Edge]:
+    """Return the edges whose rows at both ends the subject can see."""
+    return _filter_alive().filter(_filter_visible_end("src", subject), _filter_visible_end("dst", subject))
+
+
+def list_edges(id: UUID, direction: str, *, subject: str) -> QuerySet[Edge]:
+    """Return the outgoing or incoming edges of a row whose other end the subject can see, oldest first.
+
+    The caller must check that the subject can see the row itself.
+    """
+    near_end, far_end = ("src", "dst") if direction == OUTGOING else ("dst", "src")
+    queryset = _filter_alive().filter(_filter_visible_end(far_end, subject), **{f"{near_end}_id": id})
+    return queryset.order_by("created_at", "id")
+
+
+def serialize_edge(edge: Edge) -> dict[str, Any]:
+    """Return an edge as JSON values."""
+    return {
+        "id": str(edge.pk),
+        "src_kind": str(edge.src_kind),
+        "src_id": str(edge.src_id),
+        "rel": str(edge.rel),
+        "dst_kind": str(edge.dst_kind),
+        "dst_id": str(edge.dst_id),
+        "props": edge.props,
+        "created_at": times.format_time(edge.created_at),
+    }
+
+
+def build_not_found() -> NotFound:
+    """Return the error for an unknown edge id. The message is the same if it is hidden, deleted or never existed."""
+    return NotFound(
+        "No edge that you can see has this edge_id; find its id with onto.entity.relationships.get "
+        "or onto.entity.links.get."
+    )
+
+
+def build_rename_warnings(sent: str, relation: Relation, *, argument: str = "rel", is_new: bool = True) -> tuple[str, ...]:
+    """Return a warning if the relation is stored, or was found, under another name or direction than the one sent."""
+    if relation.is_guess:
+        outcome = f"stored as {relation.sentence}, with the original in {ORIGINAL_REL}" if is_new else f"read as {relation.sentence}"
+        warning = f"{argument} is not a relation between these kinds; {outcome}."
+    elif sent != relation.rel:
+        warning = f"Read {argument} as {relation.sentence}."
+    elif relation.swapped:
+        warning = f"Swapped the ends: {relation.rel} goes from {relation.src_kind} to {relation.dst_kind}."
+    else:
+        return ()
+    return (warning,)
+
+
+def get_project_id(row: Any) -> UUID:
+    """Return the id of the row's project, or of the row itself if it is a project."""
+    id: UUID = row.pk if isinstance(row, Project) else row.project_id
+    return id
+
+
+def _filter_alive() -> QuerySet[Edge]:
+    return Edge.objects.filter(deleted_at=None)
+
+
+def _filter_visible_end(end: str, subject: str) -> Q:
+    condition = Q()
+    for kind in EdgeKind:
+        visible_rows = ENTITY_TYPE_BY_NAME[kind].get_rows().visible_to(subject).filter(pk=OuterRef(f"{end}_id"))
+        condition |= Q((f"{end}_kind", kind)) & Q(Exists(visible_rows))
+    return condition

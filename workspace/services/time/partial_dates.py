@@ -1,0 +1,77 @@
+"""Parse partial dates: a day, month or year means its first or last second in UTC."""
+
+import re
+from calendar import monthrange
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import models
+
+from workspace.errors import ArgumentError
+from workspace.entity_types import EntityType
+from workspace.services.time import times
+
+EXPECTED = "a date-time with an offset such as 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
+
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+
+_DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
+_YEAR_FIRST = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_MONTH_FIRST = re.compile(r"([a-z]{3,9})\.?,? ([0-9]{4})")
+
+
+def parse_partial_date(text: str, *, is_end: bool) -> datetime:
+    """Return the moment of a text. A day, month or year means its first second, or its last if `is_end`.
+
+    A date-time keeps its offset. Raises ValueError if the text is not a time or the database cannot store it.
+    """
+    text = text.strip()
+    if _DATE_TIME.fullmatch(text):
+        times.parse_time(text)  # raises if it cannot be stored
+        return datetime.fromisoformat(text.upper())
+    if not (parts := _parse_parts(text)):
+        raise ValueError("The text is not a time.")
+    year, *rest = parts
+    if not is_end:
+        month, day = [*rest, 1, 1][:2]
+        return datetime(year, month, day, tzinfo=UTC)
+    month = rest[0] if rest else 12
+    day = rest[1] if len(rest) > 1 else monthrange(year, month)[1]
+    return datetime(year, month, day, 23, 59, 59, tzinfo=UTC)
+
+
+def complete_times(sent: Mapping[str, Any], *, kind: EntityType, pointer: str) -> tuple[dict[str, Any], list[ArgumentError]]:
+    """Return the fields with complete times, and an error for each invalid time. Invalid fields are left out."""
+    fields, errors = dict(sent), []
+    for name in kind.fields:
+        if name not in sent or not isinstance(column := kind.model._meta.get_field(name), models.DateField):
+            continue
+        try:
+            moment = parse_partial_date(sent[name], is_end=not name.startswith("start"))
+        except ValueError:
+            del fields[name]
+            message = f"{name} is not a valid time; send {EXPECTED}."
+            errors.append(ArgumentError(f"{pointer}/{name}", "impossible_time", message, expected=EXPECTED))
+        else:
+            # A date column takes the date as written, whatever its offset.
+            is_moment = isinstance(column, models.DateTimeField)
+            fields[name] = times.format_time(moment) if is_moment else moment.date().isoformat()
+    return fields, errors
+
+
+def _parse_parts(text: str) -> list[int]:
+    """Return the year and, if present, the month and day. Empty if the text is not a time."""
+    if found := _YEAR_FIRST.fullmatch(text):
+        return [int(part) for part in found.groups() if part is not None]
+    if found := _MONTH_FIRST.fullmatch(text.casefold()):
+        months = [number for number, name in enumerate(MONTHS, 1) if _is_month(found[1], name)]
+        return [int(found[2]), *months[:1]] if months else []
+    return []
+
+
+def _is_month(word: str, name: str) -> bool:
+    return word in (name, name[:3], "sept" if name == "september" else name)
