@@ -7,7 +7,7 @@ RUN python -m venv /venv \
         --only-binary :all: -r /requirements.txt
 
 FROM python:3.13-slim
-# Outgoing calls verify certificates against the system's authorities.
+# Outgoing calls verify certificates against the system's certificate authorities.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
@@ -25,7 +25,7 @@ ENV PATH=/venv/bin:$PATH \
 WORKDIR /app
 COPY --from=packages /venv /venv
 COPY . .
-# The admin's files with hashed names. The values are for this step alone, and no secret of anybody.
+# Collect the admin's static files with hashed names. The values are placeholders for this step only, not secrets.
 RUN SECRET_KEY=a-value-for-this-step-alone-that-is-as-long-as-a-secret-must-be \
     GATEWAY_KEY_PEPPER=another-value-for-this-step-alone-as-long-as-a-secret-must-be \
     ALLOWED_HOSTS=build DATABASE_URL=sqlite://:memory: \
@@ -34,10 +34,10 @@ RUN SECRET_KEY=a-value-for-this-step-alone-that-is-as-long-as-a-secret-must-be \
 USER gateway
 EXPOSE 8000
 
-# Asked in the name of a host that is served; any other is refused.
+# The request uses a host name from ALLOWED_HOSTS, because any other is refused.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as r; host = os.environ['ALLOWED_HOSTS'].split(',')[0].strip().lstrip('.').replace('*', 'localhost'); r.urlopen(r.Request('http://127.0.0.1:' + os.environ['PORT'] + '/healthz', headers={'Host': host}), timeout=4)"]
 
-# exec: signals reach the server. What runs when it is told to stop has 25 seconds. The folder of the metrics is this
-# command's alone: other commands in the image (migrate, createsuperuser) count nothing.
+# exec lets signals reach the server. Running calls have 25 seconds when it is stopped. Only this command sets the
+# metrics folder: other commands in the image (migrate, createsuperuser) count nothing.
 CMD ["sh", "-c", "export PROMETHEUS_MULTIPROC_DIR=\"${PROMETHEUS_MULTIPROC_DIR:-/tmp/metrics}\" && rm -rf \"$PROMETHEUS_MULTIPROC_DIR\" && exec python -m config.serve --interface wsgi --host 0.0.0.0 --port \"$PORT\" --workers \"$GATEWAY_WORKERS\" --blocking-threads \"$GATEWAY_THREADS\" --respawn-failed-workers --workers-kill-timeout 25 --http 1 --no-ws --log-level warning config.wsgi:application"]

@@ -14,7 +14,10 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from analytics import audit
-from analytics.models import AuditEntry, OpDaily, OperationEvent, Rollup, ToolSelection
+from analytics.events.models import OperationEvent
+from analytics.models import AuditEntry
+from analytics.rollups.models import OpDaily, Rollup
+from analytics.turns.models import ToolSelection
 from core.admin import base
 from core.templatetags.admin_format import indented
 
@@ -50,7 +53,15 @@ class OperationEventAdmin(LogAdmin):
         ),
         (
             "Response",
-            {"fields": [("ok", "status"), ("code", "reason"), "show_field_errors", ("show_replayed", "mends"), "result"]},
+            {
+                "fields": [
+                    ("ok", "status"),
+                    ("code", "reason"),
+                    "show_field_errors",
+                    ("show_replayed", "mends"),
+                    "result",
+                ]
+            },
         ),
         ("Caller", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
         ("Rollout", {"fields": ["release", ("surface", "cohort", "model")]}),
@@ -232,5 +243,7 @@ class AuditedAdmin(AuditHistoryAdmin):
             self._record_change(request, row, self.get_audit_values(row), None)
         super().delete_queryset(request, queryset)
 
-    def _record_change(self, request: HttpRequest, row: Any, before: audit.AuditValues | None, after: audit.AuditValues | None) -> None:
+    def _record_change(
+        self, request: HttpRequest, row: Any, before: audit.AuditValues | None, after: audit.AuditValues | None
+    ) -> None:
         audit.record_change(self.audit_kind, str(row), before, after, by=str(request.user), at=timezone.now())

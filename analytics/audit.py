@@ -10,7 +10,14 @@ AuditValues = Mapping[str, Any]  # a row's fields as JSON values
 
 
 def record_change(
-    kind: AuditEntry.Kind, name: str, before: AuditValues | None, after: AuditValues | None, *, by: str, at: datetime, note: str = ""
+    kind: AuditEntry.Kind,
+    name: str,
+    before: AuditValues | None,
+    after: AuditValues | None,
+    *,
+    by: str,
+    at: datetime,
+    note: str = "",
 ) -> AuditEntry | None:
     """Record a change of a row. `before` is None for an added row, `after` for a removed one.
 

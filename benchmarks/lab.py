@@ -54,7 +54,9 @@ class PreparedDatabase:
 
     def build_batch_request(self, op: str, args: dict[str, Any], count: int, *, mode: str) -> bytes:
         """Return a batch request that runs an op `count` times."""
-        return self._build_post_request("batch", {"ops": [{"type": "exec", "op": op, "args": args}] * count, "mode": mode})
+        return self._build_post_request(
+            "batch", {"ops": [{"type": "exec", "op": op, "args": args}] * count, "mode": mode}
+        )
 
     def _build_post_request(self, path: str, body: dict[str, Any]) -> bytes:
         return build_request("POST", f"/api/v1/{path}", self.headers, json.dumps(body, separators=(",", ":")).encode())
@@ -106,7 +108,9 @@ class Lab:
         """Run a management command on a database and return the JSON that it prints."""
         variables = build_environment(prepared.url) | {"BENCHMARK_KEY": prepared.key}
         full_command = [sys.executable, "manage.py", command, *arguments]
-        process = subprocess.run(full_command, cwd=servers.ROOT, env=os.environ | variables, stdout=subprocess.PIPE, check=True)
+        process = subprocess.run(
+            full_command, cwd=servers.ROOT, env=os.environ | variables, stdout=subprocess.PIPE, check=True
+        )
         output: dict[str, Any] = json.loads(process.stdout)
         return output
 

@@ -84,7 +84,9 @@ def run_load(
     source = iter(requests)
     with ExitStack() as open_sockets, selectors.DefaultSelector() as selector:
         for _ in range(connections):
-            connection = _LoadConnection(open_sockets.enter_context(socket.create_connection(address, timeout=TIMEOUT_SECONDS)))
+            connection = _LoadConnection(
+                open_sockets.enter_context(socket.create_connection(address, timeout=TIMEOUT_SECONDS))
+            )
             connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             selector.register(connection.socket, selectors.EVENT_READ, connection)
         return _run_loop(selector, source, seconds, with_heads)
@@ -113,7 +115,9 @@ class _LoadConnection:
         return head
 
 
-def _run_loop(selector: selectors.BaseSelector, source: Iterator[bytes], seconds: float, with_heads: bool) -> LoadResult:
+def _run_loop(
+    selector: selectors.BaseSelector, source: Iterator[bytes], seconds: float, with_heads: bool
+) -> LoadResult:
     result = LoadResult()
     open_connections: list[_LoadConnection] = [key.data for key in selector.get_map().values()]
     started = time.perf_counter()

@@ -65,7 +65,9 @@ def measure_exec_read_by_orm(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same read through the ORM, as in most handlers."""
     prepared = lab.get_sqlite(MEDIUM)
     requests = _build_reads(prepared, synthetic.READ_BY_ORM["op"])
-    return _compare_exec_read(lab, prepared, requests, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler uses the ORM)")
+    return _compare_exec_read(
+        lab, prepared, requests, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler uses the ORM)"
+    )
 
 
 def measure_exec_read_on_postgres(lab: Lab) -> list[BenchmarkFigure]:
@@ -93,13 +95,18 @@ def measure_scale(lab: Lab) -> list[BenchmarkFigure]:
     large, small = lab.get_sqlite(LARGE), lab.get_sqlite(SMALL)
     with lab.serve_gateway(large) as many, lab.serve_gateway(small) as few:
         results = []
-        for name, build_requests in (("scale.help.ratio", _build_help_requests), ("scale.exec.ratio", _build_exec_requests)):
+        for name, build_requests in (
+            ("scale.help.ratio", _build_help_requests),
+            ("scale.exec.ratio", _build_exec_requests),
+        ):
             sides = [(many.address, build_requests(large, LARGE)), (few.address, build_requests(small, SMALL))]
             for address, sent in sides:
                 _warm_up(address, sent)
             pairs = [[_measure_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
             against = f"p50 over HTTP with {LARGE:,} ops divided by p50 with {SMALL}, concurrency 1"
-            results.append(figures.build_median_figure(name, [much / little for much, little in pairs], "ratio", against))
+            results.append(
+                figures.build_median_figure(name, [much / little for much, little in pairs], "ratio", against)
+            )
     return results
 
 
@@ -125,7 +132,9 @@ def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
             load.run_load(gateway.address, requests)
         load.run_load(gateway.address, islice(cycle(_build_reads(prepared)), 5_000), connections=CONNECTIONS)
         value = memory.get_largest_child_mb(gateway.pid)
-    against = f"RSS of the largest of 2 workers, {MEDIUM:,} ops, after {len(requests):,} calls, among them help of every op"
+    against = (
+        f"RSS of the largest of 2 workers, {MEDIUM:,} ops, after {len(requests):,} calls, among them help of every op"
+    )
     return [BenchmarkFigure("memory.worker.mb", round(value, 1), "MB", against)]
 
 
@@ -135,7 +144,9 @@ def measure_idempotency(lab: Lab) -> list[BenchmarkFigure]:
     if prepared is None:
         return []
     with lab.serve_gateway(prepared) as gateway:
-        load.run_load(gateway.address, chain.from_iterable(_build_write_pairs(prepared, "warm")), connections=CONNECTIONS)
+        load.run_load(
+            gateway.address, chain.from_iterable(_build_write_pairs(prepared, "warm")), connections=CONNECTIONS
+        )
         rounds = [_measure_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
     against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {WRITE_PAIRS} pairs per round"
     return [figures.build_median_figure("idempotency.ms", rounds, "ms", against)]
@@ -145,7 +156,9 @@ def measure_parallel_batch(lab: Lab) -> list[BenchmarkFigure]:
     """Measure a parallel batch of slow reads in a web process, relative to the ideal time."""
     prepared = lab.get_sqlite(SMALL)
     with upstream.run_upstream() as port, lab.serve_gateway(prepared, **{upstream.PORT_VARIABLE: str(port)}) as gateway:
-        return [_measure_parallel_batch("batch.parallel.ratio", gateway.address, prepared, "SQLite, in the web process")]
+        return [
+            _measure_parallel_batch("batch.parallel.ratio", gateway.address, prepared, "SQLite, in the web process")
+        ]
 
 
 def measure_parallel_batch_over_redis(lab: Lab) -> list[BenchmarkFigure]:
@@ -173,7 +186,9 @@ def measure_batch_of_one(lab: Lab) -> list[BenchmarkFigure]:
             latencies = load.run_load(gateway.address, [batched, alone] * 30).latencies
             rounds.append(middle(latencies[0::2]) - middle(latencies[1::2]))
     return [
-        figures.build_median_figure("batch.one.ms", rounds, "ms", "p50 of a batch of one minus p50 of exec, SQLite, concurrency 1")
+        figures.build_median_figure(
+            "batch.one.ms", rounds, "ms", "p50 of a batch of one minus p50 of exec, SQLite, concurrency 1"
+        )
     ]
 
 
@@ -244,7 +259,9 @@ BENCHMARKS = (
 )
 
 
-def _compare_exec_read(lab: Lab, prepared: PreparedDatabase, requests: list[bytes], ratio: str, rate: str, suffix: str) -> list[BenchmarkFigure]:
+def _compare_exec_read(
+    lab: Lab, prepared: PreparedDatabase, requests: list[bytes], ratio: str, rate: str, suffix: str
+) -> list[BenchmarkFigure]:
     with lab.serve_gateway(prepared) as gateway, lab.serve_bare(b"{}") as bare:
         rates = _measure_rates(gateway.address, bare.address, requests, RATE_ROUNDS if ratio in GOALS else ROUNDS)
     return _build_rate_figures(ratio, rate, rates, BARE_POST + suffix)
@@ -287,24 +304,35 @@ def _measure_overhead_round(address: Address, requests: Sequence[bytes]) -> floa
 
 def _measure_size(lab: Lab, prepared: PreparedDatabase, number: int) -> Iterator[BenchmarkFigure]:
     name, setup = SIZE_NAMES[number], f"{number:,} ops, SQLite"
-    yield BenchmarkFigure(f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks and token counts, one run; {setup}")
-    yield BenchmarkFigure(f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {setup}")
+    yield BenchmarkFigure(
+        f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks and token counts, one run; {setup}"
+    )
+    yield BenchmarkFigure(
+        f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {setup}"
+    )
     with lab.serve_gateway(prepared) as gateway:
         for call, build_requests in (("help", _build_help_requests), ("exec", _build_exec_requests)):
             requests = build_requests(prepared, number)
             _warm_up(gateway.address, requests)
             rounds = [_measure_p50(gateway.address, requests, 0.3) for _ in range(3)]
-            yield figures.build_median_figure(f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {setup}")
+            yield figures.build_median_figure(
+                f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {setup}"
+            )
         requests = [
-            prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}") for op in _sample_ops(number, SAMPLE)
+            prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}")
+            for op in _sample_ops(number, SAMPLE)
         ]
         load.run_load(gateway.address, requests, connections=CONNECTIONS)
         result = load.run_load(gateway.address, chain.from_iterable([requests] * 5))
         against = f"{5 * SAMPLE} searches of three words over HTTP, concurrency 1; {setup}"
-        yield BenchmarkFigure(f"search.{name}.p95_ms", round(compute_percentile(result.latencies, 95), 2), "ms", against)
+        yield BenchmarkFigure(
+            f"search.{name}.p95_ms", round(compute_percentile(result.latencies, 95), 2), "ms", against
+        )
         if memory.is_available():
             value = round(memory.get_largest_child_mb(gateway.pid), 1)
-            yield BenchmarkFigure(f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}")
+            yield BenchmarkFigure(
+                f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}"
+            )
 
 
 def _measure_parallel_batch(name: str, address: Address, prepared: PreparedDatabase, setup: str) -> BenchmarkFigure:

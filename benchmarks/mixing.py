@@ -18,8 +18,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from registry.releases import publishing
 from registry.models import ROOT, Group, Op, get_parent_path
+from registry.releases import publishing
 
 READERS = 4
 REQUESTS_PER_CONNECTION = 50  # requests per connection; a connection stays with one worker
@@ -59,7 +59,9 @@ class _EditionPublisher:
         number = len(self._order) + 1
         Op.objects.update(summary=Concat(Value(f"Edition {number} of "), F("op")))
         Group.objects.update(summary=Concat(Value(f"Edition {number} of "), F("path")))
-        release = publishing.freeze_draft(by=ACTOR, at=timezone.now(), accepted="Benchmark data, never shown to a model")
+        release = publishing.freeze_draft(
+            by=ACTOR, at=timezone.now(), accepted="Benchmark data, never shown to a model"
+        )
         self.numbers_by_version[release.version] = number
         self._order.append(release.version)
         self._activate(release.version)
@@ -86,7 +88,9 @@ def check_release_mixing(url: str, headers: dict[str, str], seconds: float) -> M
     queries += [{"path": path, "format": form} for path in paths for form in ("short", "full")]
     queries += [{"query": path.replace(".", " ").replace("_", " ")} for path in paths[:10]]
     with ThreadPoolExecutor(READERS) as pool:
-        readers = [pool.submit(_read_help, url, headers, queries[at:] + queries[:at], editions, stop) for at in range(READERS)]
+        readers = [
+            pool.submit(_read_help, url, headers, queries[at:] + queries[:at], editions, stop) for at in range(READERS)
+        ]
         try:
             _change_releases(editions, result, seconds)
         finally:
@@ -109,7 +113,11 @@ def _change_releases(editions: _EditionPublisher, result: MixingResult, seconds:
 
 
 def _read_help(
-    url: str, headers: dict[str, str], help_queries: list[dict[str, str]], editions: _EditionPublisher, stop: threading.Event
+    url: str,
+    headers: dict[str, str],
+    help_queries: list[dict[str, str]],
+    editions: _EditionPublisher,
+    stop: threading.Event,
 ) -> MixingResult:
     result, etags = MixingResult(), dict[tuple[str, str], str]()
     queries: Iterator[dict[str, str]] = cycle(help_queries)
@@ -141,5 +149,7 @@ def _check_response(
     numbers = {int(number) for number in _EDITION.findall(response.text)}
     etag = etags.setdefault((release, json.dumps(query)), response.headers["ETag"])
     if numbers != {editions.numbers_by_version.get(release)} or etag != response.headers["ETag"]:
-        result.mixed.append(f"{query}: release {release[:12]}, editions {sorted(numbers)}, ETag {response.headers['ETag']}")
+        result.mixed.append(
+            f"{query}: release {release[:12]}, editions {sorted(numbers)}, ETag {response.headers['ETag']}"
+        )
     result.editions |= numbers

@@ -9,9 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from analytics import reports
-from analytics.rollups import rollup_job
-from analytics.reports import comparison, funnel, dead_ends, report_filter, selection, totals
+from analytics.reports import comparison, dead_ends, funnel, report_filter, selection, totals
 from analytics.reports.report_filter import ReportFilter
+from analytics.rollups import rollup_job
 from benchmarks import synthetic
 from benchmarks.figures import compute_percentile
 from gateway.demo import activity
@@ -100,7 +100,9 @@ FILTERS: tuple[dict[str, Any], ...] = (
 
 def _measure_p95(page: Callable[[ReportFilter], object], at: datetime) -> float:
     """Return the 95th percentile of a page's time in milliseconds, over all FILTERS."""
-    return compute_percentile([_measure_ms(page, ReportFilter(at, **filters)) for filters in FILTERS for _ in range(ROUNDS)], 95)
+    return compute_percentile(
+        [_measure_ms(page, ReportFilter(at, **filters)) for filters in FILTERS for _ in range(ROUNDS)], 95
+    )
 
 
 def _measure_ms(page: Callable[[ReportFilter], object], active_filter: ReportFilter) -> float:

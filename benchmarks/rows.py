@@ -13,9 +13,9 @@ from django.utils import timezone
 from benchmarks import synthetic
 from gateway.clients import api_keys
 from gateway.models import Client
+from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from workspace.models import Project, Task
 
 TASK_COUNT = 500
@@ -26,7 +26,9 @@ ACTOR = "benchmarks"
 def create_ops(number: int) -> None:
     """Write the four real ops and this many synthetic ops into the draft of an empty database."""
     entries = [synthetic.READ, synthetic.READ_BY_ORM, synthetic.WRITE, synthetic.WAIT, *synthetic.build_ops(number)]
-    Group.objects.bulk_create(Group(path=path, summary=summary) for path, summary in synthetic.build_groups(entries).items())
+    Group.objects.bulk_create(
+        Group(path=path, summary=summary) for path, summary in synthetic.build_groups(entries).items()
+    )
     connection = Connection.objects.create(name=synthetic.CONNECTION)
     ops = Op.objects.bulk_create([_build_op(entry, connection) for entry in entries], batch_size=500)
     rows_by_model: dict[type, list[Any]] = defaultdict(list)

@@ -33,7 +33,10 @@ def main(prefixes: Sequence[str]) -> int:
     with _lock_checkout(), lab.open_lab() as benchmark_lab:
         results = [figure for measure in selected for figure in _run_benchmark(measure, benchmark_lab, prefixes)]
     figures.write_json(results, RESULT)
-    print(f"\n{figures.format_table(results)}\n\n{len(results)} figures in {time.monotonic() - started:.0f} s; see var/bench.json")
+    print(
+        f"\n{figures.format_table(results)}\n\n"
+        f"{len(results)} figures in {time.monotonic() - started:.0f} s; see var/bench.json"
+    )
     return 0
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from benchmarks import memory
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core import suggestions
-from registry.catalog import model
 from registry import search
+from registry.catalog import model
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
 from registry.search import intent, tokenizer
@@ -64,8 +64,16 @@ def measure_search(folder: Path) -> list[BenchmarkFigure]:
     paths = {tool["name"]: path for tool, path in zip(tools, catalog.ops, strict=True)}
     results = [_run_query(catalog, request, paths) for request in requests]
     against = f"{len(tools):,} tools, {len(results):,} requests"
-    memory_figures = [BenchmarkFigure("memory.mb", round(memory.get_own_mb() - before, 1), "MB", "catalog, vectors, index")] if before else []
-    return [*_build_figures(results, against), BenchmarkFigure("index.s", round(index_seconds, 2), "s", "vectors, index, once"), *memory_figures]
+    memory_figures = (
+        [BenchmarkFigure("memory.mb", round(memory.get_own_mb() - before, 1), "MB", "catalog, vectors, index")]
+        if before
+        else []
+    )
+    return [
+        *_build_figures(results, against),
+        BenchmarkFigure("index.s", round(index_seconds, 2), "s", "vectors, index, once"),
+        *memory_figures,
+    ]
 
 
 def _read_lines(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -74,7 +82,9 @@ def _read_lines(folder: Path, name: str) -> list[dict[str, Any]]:
             text = path.read_bytes()
             lines = (gzip.decompress(text) if path.suffix == ".gz" else text).decode().splitlines()
             return [json.loads(line) for line in lines if line.strip()]
-    raise MissingSearchSet(f"{folder} has no {name}. Use a folder with tools.jsonl and queries.jsonl: make bench-search EVALS=…")
+    raise MissingSearchSet(
+        f"{folder} has no {name}. Use a folder with tools.jsonl and queries.jsonl: make bench-search EVALS=…"
+    )
 
 
 def _build_catalog(tools: list[dict[str, Any]]) -> Catalog:
@@ -107,7 +117,9 @@ def _run_query(catalog: Catalog, request: dict[str, Any], paths: dict[str, str])
     started = time.perf_counter()
     matches = search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), request["query"], limit=MAX_RESULTS)
     milliseconds = (time.perf_counter() - started) * 1000
-    accepted = [{paths.get(name) for name in (needed, *_get_alternatives(request, needed))} for needed in request["gold"]]
+    accepted = [
+        {paths.get(name) for name in (needed, *_get_alternatives(request, needed))} for needed in request["gold"]
+    ]
     ranks = [next((at for at, path in enumerate(matches) if path in any_of), None) for any_of in accepted]
     return RankedQuery(request.get("source", ""), ranks, milliseconds)
 
@@ -124,8 +136,15 @@ def _build_figures(results: list[RankedQuery], against: str) -> Iterator[Benchma
     yield BenchmarkFigure("recall@1", _round_mean(each.compute_recall(1) for each in results), "", against)
     yield BenchmarkFigure("recall@5", _round_mean(each.compute_recall(MAX_RESULTS) for each in results), "", against)
     for source, source_results in sorted(by_source.items()) if len(by_source) > 1 else ():
-        yield BenchmarkFigure(f"recall@5 {source}", _round_mean(each.compute_recall(MAX_RESULTS) for each in source_results), "", f"{len(source_results):,} requests")
-    yield BenchmarkFigure("mrr", _round_mean(each.reciprocal_rank for each in results), "", f"first {MAX_RESULTS} answers")
+        yield BenchmarkFigure(
+            f"recall@5 {source}",
+            _round_mean(each.compute_recall(MAX_RESULTS) for each in source_results),
+            "",
+            f"{len(source_results):,} requests",
+        )
+    yield BenchmarkFigure(
+        "mrr", _round_mean(each.reciprocal_rank for each in results), "", f"first {MAX_RESULTS} answers"
+    )
     for percent in (50, 95):
         milliseconds = compute_percentile([each.milliseconds for each in results], percent)
         yield BenchmarkFigure(f"p{percent}", round(milliseconds, 1), "ms", "in process, one at a time")

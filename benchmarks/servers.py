@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.load import Address, UnexpectedResponse, send_once, build_request
+from benchmarks.load import Address, UnexpectedResponse, build_request, send_once
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -73,13 +73,16 @@ WAIT = {
 
 
 def build_ops(number: int) -> list[dict[str, Any]]:
-    """Return this many ops in the form that a release has (see registry.snapshot)."""
+    """Return this many ops in the form that a release has (see registry.snapshot.snapshot)."""
     return [_build_op(*named) for named in islice(_iterate_names(), number)]
 
 
 def build_tool_names(number: int) -> list[str]:
     """Return the tool names of this many ops without building the ops, which would add to the measured memory."""
-    return [_format_tool_name(department, entity, action) for department, entity, action, _ in islice(_iterate_names(), number)]
+    return [
+        _format_tool_name(department, entity, action)
+        for department, entity, action, _ in islice(_iterate_names(), number)
+    ]
 
 
 def build_groups(listed: list[dict[str, Any]]) -> dict[str, str]:
@@ -117,7 +120,8 @@ def _build_op(department: str, entity: str, action: str, index: int) -> dict[str
         "category": "search" if action in READ_ACTIONS else "write",
         "contexts": ["global", "project"],
         "summary": f"{action.capitalize()} {words}s of {department}",
-        "description": f"Works on the {words}s that the user can see in {department}. {_describe_action(action, words)}",
+        "description": f"Works on the {words}s that the user can see in {department}. "
+        f"{_describe_action(action, words)}",
         "notes": f"Take a {words}'s id from {department}.{entity}.list.",
         "keywords": [*words.split(), department, "record", "entry"],
         "parameters_schema": {

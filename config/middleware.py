@@ -13,7 +13,9 @@ from gateway.api import views
 API_PREFIXES = ("/api/v1/", "/ofrep/v1/")
 
 
-_resolve_cached = lru_cache(maxsize=100)(resolve)  # resolving takes a twentieth of a call's time, and there are few endpoints
+_resolve_cached = lru_cache(maxsize=100)(
+    resolve
+)  # resolving takes a twentieth of a call's time, and there are few endpoints
 
 
 def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:

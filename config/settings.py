@@ -130,7 +130,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"desk": "core.templatetags.admin_format"},
+            "libraries": {"admin_format": "core.templatetags.admin_format"},
         },
     }
 ]
@@ -316,7 +316,7 @@ GATEWAY_BATCH_SECONDS = read_number("GATEWAY_BATCH_SECONDS", default=25, least=1
 GATEWAY_BATCH_BACKGROUND_SECONDS = read_number("GATEWAY_BATCH_BACKGROUND_SECONDS", default=3600, least=1)
 GATEWAY_BATCH_HOURS = read_number("GATEWAY_BATCH_HOURS", default=24, least=1)
 
-# Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/addresses.py).
+# Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/ssrf.py).
 GATEWAY_OUTGOING_ALLOW = read_networks("GATEWAY_OUTGOING_ALLOW")
 _ports = read_list("GATEWAY_OUTGOING_PORTS", default="80,443")
 if not all(port.isascii() and port.isdigit() and 0 < int(port) < 65_536 for port in _ports):
@@ -373,7 +373,7 @@ ADMIN_PAGES = {
 # Functions that prepare a catalog before it is swapped in, so that no request waits for it. Each gets the catalog.
 GATEWAY_WARMS = ["registry.search.warm"]
 
-# Periodic jobs and their intervals. One process at a time runs each job (gateway/jobs.py).
+# Periodic jobs and their intervals. One process at a time runs each job (gateway/jobs/runner.py).
 GATEWAY_JOBS = {
     "gateway.jobs.retention.idempotency_records": timedelta(minutes=5),
     "gateway.jobs.retention.batches": timedelta(minutes=5),

@@ -143,7 +143,9 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     sidebar: list[dict[str, Any]] = [{"title": "", "items": [home]}]
     for section in SECTIONS:
         if items := list(_build_items(section, request)):
-            sidebar.append({"title": section.title, "collapsible": section.is_folded, "separator": True, "items": items})
+            sidebar.append(
+                {"title": section.title, "collapsible": section.is_folded, "separator": True, "items": items}
+            )
     entries = [item for section in sidebar for item in section["items"]]
     here = max((item["link"] for item in entries if request.path.startswith(item["link"])), key=len, default="")
     for item in entries:

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.wsgi import get_wsgi_application
 
 from config import celery
-from core import safe_traceback, poller
+from core import poller, safe_traceback
 
 # prometheus_client reads this when it is first imported, which happens below.
 METRICS = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(Path(__file__).parents[1] / "var" / "metrics")))

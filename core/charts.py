@@ -22,7 +22,9 @@ def draw_line(title: str, points: Sequence[Point], format_value: FormatValue) ->
     """Return a line chart from zero up, with equally spaced points. `format_value` formats a value."""
     top = _round_up(max((value for _, value in points if value is not None), default=0))
     positions = list(zip(_iter_x(len(points)), points, strict=True))
-    drawn = [(x, _scale_y(value, top), label, format_value(value)) for x, (label, value) in positions if value is not None]
+    drawn = [
+        (x, _scale_y(value, top), label, format_value(value)) for x, (label, value) in positions if value is not None
+    ]
     return format_html(
         '<svg class="line-chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{}{}</svg>',
         *(WIDTH, HEIGHT, _describe(title, points, format_value)),

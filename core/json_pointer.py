@@ -16,24 +16,24 @@ def iter_offsets(text: str) -> Iterator[tuple[str, int]]:
     open_pointers: list[str] = []  # pointers of the open arrays and objects
     steps: list[int | str | None] = []  # for each: index of the next item, name of the current member, or None
     for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token in ("]", "}"):
+        lexeme = match[0]
+        if lexeme in ("]", "}"):
             open_pointers.pop()
             steps.pop()
             continue
-        if token == ",":
+        if lexeme == ",":
             steps[-1] = step + 1 if isinstance(step := steps[-1], int) else None
             continue
         if steps and steps[-1] is None:
-            steps[-1] = str(json.loads(token)).replace("~", "~0").replace("/", "~1")
+            steps[-1] = str(json.loads(lexeme)).replace("~", "~0").replace("/", "~1")
             yield f"{open_pointers[-1]}/{steps[-1]}", match.start()
             continue
         pointer = f"{open_pointers[-1]}/{steps[-1]}" if steps else ""
         if steps and isinstance(steps[-1], int):
             yield pointer, match.start()
-        if token in ("[", "{"):
+        if lexeme in ("[", "{"):
             open_pointers.append(pointer)
-            steps.append(0 if token == "[" else None)
+            steps.append(0 if lexeme == "[" else None)
 
 
 def find_offset(text: str, pointer: str) -> int:

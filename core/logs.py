@@ -21,15 +21,15 @@ LOGGED_TYPES = (str, int, float, list, tuple, dict, type(None))
 trace: ContextVar[str] = ContextVar("trace", default="")  # trace id of this thread's request
 release: ContextVar[str] = ContextVar("release", default="")  # version of the release that serves it
 
-_SECRET_WORDS = r"(?:password|passwd|secret|token|authorization|cookie|api_?key|pepper|credential)"
-_SECRET_NAME = re.compile(_SECRET_WORDS, re.IGNORECASE)
+_REDACTED_KEYS = r"(?:password|passwd|secret|token|authorization|cookie|api_?key|pepper|credential)"
+_SECRET_NAME = re.compile(_REDACTED_KEYS, re.IGNORECASE)
 
 # Patterns of secrets anywhere in a text. The first group stays, the rest is masked.
 _PATTERNS = [
     re.compile(r"(\b(?:bearer|authorization\W{1,5}basic)\s+)[^\s\"'\\,}]+", re.IGNORECASE),
     re.compile(r"(\bgw_[0-9a-f]{8})_[\w-]+"),  # a key's prefix is no secret and identifies the key
     re.compile(r"(://[^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
-    re.compile(rf"({_SECRET_WORDS}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
+    re.compile(rf"({_REDACTED_KEYS}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
 ]
 
 
@@ -49,7 +49,9 @@ def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdl
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.ExceptionRenderer(_format_exception) if as_json else structlog.processors.format_exc_info,
+            structlog.processors.ExceptionRenderer(_format_exception)
+            if as_json
+            else structlog.processors.format_exc_info,
             structlog.processors.EventRenamer("message"),
             _build_masker([secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH]),
             structlog.processors.JSONRenderer() if as_json else _render_line,
@@ -92,7 +94,9 @@ def _build_masker(secrets: list[str]) -> Processor:
             return [mask_value(name, item) for item in value]
         if not isinstance(value, LOGGED_TYPES):
             return type(value).__name__
-        return mask_text(value) if isinstance(value, str) and not _SECRET_NAME.search(str(name)) else _mask_string(value)
+        return (
+            mask_text(value) if isinstance(value, str) and not _SECRET_NAME.search(str(name)) else _mask_string(value)
+        )
 
     def mask_text(text: str) -> str:
         for secret in secrets:

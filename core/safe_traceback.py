@@ -19,7 +19,9 @@ def format(error: BaseException) -> str:
     current: BaseException | None = error
     while current is not None and len(parts) < LONGEST_CHAIN:
         frames = "".join(traceback.format_list(traceback.extract_tb(current.__traceback__)))
-        parts.append(f"{frames}{type(current).__module__}.{type(current).__qualname__}{_describe_database_error(current)}")
+        parts.append(
+            f"{frames}{type(current).__module__}.{type(current).__qualname__}{_describe_database_error(current)}"
+        )
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
     return "\nwhich led to:\n".join(reversed(parts))
 

@@ -110,4 +110,6 @@ def _check_text(text: str) -> None:
         raise NotStrictJSON("lone_surrogate", "A string holds half a surrogate pair. Send whole characters.")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_build_object, parse_int=_parse_integer, parse_float=_parse_float, parse_constant=_refuse_constant)
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_build_object, parse_int=_parse_integer, parse_float=_parse_float, parse_constant=_refuse_constant
+)

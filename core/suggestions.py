@@ -16,4 +16,7 @@ def to_snake_case(name: str) -> str:
 def find_similar(name: str, candidates: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> list[str]:
     """Return up to `limit` of the names that are similar to `name`, most similar first."""
     by_snake_case = {to_snake_case(candidate): candidate for candidate in candidates}
-    return [by_snake_case[match] for match in difflib.get_close_matches(to_snake_case(name[:200]), by_snake_case, limit, cutoff)]
+    return [
+        by_snake_case[match]
+        for match in difflib.get_close_matches(to_snake_case(name[:200]), by_snake_case, limit, cutoff)
+    ]

@@ -12,8 +12,8 @@ from typing import Any
 from core import tokens
 from gateway.contracts import tool_definitions
 from registry.catalog import model
-from registry.help import help_pages
 from registry.catalog.model import Catalog, CatalogOp
+from registry.help import help_pages
 from registry.models import ROOT
 
 TARGET = "onto.task.update"  # the op that every turn runs in the end
@@ -122,19 +122,34 @@ def compute_costs(content: dict[str, Any]) -> list[ContextCost]:
     definitions = [_define_op(op) for op in catalog.ops.values()]
     gateway_tools = [_wrap_function(tool) for tool in tool_definitions.GATEWAY_TOOLS]
     exec_call = _build_exec_call(catalog.ops[TARGET])
-    typical_calls = [_build_help_call(catalog, typical_calls) for typical_calls in (ROOT, TARGET.rpartition(".")[0], TARGET)]
-    worst_calls = [_build_help_call(catalog, ROOT), *_build_group_calls(catalog), *_build_op_calls(catalog), _build_refused_call(catalog.ops[TARGET])]
+    typical_calls = [
+        _build_help_call(catalog, typical_calls) for typical_calls in (ROOT, TARGET.rpartition(".")[0], TARGET)
+    ]
+    worst_calls = [
+        _build_help_call(catalog, ROOT),
+        *_build_group_calls(catalog),
+        *_build_op_calls(catalog),
+        _build_refused_call(catalog.ops[TARGET]),
+    ]
     direct_call = (exec_call[1]["op"].replace(".", "_"), exec_call[1]["args"], exec_call[2])
     return [
         ContextCost("initial", _count_turn(gateway_tools, ()), _count_turn(definitions, ())),
-        ContextCost("typical", _count_turn(gateway_tools, (*typical_calls, exec_call)), _count_turn(definitions, (direct_call,))),
-        ContextCost("worst", _count_turn(gateway_tools, (*worst_calls, exec_call)), _count_turn(definitions, (_build_direct_refused_call(worst_calls[-1]), direct_call))),
+        ContextCost(
+            "typical", _count_turn(gateway_tools, (*typical_calls, exec_call)), _count_turn(definitions, (direct_call,))
+        ),
+        ContextCost(
+            "worst",
+            _count_turn(gateway_tools, (*worst_calls, exec_call)),
+            _count_turn(definitions, (_build_direct_refused_call(worst_calls[-1]), direct_call)),
+        ),
     ]
 
 
 def render_page(content: dict[str, Any], notice: str) -> str:
-    """Return docs/context-cost.md for the shipped catalog's content. `made` is the notice at its top."""
-    costs_by_size = {number: compute_costs(repeat_ops(content, number)) for number in (len(content["ops"]), *CATALOG_SIZES)}
+    """Return docs/context-cost.md for the shipped catalog's content. `notice` goes at its top."""
+    costs_by_size = {
+        number: compute_costs(repeat_ops(content, number)) for number in (len(content["ops"]), *CATALOG_SIZES)
+    }
     return PAGE_TEMPLATE.format(
         notice=notice,
         target=TARGET,
@@ -172,7 +187,10 @@ def _measure_levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 def _count_turn(definitions: Sequence[dict[str, Any]], calls: Sequence[ToolCall]) -> TurnCost:
     """Count the tokens of a turn's requests: one before each call, and one after the last answer."""
-    message_groups: list[list[Message]] = [[{"role": "user", "content": USER_MESSAGE}], *map(_build_messages, range(len(calls)), calls)]
+    message_groups: list[list[Message]] = [
+        [{"role": "user", "content": USER_MESSAGE}],
+        *map(_build_messages, range(len(calls)), calls),
+    ]
     definition_tokens = _count_tokens(definitions)
     return TurnCost([definition_tokens + _count_tokens(messages) for messages in accumulate(message_groups)])
 
@@ -196,7 +214,9 @@ def _build_help_call(catalog: Catalog, path: str, form: str = "short") -> ToolCa
 
 
 def _render_help(catalog: Catalog, path: str, form: str = "short") -> str:
-    return help_pages.answer_query(catalog, help_pages.HelpQuery(path=path, format="full" if form == "full" else "short")).body.decode()
+    return help_pages.answer_query(
+        catalog, help_pages.HelpQuery(path=path, format="full" if form == "full" else "short")
+    ).body.decode()
 
 
 def _render_help_pages(catalog: Catalog, paths: Iterable[str]) -> list[dict[str, Any]]:
@@ -242,7 +262,9 @@ def _build_direct_refused_call(call: ToolCall) -> ToolCall:
 def _define_op(op: CatalogOp) -> dict[str, Any]:
     """Return an op as a function definition, without our own schema annotations (x-…)."""
     description = f"{op.summary}. {op.description}".strip()
-    return _wrap_function({"name": op.tool_name, "description": description, "parameters": _strip_annotations(op.schema)})
+    return _wrap_function(
+        {"name": op.tool_name, "description": description, "parameters": _strip_annotations(op.schema)}
+    )
 
 
 def _wrap_function(tool: dict[str, Any]) -> dict[str, Any]:

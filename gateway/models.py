@@ -55,9 +55,7 @@ class Client(models.Model):
     op_patterns = models.JSONField(
         default=every_op, validators=[_patterns], help_text='Ops it may see and run, such as ["onto.*"].'
     )
-    confirms = models.BooleanField(
-        default=True, help_text="Turn off if the service asks users to confirm itself."
-    )
+    confirms = models.BooleanField(default=True, help_text="Turn off if the service asks users to confirm itself.")
     is_active = models.BooleanField(default=True, help_text="Off: all its keys stop working within two seconds.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -14,11 +14,10 @@ from typing import Any
 import http_sf
 
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
-from gateway.routing import release_routing
-from gateway.contracts.errors import PermissionDeniedError, GatewayError, InvalidRequestError
 from gateway.clients.api_keys import VerifiedKey
+from gateway.contracts.errors import GatewayError, InvalidRequestError, PermissionDeniedError
+from gateway.routing import release_routing, toolset_token
 from gateway.routing.release_routing import Routing
-from gateway.routing import toolset_token
 from registry.catalog import switches
 from registry.catalog.model import Visibility
 
@@ -82,7 +81,8 @@ class Caller:
 def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
     """Return the caller for a key and a request's headers (WSGI names).
 
-    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed or unsupported header.
+    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed or
+    unsupported header.
     """
     for name in _UNSUPPORTED_HEADERS:
         if name in meta:
@@ -105,7 +105,8 @@ def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
 def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Caller:
     """Return the caller with its surface and release: from Gateway-Toolset if it was sent, else from the flags.
 
-    Raises InvalidRequestError for an expired or malformed toolset, PermissionDeniedError for a toolset of another client or subject.
+    Raises InvalidRequestError for an expired or malformed toolset, PermissionDeniedError for a toolset of another
+    client or subject.
     """
     if (token := meta.get("HTTP_GATEWAY_TOOLSET")) is not None:
         routing = toolset_token.verify(str(token).strip(), key=caller.key, subject=caller.subject).served

@@ -34,7 +34,7 @@ AREAS = {
     "history": ("analytics.auditentry",),
     "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
     "activity": (
-        *("analytics.operationevent", "analytics.opdaily", "analytics.rollups.rollup_job", "analytics.assignment"),
+        *("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
         *("analytics.subject", "analytics.turn", "analytics.toolselection"),
     ),
     "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),

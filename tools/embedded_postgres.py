@@ -1,4 +1,4 @@
-"""Runs a PostgreSQL until its input ends, in var/pgserver: python -W ignore -m tests.embedded [another folder].
+"""Run PostgreSQL in var/pgserver until stdin closes: python -W ignore -m tools.embedded_postgres [another folder].
 
 It prints one line, the DATABASE_URL, once it can be reached; and "done" once it has done what a line of its input says:
 "stop" takes it away as a crash does, "start" gives it back. It is a program because a process of its own sees its

@@ -1,4 +1,4 @@
-"""Fetches the JSON Schema Test Suite, which is not ours to ship, into .venv: python -m tests.suite.
+"""Fetches the JSON Schema Test Suite, which is not ours to ship, into .venv: python -m tools.fetch_json_schema_suite.
 
 The source distribution of jsonschema carries it. pip finds it wherever this machine takes packages from and compares
 its hash with requirements/suite.txt; none of its code runs.

@@ -1,4 +1,4 @@
-"""Runs the suite on SQLite, then what databases differ in on PostgreSQL: python -m tests.run [arguments for pytest].
+"""Run the suite: python -m tools.run_tests [arguments for pytest].
 
 With --all it takes its time, as before a release: see `_run_all`.
 """
@@ -85,7 +85,7 @@ def _run_all(arguments: list[str]) -> int:
     failed = []
     if main(["--hypothesis-profile=thorough", *arguments], on_postgres=()) != 0:
         failed.append("the suite")
-    for name, command in {"make chaos": ["tools.chaos"], "changing releases": ["tests.mixed_releases"]}.items():
+    for name, command in {"make chaos": ["tools.chaos"], "changing releases": ["tools.mixed_releases"]}.items():
         print(f"\n== {name}", flush=True)
         if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode != 0:
             failed.append(name)

@@ -40,9 +40,9 @@ from workspace.models import (
     Risk,
     Task,
 )
-from workspace.services.entities import changes
 from workspace.services.calendar import task_events
 from workspace.services.documents import tree
+from workspace.services.entities import changes
 
 DELETED_FILTER = ("deleted_at", admin.EmptyFieldListFilter)
 
@@ -64,7 +64,9 @@ class EntityAdmin(base.ModelAdmin[Any]):
         project_field = [] if self.kind is PROJECT else ["project"]
         other_fields = [column.name for column in self.model._meta.fields if column.editable]  # not in kind.fields
         readonly = self.get_readonly_fields(request, obj)
-        editable = [name for name in (*columns[:1], *project_field, *columns[1:], *other_fields) if name not in readonly]
+        editable = [
+            name for name in (*columns[:1], *project_field, *columns[1:], *other_fields) if name not in readonly
+        ]
         return tuple(dict.fromkeys([*editable, *readonly]))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -246,9 +248,18 @@ class CalendarEventAdmin(EntityAdmin):
     list_select_related = ["project"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Entity | None = None) -> list[str]:
-        task_columns = ["task", "project", "subject", *(name for name in task_events.DERIVED_COLUMNS if name != "project")]
+        task_columns = [
+            "task",
+            "project",
+            "subject",
+            *(name for name in task_events.DERIVED_COLUMNS if name != "project"),
+        ]
         shows_task_date = isinstance(obj, CalendarEvent) and obj.task_event_kind
-        names = [*super().get_readonly_fields(request, obj), "task_event_kind", *(task_columns if shows_task_date else ())]
+        names = [
+            *super().get_readonly_fields(request, obj),
+            "task_event_kind",
+            *(task_columns if shows_task_date else ()),
+        ]
         return list(dict.fromkeys(names))
 
     @admin.action(description="Delete the selected events (skips events of task dates)", permissions=["change"])

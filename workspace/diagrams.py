@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import models
 
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
-from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, ALLOWED_PARENTS, Pair, Rel
+from workspace.relations import ALLOWED_PARENTS, KINDS_BY_RELATION, PARENT_RELATIONS, Pair, Rel
 
 MAX_DRAWN_PAIRS = 20  # relations with more pairs would make the diagram unreadable; only the table lists them
 
@@ -29,9 +29,15 @@ def _render_entity_table() -> str:
 
 def _render_entity_row(kind: EntityType) -> str:
     fields_by_name = {field.name: field for field in kind.model._meta.concrete_fields}
-    states = ", ".join(f"`{value}`" for value, _ in fields_by_name["state_key"].flatchoices) if "state_key" in fields_by_name else "none"
+    states = (
+        ", ".join(f"`{value}`" for value, _ in fields_by_name["state_key"].flatchoices)
+        if "state_key" in fields_by_name
+        else "none"
+    )
     description = str(kind.model.__doc__).partition("\n")[0]
-    return f"| {kind.name} | {description} | `{kind.label}` | {states} | {_format_default(fields_by_name['type_key'])} |"
+    return (
+        f"| {kind.name} | {description} | `{kind.label}` | {states} | {_format_default(fields_by_name['type_key'])} |"
+    )
 
 
 def _format_default(field: Any) -> str:

@@ -33,7 +33,9 @@ from workspace.models import (
 )
 from workspace.models.tags import TagsField
 
-ComputedField = Callable[[Mapping[str, Any], datetime], Any]  # computed from a row's columns and the time of the request
+ComputedField = Callable[
+    [Mapping[str, Any], datetime], Any
+]  # computed from a row's columns and the time of the request
 
 REPLACE, APPEND, PREPEND, MERGE = "replace", "append", "prepend", "merge_llm"  # update strategies for long texts
 
@@ -79,14 +81,18 @@ class EntityType:
     extra_columns: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
     full_row: tuple[str, ...]  # the fields that get, create and update return
     long_texts: tuple[str, ...]  # long texts, the most important first; the last ones are cut first
-    update_strategies: Mapping[str, str] = field(default_factory=dict)  # texts with update strategies, and the default of each
+    update_strategies: Mapping[str, str] = field(
+        default_factory=dict
+    )  # texts with update strategies, and the default of each
     search_columns: tuple[str, ...]  # the columns that the type's own search covers
     filters: Mapping[str, Q | Exists] = field(default_factory=dict)  # boolean arguments, and the condition for true
     orders: tuple[SortOrder, ...] = (BY_UPDATE,)  # the sort orders of a list; the first is the default
     final_states: tuple[str, ...] = ()  # final states; the search over all types ranks these rows slightly lower
     span_columns: tuple[str, str] | None = None  # the columns of its start and end, if any
     completion_stamp: tuple[str, str] | None = None  # the final state, and the column with the time it was entered
-    required_columns: Mapping[str, str] = field(default_factory=dict)  # columns that require another column, and which one
+    required_columns: Mapping[str, str] = field(
+        default_factory=dict
+    )  # columns that require another column, and which one
     computed_fields: Mapping[str, ComputedField] = field(default_factory=dict)  # computed fields of every row
     domain: str = "onto"  # the first part of its op paths
 

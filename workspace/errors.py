@@ -68,4 +68,6 @@ def build_invalid_args(field_errors: Sequence[ArgumentError]) -> InvalidArgs:
     """Return the exception for these field errors. Its message is that of the first one, with a count of the others."""
     other_count = len(field_errors) - 1
     message = field_errors[0].message
-    return InvalidArgs(f"{message} ({other_count} more in field_errors.)" if other_count else message, field_errors=field_errors)
+    return InvalidArgs(
+        f"{message} ({other_count} more in field_errors.)" if other_count else message, field_errors=field_errors
+    )

@@ -94,7 +94,9 @@ _DEFAULT_RELATIONS: dict[Pair, Rel] = {
     (TASK, MILESTONE): Rel.TARGETS_MILESTONE,
     (PLAN, MILESTONE): Rel.TARGETS_MILESTONE,
 }
-DEFAULTS_BY_KINDS: dict[frozenset[EdgeKind], tuple[Pair, Rel]] = {frozenset(pair): (pair, rel) for pair, rel in _DEFAULT_RELATIONS.items()}
+DEFAULTS_BY_KINDS: dict[frozenset[EdgeKind], tuple[Pair, Rel]] = {
+    frozenset(pair): (pair, rel) for pair, rel in _DEFAULT_RELATIONS.items()
+}
 
 # Aliases: the relation that each name means, and whether the name reads from destination to source.
 RELATION_ALIASES: dict[str, tuple[Rel, bool]] = {
@@ -160,7 +162,9 @@ def get_parent_relation(child: EdgeKind, parent: EdgeKind) -> Relation | None:
 
 def find_parent_relation(src_kind: EdgeKind, dst_kind: EdgeKind) -> Relation | None:
     """Return the parent-child relation between two kinds in either direction, or None if neither can be the parent."""
-    relation = Relation(src_kind, PARENT_RELATIONS[dst_kind], dst_kind) if src_kind in ALLOWED_PARENTS[dst_kind] else None
+    relation = (
+        Relation(src_kind, PARENT_RELATIONS[dst_kind], dst_kind) if src_kind in ALLOWED_PARENTS[dst_kind] else None
+    )
     return relation or get_parent_relation(src_kind, dst_kind)
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from django.db.models import Q
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 
 # Reasons of calls that were deferred, not run: they wait for another call, a user's confirmation or an admin.
 DEFERRED_REASONS = ("confirmation_required", "in_progress", "switched_off")

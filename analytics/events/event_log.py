@@ -16,7 +16,7 @@ import orjson
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core import safe_traceback
 
 log = logging.getLogger(__name__)

@@ -90,10 +90,15 @@ class OpChange:
 
 def compare_metrics(first: Totals, second: Totals, *, days: int) -> list[MetricComparison]:
     """Return the comparison of every metric. `days` is the length of the period."""
-    return [_compare_metric(metric, Proportion(*metric.count(first)), Proportion(*metric.count(second)), days) for metric in METRICS]
+    return [
+        _compare_metric(metric, Proportion(*metric.count(first)), Proportion(*metric.count(second)), days)
+        for metric in METRICS
+    ]
 
 
-def find_changed_ops(report_filter: ReportFilter, by: str, first: str, second: str, *, limit: int = 10) -> list[OpChange]:
+def find_changed_ops(
+    report_filter: ReportFilter, by: str, first: str, second: str, *, limit: int = 10
+) -> list[OpChange]:
     """Return the ops whose failure rate differs significantly, largest difference first."""
     sides = [totals.sum_by_op(report_filter.narrow(by, name)) for name in (first, second)]
     shares = [{op: Proportion(each.failed, each.calls) for op, each in side.items() if op} for side in sides]
@@ -108,7 +113,9 @@ def find_changed_ops(report_filter: ReportFilter, by: str, first: str, second: s
 
 def _compare_metric(metric: Metric, first: Proportion, second: Proportion, days: int) -> MetricComparison:
     if min(first.total, second.total) < MIN_SAMPLE:
-        return MetricComparison(metric, first, second, None, ComparisonVerdict.TOO_FEW, _estimate_days_to_wait(first, second, days))
+        return MetricComparison(
+            metric, first, second, None, ComparisonVerdict.TOO_FEW, _estimate_days_to_wait(first, second, days)
+        )
     interval = compute_newcombe_interval(first.hits, first.total, second.hits, second.total)
     if interval.low <= 0 <= interval.high:
         verdict = ComparisonVerdict.NONE

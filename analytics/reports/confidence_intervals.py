@@ -23,7 +23,9 @@ def compute_wilson_interval(hits: int, total: int) -> ConfidenceInterval:
     middle = (rate + square / (2 * total)) / (1 + square / total)
     half = Z / (1 + square / total) * sqrt(rate * (1 - rate) / total + square / (4 * total * total))
     # If there are no hits, or only hits, that end is exact; the formula would add a float rounding error.
-    return ConfidenceInterval(0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == total else min(1.0, middle + half))
+    return ConfidenceInterval(
+        0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == total else min(1.0, middle + half)
+    )
 
 
 def compute_newcombe_interval(hits: int, total: int, other_hits: int, other_total: int) -> ConfidenceInterval:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from django.db.models import Count
 
 from analytics.events.event_filters import UNKNOWN_NAME, UNKNOWN_OP, UNKNOWN_PATH
-from analytics.models import Turn
 from analytics.reports.report_filter import ReportFilter
+from analytics.turns.models import Turn
 
 
 class UnknownName(NamedTuple):
@@ -21,7 +21,9 @@ def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list
 
     Reads events, of which an index covers these few. Daily figures do not store names that callers make up.
     """
-    events = report_filter.select_events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")
+    events = (
+        report_filter.select_events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")
+    )
     groups = events.values("op").annotate(times=Count("id")).order_by("-times", "op")
     return [UnknownName(row["op"], row["times"]) for row in groups[:limit]]
 

@@ -33,4 +33,7 @@ def count_steps(report_filter: ReportFilter) -> list[FunnelStep]:
         counts |= {f"took_{number}": Count("id", filter=condition), f"all_{number}": Count("id", filter=before)}
     counted = report_filter.select_turns().aggregate(turns=Count("id"), **counts)
     all_turns = FunnelStep("turns", counted["turns"], counted["turns"])
-    return [all_turns, *(FunnelStep(name, counted[f"took_{n}"], counted[f"all_{n}"]) for n, name in enumerate(STEP_CONDITIONS))]
+    return [
+        all_turns,
+        *(FunnelStep(name, counted[f"took_{n}"], counted[f"all_{n}"]) for n, name in enumerate(STEP_CONDITIONS)),
+    ]

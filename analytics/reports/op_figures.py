@@ -11,7 +11,7 @@ from django.db.models import Min, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 
-from analytics.models import OpDaily
+from analytics.rollups.models import OpDaily
 
 DAYS = 7  # today, which is incomplete, and the days before
 FAILURE_FIELDS = ("invalid", "denied", "not_found", "conflict", "internal")
@@ -106,7 +106,11 @@ def sum_figures_by_op(rows: QuerySet[OpDaily]) -> dict[str, OpFigures]:
 
 def list_failing_ops(*, at: datetime, limit: int = 5) -> list[FailingOpFigures]:
     """Return the ops that failed often in the last seven days, most failures first."""
-    figures_by_op = {op: each for op, each in sum_figures_by_op(filter_last_days(at)).items() if op and each.calls >= MIN_FAILING_CALLS}
+    figures_by_op = {
+        op: each
+        for op, each in sum_figures_by_op(filter_last_days(at)).items()
+        if op and each.calls >= MIN_FAILING_CALLS
+    }
     worst = sorted(figures_by_op, key=lambda op: -figures_by_op[op].failed)
     failing_ops = [op for op in worst if (figures_by_op[op].failure_rate or 0) >= MIN_FAILURE_RATE][:limit]
     errors = find_most_common_errors(filter_last_days(at).filter(op__in=failing_ops))

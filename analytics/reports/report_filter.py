@@ -6,7 +6,9 @@ from typing import Any, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
-from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
+from analytics.events.models import OperationEvent
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn
 
 PERIODS = (7, 28, 90)  # days, including today, which is incomplete
 FILTER_FIELDS = ("surface", "cohort", "release", "model")  # fields that a report can be filtered by
@@ -43,7 +45,11 @@ class ReportFilter:
 
     def select_daily_figures(self) -> QuerySet[OpDaily]:
         """Return the daily figures of these days."""
-        return OpDaily.objects.filter(day__gte=self.first_day, day__lte=self.last_day).filter(self._build_condition()).order_by()
+        return (
+            OpDaily.objects.filter(day__gte=self.first_day, day__lte=self.last_day)
+            .filter(self._build_condition())
+            .order_by()
+        )
 
     def select_turns(self) -> QuerySet[Turn]:
         """Return the turns that began on these days."""
@@ -58,7 +64,9 @@ class ReportFilter:
         return self._filter_days(OperationEvent.objects.all())
 
     def _filter_days(self, rows: QuerySet[Row]) -> QuerySet[Row]:
-        since, until = (datetime.combine(day, time(), UTC) for day in (self.first_day, self.last_day + timedelta(days=1)))
+        since, until = (
+            datetime.combine(day, time(), UTC) for day in (self.first_day, self.last_day + timedelta(days=1))
+        )
         return rows.filter(time__gte=since, time__lt=until).filter(self._build_condition()).order_by()
 
     def _build_condition(self) -> Q:

@@ -44,7 +44,10 @@ def to_tool_selections(report_filter: ReportFilter, *filters: AdminListQuery) ->
 
 def _build_url(model: str, report_filter: ReportFilter, filters: Iterable[AdminListQuery], day: date | None) -> str:
     since, until = day or report_filter.first_day, day or report_filter.last_day
-    query: dict[str, Any] = {"time__gte": _format_midnight(since), "time__lt": _format_midnight(until + timedelta(days=1))}
+    query: dict[str, Any] = {
+        "time__gte": _format_midnight(since),
+        "time__lt": _format_midnight(until + timedelta(days=1)),
+    }
     for each in filters:
         query |= each
     for name in ("surface", "release", "model"):
@@ -52,7 +55,9 @@ def _build_url(model: str, report_filter: ReportFilter, filters: Iterable[AdminL
             query[f"{name}__exact"] = value
     if report_filter.cohort:
         # A list cannot filter for one of several names. This is right unless one cohort's name contains another's.
-        query |= {"cohort__exact": ""} if report_filter.cohort == NO_COHORT else {"cohort__contains": report_filter.cohort}
+        query |= (
+            {"cohort__exact": ""} if report_filter.cohort == NO_COHORT else {"cohort__contains": report_filter.cohort}
+        )
     return f"{reverse(f'admin:analytics_{model}_changelist')}?{urlencode(query)}"
 
 

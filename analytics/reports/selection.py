@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, Func, IntegerField, Q, Sum
 
-from analytics.models import ToolSelection
 from analytics.reports.report_filter import ReportFilter
+from analytics.turns.models import ToolSelection
 
 
 class MissedTool(NamedTuple):
@@ -85,6 +85,13 @@ def sum_selections(report_filter: ReportFilter) -> SelectionTotals:
 def list_most_missed(report_filter: ReportFilter, *, limit: int = 20) -> list[MissedTool]:
     """Return the tools that were missed in the most turns."""
     counts: Counter[str] = Counter()
-    for missed in report_filter.select_tool_selections().exclude(missed=[]).values_list("missed", flat=True).iterator(chunk_size=2_000):
+    for missed in (
+        report_filter.select_tool_selections()
+        .exclude(missed=[])
+        .values_list("missed", flat=True)
+        .iterator(chunk_size=2_000)
+    ):
         counts.update(set(missed))
-    return [MissedTool(name, turns) for name, turns in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:limit]]
+    return [
+        MissedTool(name, turns) for name, turns in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:limit]
+    ]

@@ -87,7 +87,9 @@ _TURN_COUNTS: dict[str, Any] = {
 
 def sum_period(report_filter: ReportFilter) -> Totals:
     """Return the totals of the whole period."""
-    sums = report_filter.select_daily_figures().aggregate(**_DAILY_SUMS) | report_filter.select_turns().aggregate(**_TURN_COUNTS)
+    sums = report_filter.select_daily_figures().aggregate(**_DAILY_SUMS) | report_filter.select_turns().aggregate(
+        **_TURN_COUNTS
+    )
     return Totals(**{name: value or 0 for name, value in sums.items()})
 
 
@@ -113,12 +115,17 @@ def sum_by_value(report_filter: ReportFilter, field: str) -> dict[str, Totals]:
 
 def sum_by_op(report_filter: ReportFilter) -> dict[str, Totals]:
     """Return the totals of each op that was called, by name. "" stands for unknown names."""
-    sums: Any = report_filter.select_daily_figures().values("op").annotate(**_DAILY_SUMS).filter(calls__gt=0).order_by("op")
+    sums: Any = (
+        report_filter.select_daily_figures().values("op").annotate(**_DAILY_SUMS).filter(calls__gt=0).order_by("op")
+    )
     return {row.pop("op"): Totals(**row) for row in sums}
 
 
 def _sum_groups(report_filter: ReportFilter, day_key: Any, turn_key: Any) -> dict[Any, Totals]:
-    sources: Any = ((report_filter.select_daily_figures(), day_key, _DAILY_SUMS), (report_filter.select_turns(), turn_key, _TURN_COUNTS))
+    sources: Any = (
+        (report_filter.select_daily_figures(), day_key, _DAILY_SUMS),
+        (report_filter.select_turns(), turn_key, _TURN_COUNTS),
+    )
     sums_by_key: dict[Any, dict[str, Any]] = {}
     for rows, key, counts in sources:
         for row in rows.annotate(of=key).values("of").annotate(**counts):

@@ -66,7 +66,9 @@ class TargetingRule:
 
     def matches(self, context: EvaluationContext) -> bool:
         """Return whether the rule matches a context."""
-        value = context.traits.get(self.trait) if self.attribute == Attribute.TRAIT else getattr(context, self.attribute)
+        value = (
+            context.traits.get(self.trait) if self.attribute == Attribute.TRAIT else getattr(context, self.attribute)
+        )
         if value is None or value == "":
             return self.operator == Operator.NOT_IN
         text = _to_text(value)
@@ -102,7 +104,9 @@ class CohortDefinition:
             return None
         if self.buckets >= bucketing.BUCKETS:
             return Reason.TARGETING_MATCH
-        return Reason.SPLIT if context.subject and bucketing.is_within(self.salt, context.subject, self.buckets) else None
+        return (
+            Reason.SPLIT if context.subject and bucketing.is_within(self.salt, context.subject, self.buckets) else None
+        )
 
 
 @dataclass(frozen=True, slots=True)

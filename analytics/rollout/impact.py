@@ -34,7 +34,9 @@ class RolloutImpact:
         return sum(move.count for move in self.moves)
 
 
-def measure_impact(flag: FlagKey, before: Rollout, after: Rollout, subjects: Iterable[EvaluationContext]) -> RolloutImpact:
+def measure_impact(
+    flag: FlagKey, before: Rollout, after: Rollout, subjects: Iterable[EvaluationContext]
+) -> RolloutImpact:
     """Return how many people get another variant of a flag. Ignores the master switch, which may differ per server."""
     seen, counts, contexts = 0, Counter[tuple[str, str]](), dict[tuple[str, str], Counter[str]]()
     for subject in subjects:
@@ -67,14 +69,18 @@ def remove_cohorts(removed: Iterable[Cohort]) -> Rollout:
     """Return the rollout without some cohorts."""
     keys = {cohort.pk for cohort in removed}
     rows = [_cohort_to_row(each) for each in _load_active_cohorts() if each.pk not in keys]
-    return rollout_cache.build_rollout(rows, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()])
+    return rollout_cache.build_rollout(
+        rows, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()]
+    )
 
 
 def apply_flag(flag: Flag) -> Rollout:
     """Return the rollout with a flag's unsaved on or off state."""
     cohorts = Cohort.objects.filter(is_on=True, flag__in=list(FlagKey)).select_related("flag")
     active = [_cohort_to_row(each) for each in cohorts if (flag.is_on if each.flag_id == flag.key else each.flag.is_on)]
-    return rollout_cache.build_rollout(active, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()])
+    return rollout_cache.build_rollout(
+        active, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()]
+    )
 
 
 def _load_active_cohorts() -> list[Cohort]:

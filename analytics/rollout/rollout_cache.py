@@ -43,7 +43,9 @@ def build_rollout(cohorts: list[tuple[Any, ...]], rules: list[tuple[Any, ...]]) 
     cohorts_by_flag: dict[FlagKey, list[CohortDefinition]] = defaultdict(list)
     for pk, flag, name, variant, salt, percentage, listed in cohorts:
         parts = int(percentage * 100)
-        cohorts_by_flag[FlagKey(flag)].append(CohortDefinition(name, variant, salt, parts, tuple(rules_by_cohort[pk]), frozenset(listed)))
+        cohorts_by_flag[FlagKey(flag)].append(
+            CohortDefinition(name, variant, salt, parts, tuple(rules_by_cohort[pk]), frozenset(listed))
+        )
     return Rollout(dict(cohorts_by_flag))
 
 

@@ -10,7 +10,8 @@ from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
 from analytics.events.event_filters import CALL, HELP, SEARCH, UNKNOWN_NAME
-from analytics.models import OpDaily, OperationEvent
+from analytics.events.models import OperationEvent
+from analytics.rollups.models import OpDaily
 from analytics.turns.aggregation import Repair
 
 MAX_FIELD_ERRORS = 20  # field errors per row; limited, since callers choose the names in them

@@ -14,8 +14,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from django.db import transaction
 from django.db.models import Q
 
+from analytics.events.models import OperationEvent
 from analytics.rollups import op_daily
-from analytics.models import OpDaily, OperationEvent, Rollup
+from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns import aggregation
 
 NAME = "op_daily"

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Count
 
-from analytics.models import OperationEvent, Turn
+from analytics.events.models import OperationEvent
 from analytics.turns import metrics
 from analytics.turns.metrics import TurnEvent
+from analytics.turns.models import Turn
 
 MAX_TURN_LENGTH = timedelta(hours=6)  # maximum length of a turn; of a longer one, only the last hours count
 MAX_TURN_EVENTS = 1_000  # events of a turn in one run; more means that a client sends one id for all turns

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from analytics.events.event_filters import is_call, is_unknown_name
-from analytics.models import OperationEvent, Turn
+from analytics.events.models import OperationEvent
+from analytics.turns.models import Turn
 
 LOOP_LENGTH = 3  # identical calls in a turn that make a loop; a single repeat is not one
 

@@ -39,7 +39,9 @@ class LivePreviewAdmin(base.ModelAdmin[Any]):
         row = kwargs.get("obj")
         row = row if row is not None and row.pk is not None else None
         if self.has_preview_permission(request, row):
-            name, args_of_url = (self._preview_url_name(), [quote(row.pk)]) if row else (self._preview_url_name("add_"), [])
+            name, args_of_url = (
+                (self._preview_url_name(), [quote(row.pk)]) if row else (self._preview_url_name("add_"), [])
+            )
             context["beside_url"] = reverse(f"admin:{name}", args=args_of_url)
         return super().render_change_form(request, context, *args, **kwargs)
 

@@ -65,7 +65,9 @@ class Site(AdminSite):
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the results of "Go to": matching sidebar entries, then matching rows of models with `is_gone_to`."""
         search_text = request.GET.get("s", "").strip()
-        results = [*self._search_pages(request, search_text), *self._search_rows(request, search_text)] if search_text else []
+        results = (
+            [*self._search_pages(request, search_text), *self._search_rows(request, search_text)] if search_text else []
+        )
         return TemplateResponse(request, "desk/found.html", {"found": results})
 
     def _search_pages(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
@@ -97,7 +99,11 @@ def reject_malformed_requests(view: View) -> View:
     def guarded_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         problem = find_query_problem(request.GET)
         if not problem and model is not None:
-            problem = find_preset_problem(request.GET, model) or find_row_problem(request.GET, model) or find_row_problem(request.POST, model)
+            problem = (
+                find_preset_problem(request.GET, model)
+                or find_row_problem(request.GET, model)
+                or find_row_problem(request.POST, model)
+            )
         if problem:
             return _bad_request(problem)
         try:

@@ -13,10 +13,10 @@ import httpcore2
 import httpx2
 
 from core.deadlines import Deadline
-from core.http import response_body, redirects as hops
-from core.http.ssrf import Networks
+from core.http import redirects, response_body
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
-from core.http.network import GuardedBackend, Exchange, current_exchange
+from core.http.network import Exchange, GuardedBackend, current_exchange
+from core.http.ssrf import Networks
 
 CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
 READ_SECONDS = 10.0  # between two chunks of a response; the deadline limits the whole call
@@ -71,17 +71,17 @@ def request(
     """Send one request and return the answer; raises an OutgoingError.
 
     `max_bytes` bounds the body as sent and as unpacked. Every connection, a redirect's too, is made to an address
-    that `core.http.addresses` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
+    that `core.http.ssrf` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
     without headers that could be credentials, else the redirect itself is the answer. Nothing is retried. `allow`
     replaces the networks of GATEWAY_OUTGOING_ALLOW, for a URL that nobody entrusted us with.
     """
-    hop = hops.build_first_request(method, url, headers or {}, body)
-    for redirects in range(MAX_REDIRECTS + 1):
+    hop = redirects.build_first_request(method, url, headers or {}, body)
+    for redirect_count in range(MAX_REDIRECTS + 1):
         with _open_response(hop, Exchange(deadline, allow=allow)) as response:
-            next_hop = hops.follow_redirect(hop, response) if follow_redirects else None
+            next_hop = redirects.follow_redirect(hop, response) if follow_redirects else None
             if next_hop is None:
                 content = response_body.read_body(response, max_bytes)
-                return Response(response.status_code, str(hop.url), dict(response.headers), content, redirects)
+                return Response(response.status_code, str(hop.url), dict(response.headers), content, redirect_count)
         hop = next_hop
     raise TooManyRedirects
 
@@ -96,7 +96,7 @@ def get_transport(allow: Networks | None = None) -> GuardedTransport:
 
 
 @contextmanager
-def _open_response(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
+def _open_response(hop: redirects.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
     """Yield the response with its body unread, and convert httpx2's errors to ours until the block ends."""
     token = current_exchange.set(exchange)
     try:
@@ -118,7 +118,7 @@ def _open_response(hop: hops.Hop, exchange: Exchange) -> Iterator[httpx2.Respons
         current_exchange.reset(token)
 
 
-def _build_request(hop: hops.Hop, exchange: Exchange) -> httpx2.Request:
+def _build_request(hop: redirects.Hop, exchange: Exchange) -> httpx2.Request:
     timeouts = {
         "connect": CONNECT_SECONDS,
         "read": READ_SECONDS,

@@ -1,4 +1,4 @@
-"""Template filters of the admin: {% load desk %}."""
+"""Template filters of the admin: {% load admin_format %}."""
 
 import json
 from typing import Any

@@ -1,9 +1,9 @@
-"""Extract the text of one page in a separate process: python -E -s -m core.pages.extractor.
+"""Extract the text of one page in a separate process: python -E -s -m core.web_text.extractor.
 
-`core.pages.reading` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the parser busy for
-minutes, which no thread could be stopped from. Here the operating system limits time and memory. The process has an
-empty environment, and can open no files or sockets once it parses the page. The latter is necessary: one of the
-libraries downloads a list if it does not find its file.
+`core.web_text.subprocess_reader` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the
+parser busy for minutes, which no thread could be stopped from. Here the operating system limits time and memory. The
+process has an empty environment, and can open no files or sockets once it parses the page. The latter is necessary:
+one of the libraries downloads a list if it does not find its file.
 
 Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
 """
@@ -41,7 +41,10 @@ def main() -> None:
     page = decoding.decode(sys.stdin.buffer.read(), request["charset"])
     result = _extract_main_part(page, request, seconds / 2) if request["is_html"] else {"content": page}
     content = decoding.strip_invisible(result.pop("content")).strip()
-    fields = {name: decoding.to_single_line(value)[:500] if isinstance(value, str) else value for name, value in result.items()}
+    fields = {
+        name: decoding.to_single_line(value)[:500] if isinstance(value, str) else value
+        for name, value in result.items()
+    }
     start, end = request["offset"], request["offset"] + request["max_chars"]
     json.dump({**fields, "content": content[start:end], "length": len(content)}, sys.stdout)
 
@@ -97,7 +100,10 @@ def _extract_all_text(page: str) -> dict[str, str]:
     etree.strip_elements(tree, *INVISIBLE_TAGS, with_tail=False)
     parts: list[str] = []
     for event, element in etree.iterwalk(tree, events=("start", "end")):
-        parts += ["" if element.tag in INLINE_TAGS else "\n", (element.text if event == "start" else element.tail) or ""]
+        parts += [
+            "" if element.tag in INLINE_TAGS else "\n",
+            (element.text if event == "start" else element.tail) or "",
+        ]
     lines = (" ".join(each.split()) for each in "".join(parts).splitlines())
     return {"title": title, "content": "\n".join(each for each in lines if each)}
 

@@ -9,12 +9,12 @@ from typing import Any
 from django.core import signing
 
 from core import canonical_json
-from gateway.request_context import Caller
 from gateway.contracts.errors import ConflictError
 from gateway.executors.base import UpstreamCall
+from gateway.request_context import Caller
 
 MAX_AGE = 300  # seconds
-SALT = "gateway.access.confirmation"
+SALT = "gateway.confirmation"
 
 
 def issue_token(caller: Caller, work: UpstreamCall) -> str:
@@ -40,8 +40,8 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
     effect = f" It would {work.op.action} the {about}." if about else ""
     token_hint = "The token is for another call or expired. " if caller.confirmation else ""
     return ConflictError(
-        f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} Ask them, then repeat the call "
-        "with the token in Gateway-Confirm.",
+        f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} "
+        "Ask them, then repeat the call with the token in Gateway-Confirm.",
         reason="confirmation_required",
         help_path=work.op.op,
         details={

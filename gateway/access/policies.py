@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gateway.request_context import Caller
 from gateway.models import Scope
+from gateway.request_context import Caller
 from registry.catalog.model import CatalogOp
 
 SCOPES = {"read": Scope.EXEC_READ, "write": Scope.EXEC_WRITE}
@@ -36,5 +36,7 @@ def may_run(caller: Caller, op: CatalogOp) -> AccessDecision:
     if not caller.key.visibility.allows(op):
         return AccessDecision(False, "op_not_allowed", f"This client may not run {op.op}.")
     if op.needs_subject and not caller.subject:
-        return AccessDecision(False, "subject_required", f"{op.op} runs for one end user. Send their id in Gateway-Subject.")
+        return AccessDecision(
+            False, "subject_required", f"{op.op} runs for one end user. Send their id in Gateway-Subject."
+        )
     return ALLOWED

@@ -1,5 +1,5 @@
 """Admin pages of the gateway. Each module registers its models when it is imported."""
 
-from gateway.admin import users, activity, clients, call_records, rollout
+from gateway.admin import activity, call_records, clients, rollout, users
 
-__all__ = ["accounts", "activity", "clients", "records", "rollout"]
+__all__ = ["activity", "call_records", "clients", "rollout", "users"]

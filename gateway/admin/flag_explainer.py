@@ -12,8 +12,8 @@ from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from analytics.models import Assignment, Cohort
-from analytics.rollout import rollout_cache, evaluation, last_seen as people, bucketing
-from analytics.rollout.evaluation import EvaluationDetails, Reason, CohortDecision
+from analytics.rollout import bucketing, evaluation, last_seen, rollout_cache
+from analytics.rollout.evaluation import CohortDecision, EvaluationDetails, Reason
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey
 from core.admin import base
@@ -42,7 +42,10 @@ class FlagExplainerForm(forms.Form):
     project = forms.CharField(max_length=100, required=False, help_text="The project's id.")
     model = forms.CharField(max_length=MAX_LENGTH, required=False, help_text="The model's name.")
     traits = LinesField(
-        longest=MAX_LENGTH, required=False, widget=base.LINES_WIDGET, help_text="One per line, such as plan=pro or seats=5."
+        longest=MAX_LENGTH,
+        required=False,
+        widget=base.LINES_WIDGET,
+        help_text="One per line, such as plan=pro or seats=5.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -77,11 +80,11 @@ def page(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     form_data = request.GET.copy()
     is_subject_lookup = set(form_data) == {"subject"} and request.user.has_perm("analytics.view_subject")
-    last_seen = people.find_context(request.GET["subject"]) if is_subject_lookup else None
-    if last_seen is not None:
-        form_data.update(_to_form_data(last_seen))
+    last_context = last_seen.find_context(request.GET["subject"]) if is_subject_lookup else None
+    if last_context is not None:
+        form_data.update(_to_form_data(last_context))
     form = FlagExplainerForm(form_data or None)
-    context: dict[str, Any] = {"title": "Who gets this?", "form": form, "seen": last_seen}
+    context: dict[str, Any] = {"title": "Who gets this?", "form": form, "seen": last_context}
     if form_data and form.is_valid():
         facts = form.build_evaluation_context()
         context |= {"explanations": list(_explain_flags(facts)), "subject": facts.subject}
@@ -97,7 +100,12 @@ def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:
             (step.cohort.name, links.get(step.cohort.name, ""), _explain_step(step))
             for step in evaluation.explain_cohorts(rollout, flag, facts)
         ]
-        yield FlagExplanation(FLAGS[flag].title, _display_variant(outcome), REASON_TEXTS[outcome.reason].format(cohort=outcome.cohort), steps)
+        yield FlagExplanation(
+            FLAGS[flag].title,
+            _display_variant(outcome),
+            REASON_TEXTS[outcome.reason].format(cohort=outcome.cohort),
+            steps,
+        )
 
 
 def _display_variant(outcome: EvaluationDetails) -> str:
@@ -134,7 +142,9 @@ def _map_cohort_urls() -> dict[str, str]:
 def _to_form_data(seen: EvaluationContext) -> dict[str, str]:
     """Return form data for a subject as last seen."""
     form_data = {name: getattr(seen, name) for name in ("client", "environment", "context", "project", "model")}
-    return form_data | {"traits": "\n".join(f"{name}={_format_trait(value)}" for name, value in sorted(seen.traits.items()))}
+    return form_data | {
+        "traits": "\n".join(f"{name}={_format_trait(value)}" for name, value in sorted(seen.traits.items()))
+    }
 
 
 def _parse_trait(line: str) -> tuple[str, Trait]:

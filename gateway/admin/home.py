@@ -9,16 +9,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.reports import row_links
 from analytics import reports
 from analytics.models import Cohort
-from analytics.reports import FailingOpFigures, totals
+from analytics.reports import FailingOpFigures, row_links, totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from registry.releases import unpublished, publishing
 from registry.admin import diff_page
-from registry.snapshot.diff import Kind
 from registry.models import Activation, Op, Release, Switch
+from registry.releases import publishing, unpublished
+from registry.snapshot.diff import Kind
 
 MAX_NAMED_OPS = 5  # unpublished ops
 MAX_LISTED_ROWS = 20  # switches
@@ -103,7 +102,9 @@ def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
     failing_ops = reports.list_failing_ops(at=at)
     pages = _map_op_urls(each.op for each in failing_ops)
     for each in failing_ops:
-        calls_url, failed_url = (row_links.to_last_days_of_op(each.op, which) for which in (row_links.CALLS, row_links.FAILED))
+        calls_url, failed_url = (
+            row_links.to_last_days_of_op(each.op, which) for which in (row_links.CALLS, row_links.FAILED)
+        )
         yield FailingOp(each, pages.get(each.op, ""), calls_url, failed_url)
 
 
@@ -111,10 +112,22 @@ def _summarize_rollout() -> dict[str, Any]:
     """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort."""
     totals_by_cohort = totals.sum_by_value(ReportFilter(timezone.now(), days=reports.DAYS), "cohort")
     cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
-    active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][:MAX_LISTED_ROWS]
-    names = [*active_names, *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_LISTED_ROWS]]
-    cohorts = [_summarize_cohort(name, cohorts_by_name.get(name), name in active_names, totals_by_cohort.get(name, Totals())) for name in names]
-    remainder = [CohortSummary("no cohort", "", "defaults", "everyone else", totals_by_cohort.get(NO_COHORT, Totals()))] if cohorts else []
+    active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
+        :MAX_LISTED_ROWS
+    ]
+    names = [
+        *active_names,
+        *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_LISTED_ROWS],
+    ]
+    cohorts = [
+        _summarize_cohort(name, cohorts_by_name.get(name), name in active_names, totals_by_cohort.get(name, Totals()))
+        for name in names
+    ]
+    remainder = (
+        [CohortSummary("no cohort", "", "defaults", "everyone else", totals_by_cohort.get(NO_COHORT, Totals()))]
+        if cohorts
+        else []
+    )
     return {"cohorts": cohorts + remainder, "days": reports.DAYS}
 
 

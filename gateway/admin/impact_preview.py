@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from analytics.rollout.impact import RolloutImpact
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FlagKey
+from analytics.rollout.impact import RolloutImpact
 from core.admin.live_preview import LivePreviewAdmin
 from gateway.admin import rollout_impact
 
@@ -31,7 +31,11 @@ class ImpactPreviewMixin(LivePreviewAdmin):
 
     def render_preview(self, request: HttpRequest, row: Any) -> str:
         flag_and_rollout = self.build_rollout_from_form(request, row)
-        lines = [INCOMPLETE_FORM] if flag_and_rollout is None else rollout_impact.describe_impact(self._compute_impact(*flag_and_rollout))
+        lines = (
+            [INCOMPLETE_FORM]
+            if flag_and_rollout is None
+            else rollout_impact.describe_impact(self._compute_impact(*flag_and_rollout))
+        )
         return render_to_string("gateway/effect.html", {"lines": lines})
 
     def _compute_impact(self, flag: FlagKey, after: Rollout) -> RolloutImpact:

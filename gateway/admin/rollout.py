@@ -70,7 +70,9 @@ class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
         """Offer the variants of all flags; releases among them only if they can still be served."""
         if db_field.name == "variant":
             widget = UnfoldAdminSelectWidget()
-            field = forms.ChoiceField(choices=build_variant_choices, widget=widget, help_text=db_field.help_text, required=True)
+            field = forms.ChoiceField(
+                choices=build_variant_choices, widget=widget, help_text=db_field.help_text, required=True
+            )
             field.error_messages["invalid_choice"] = "%(value)s is not a variant of this flag. Choose one that is."
             return field
         return super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -136,7 +138,10 @@ class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
     ) -> HttpResponse:
         """Add links to the cohort's results and exposures."""
         if cohort := kwargs.get("obj"):
-            query, comparison_query = urlencode({"cohort": cohort.name}), urlencode({"first": NO_COHORT, "second": cohort.name})
+            query, comparison_query = (
+                urlencode({"cohort": cohort.name}),
+                urlencode({"first": NO_COHORT, "second": cohort.name}),
+            )
             context["related"] = [
                 ("Results", f"{reverse('admin:report_overview')}?{query}"),
                 ("Compare with everyone else", f"{reverse('admin:report_comparison')}?{comparison_query}"),
@@ -172,7 +177,10 @@ def build_variant_choices(only_flag: str = "") -> list[tuple[str, Any]]:
     used_versions = Cohort.objects.filter(flag=FlagKey.RELEASE).values("variant")
     servable_releases = Release.objects.filter(withdrawn_at=None).defer("content", "tokens").order_by("-created_at")
     used_releases = Release.objects.filter(version__in=used_versions).defer("content", "tokens")
-    release_labels = {release.version: _label_release(release) for release in (*servable_releases[:MAX_RELEASE_CHOICES], *used_releases)}
+    release_labels = {
+        release.version: _label_release(release)
+        for release in (*servable_releases[:MAX_RELEASE_CHOICES], *used_releases)
+    }
     groups = []
     for flag, declaration in FLAGS.items():
         if only_flag not in ("", flag):

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from django.conf import settings
 
-from analytics.rollout import rollout_cache, impact, last_seen
-from analytics.rollout.impact import RolloutImpact, VariantChange
+from analytics.rollout import impact, last_seen, rollout_cache
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import LIVE, FlagKey, Surface
+from analytics.rollout.impact import RolloutImpact, VariantChange
 from gateway.routing import release_routing
 from gateway.toolset import surfaces
 from registry.catalog import model
@@ -94,7 +94,9 @@ def _describe_op_difference(before: dict[str, CatalogOp], after: dict[str, Catal
 def _count_by_kind(ops: list[CatalogOp]) -> str:
     writes = sum(op.is_write for op in ops)
     counts = [
-        _format_count(number, f"{kind} op") for number, kind in ((writes, "write"), (len(ops) - writes, "read")) if number
+        _format_count(number, f"{kind} op")
+        for number, kind in ((writes, "write"), (len(ops) - writes, "read"))
+        if number
     ]
     return " and ".join(counts)
 
@@ -109,7 +111,11 @@ def _display_variant(variant: str) -> str:
 
 def _describe_users(number: int) -> str:
     """Describe the users that a change was evaluated for: all seen last week, or the latest up to the limit."""
-    return f"the latest {number:,} users" if number == last_seen.MAX_SUBJECTS else f"last week's {_format_count(number, 'user')}"
+    return (
+        f"the latest {number:,} users"
+        if number == last_seen.MAX_SUBJECTS
+        else f"last week's {_format_count(number, 'user')}"
+    )
 
 
 def _format_count(number: int, noun: str) -> str:

@@ -14,15 +14,15 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
-from core.admin import base
 from core import logs
+from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
 from gateway import request_context
-from gateway.execution import try_op
 from gateway.contracts.envelopes import Trace
+from gateway.execution import try_op
 from registry.catalog import model
-from registry.jsonschema import schemas, signatures
 from registry.catalog.model import Catalog
+from registry.jsonschema import schemas, signatures
 from registry.models import Op
 
 MAX_ARGS_CHARS = 100_000  # characters
@@ -91,25 +91,40 @@ def _build_initial_args(op: Op, chosen: str) -> str:
     if examples:
         args = next((args for number, args in enumerate(examples) if str(number) == chosen), examples[0])
     else:
-        args = {} if schemas.find_problems(op.parameters_schema) else signatures.build_usage_args(op.parameters_schema, None)
+        args = (
+            {}
+            if schemas.find_problems(op.parameters_schema)
+            else signatures.build_usage_args(op.parameters_schema, None)
+        )
     return json.dumps(args, cls=PrettyJSONEncoder)
 
 
-def _run_call(request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]) -> dict[str, Any]:
+def _run_call(
+    request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]
+) -> dict[str, Any]:
     """Run the call and return its answer for the page: status, headers, envelope."""
     trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
     logs.trace.set(trace.id)
     by = request.user.get_username()
     try:
         answer = try_op.run(
-            op=op.op, args=call["args"], subject=call["subject"], by=by, catalog=catalogs_by_version[call["under"]], trace=trace
+            op=op.op,
+            args=call["args"],
+            subject=call["subject"],
+            by=by,
+            catalog=catalogs_by_version[call["under"]],
+            trace=trace,
         )
     finally:
         logs.clear_context()
     return {
         "status": f"{answer.status} {HTTPStatus(answer.status).phrase}",
         "ok": answer.envelope["ok"],
-        "headers": [("Gateway-Release", call["under"]), ("Gateway-Trace", trace.id), ("Server-Timing", trace.format_server_timing())],
+        "headers": [
+            ("Gateway-Release", call["under"]),
+            ("Gateway-Trace", trace.id),
+            ("Server-Timing", trace.format_server_timing()),
+        ],
         "envelope": orjson.dumps(answer.envelope, option=orjson.OPT_INDENT_2).decode(),
         "size": len(orjson.dumps(answer.envelope)),
         "events": f"{reverse('admin:analytics_operationevent_changelist')}?q={trace.id}",

@@ -7,8 +7,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from gateway.clients import api_keys
-from gateway.contracts.errors import PermissionDeniedError
 from gateway.clients.api_keys import VerifiedKey
+from gateway.contracts.errors import PermissionDeniedError
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -30,7 +30,9 @@ class KeyAuthentication(BaseAuthentication):
                 headers={"Retry-After": "1"},
             ) from None
         if key is None:
-            raise _build_unauthenticated_error("The API key is not valid: unknown, expired or revoked. Ask for a new one.")
+            raise _build_unauthenticated_error(
+                "The API key is not valid: unknown, expired or revoked. Ask for a new one."
+            )
         return None, key
 
     def authenticate_header(self, request: Request) -> str:
@@ -44,7 +46,9 @@ class HasScope(BasePermission):
         """Return True. Raise PermissionDeniedError if the key lacks the scope."""
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
         if view.scope is not None and view.scope not in key.scopes:
-            raise PermissionDeniedError(f"This API key lacks the scope {view.scope}. Use a key that has it.", reason="scope_missing")
+            raise PermissionDeniedError(
+                f"This API key lacks the scope {view.scope}. Use a key that has it.", reason="scope_missing"
+            )
         return True
 
 

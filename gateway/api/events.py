@@ -6,9 +6,9 @@ from typing import Any
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.api import pagination
-from gateway.request_context import Caller
-from gateway.contracts.errors import ErrorCode
 from gateway.api.pagination import ListQuery
+from gateway.contracts.errors import ErrorCode
+from gateway.request_context import Caller
 
 _TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 200}
 QUERY: dict[str, Any] = {
@@ -42,11 +42,14 @@ def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
     if caller.key.bound_subject:
         own_events = own_events.filter(subject=caller.key.bound_subject)
     rows = own_events.filter(
-        page.build_filter("time", "id"), **{name: list_query.query[name] for name in FILTERS if name in list_query.query}
+        page.build_filter("time", "id"),
+        **{name: list_query.query[name] for name in FILTERS if name in list_query.query},
     )
     matches = list(rows.order_by("-time", "-id")[: page.limit + 1])
     shown, has_more = matches[: page.limit], len(matches) > page.limit
-    return pagination.build_page([_serialize_event(event) for event in shown], (shown[-1].time, str(shown[-1].pk)) if has_more else None)
+    return pagination.build_page(
+        [_serialize_event(event) for event in shown], (shown[-1].time, str(shown[-1].pk)) if has_more else None
+    )
 
 
 def _serialize_event(event: OperationEvent) -> dict[str, Any]:

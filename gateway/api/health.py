@@ -5,8 +5,8 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from gateway.batches import broker
 from gateway.api.views import PublicView, render_envelope
+from gateway.batches import broker
 from registry.catalog import model
 
 

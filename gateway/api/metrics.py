@@ -10,9 +10,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from analytics.events import event_log
-from core import poller, metrics
-from gateway.contracts.errors import NotFoundError
+from core import metrics, poller
 from gateway.api.views import PublicView
+from gateway.contracts.errors import NotFoundError
 from registry.catalog import model
 
 LOOPBACK = ("127.0.0.1", "::1")

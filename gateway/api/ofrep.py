@@ -17,11 +17,11 @@ from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
+from gateway.api.views import GatewayView, etag_matches, require_caller, to_api_error
 from gateway.contracts import request_schemas
-from gateway.routing import flags
 from gateway.contracts.errors import GatewayError, InvalidRequestError
 from gateway.models import Scope
-from gateway.api.views import GatewayView, require_caller, etag_matches, to_api_error
+from gateway.routing import flags
 
 JSON_CONTENT_TYPE = "application/json"
 MAX_LENGTH = 200  # characters of any text in an evaluation context
@@ -55,7 +55,9 @@ class OfrepView(GatewayView):
 
     def parse_context(self, request: Request) -> EvaluationContext:
         """Return the evaluation context of the body. Raises InvalidRequestError, InvalidEvaluationContext."""
-        return parse_evaluation_context(request_schemas.read_json_object(request._request), client=require_caller(self).key.client)
+        return parse_evaluation_context(
+            request_schemas.read_json_object(request._request), client=require_caller(self).key.client
+        )
 
 
 class EvaluateFlagView(OfrepView):
@@ -66,7 +68,11 @@ class EvaluateFlagView(OfrepView):
         facts = self.parse_context(request)
         if key not in set(FlagKey):
             known_keys = ", ".join(FlagKey)
-            error_body = {"key": key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": f"Unknown flag. Send one of {known_keys}."}
+            error_body = {
+                "key": key,
+                "errorCode": "FLAG_NOT_FOUND",
+                "errorDetails": f"Unknown flag. Send one of {known_keys}.",
+            }
             return _render_json(error_body, 404)
         outcome = flags.evaluate_flag(FlagKey(key), facts)
         exposures.record_exposures([outcome], subject=facts.subject, at=timezone.now())
@@ -92,12 +98,18 @@ def parse_evaluation_context(body: dict[str, Any], *, client: str) -> Evaluation
     if not isinstance(context, dict):
         raise InvalidEvaluationContext("INVALID_CONTEXT", 'Send {"context": {"targetingKey": "<subject>"}}.')
     if not context.get("targetingKey"):
-        raise InvalidEvaluationContext("TARGETING_KEY_MISSING", "Send context.targetingKey: the subject to evaluate for.")
+        raise InvalidEvaluationContext(
+            "TARGETING_KEY_MISSING", "Send context.targetingKey: the subject to evaluate for."
+        )
     texts = {name: context[name] for name in CONTEXT_FIELDS if name in context}
     if not all(isinstance(value, str) and len(value) <= MAX_LENGTH for value in texts.values()):
-        raise InvalidEvaluationContext("INVALID_CONTEXT", f"{', '.join(CONTEXT_FIELDS)} must be strings of at most {MAX_LENGTH} characters.")
+        raise InvalidEvaluationContext(
+            "INVALID_CONTEXT", f"{', '.join(CONTEXT_FIELDS)} must be strings of at most {MAX_LENGTH} characters."
+        )
     traits = {name: value for name, value in context.items() if name not in CONTEXT_FIELDS and _is_trait(value)}
-    return EvaluationContext(client=client, traits=traits, **{CONTEXT_FIELDS[name]: value for name, value in texts.items()})
+    return EvaluationContext(
+        client=client, traits=traits, **{CONTEXT_FIELDS[name]: value for name, value in texts.items()}
+    )
 
 
 def format_evaluation(outcome: EvaluationDetails) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from gateway.contracts import request_schemas
-from gateway.api import pagination, events
-from gateway.toolset import telemetry
+from gateway.api import events, pagination
 from gateway.batches import service
+from gateway.contracts import request_schemas
 from gateway.contracts.errors import ErrorCode
 from gateway.toolset import service as toolset
+from gateway.toolset import telemetry
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -372,7 +372,8 @@ help_by_get = describe_endpoint(
     body=None,
     answers={200: _HELP, 304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")},
     parameters=[
-        OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in request_schemas.HELP["properties"].items()
+        OpenApiParameter(name, schema, OpenApiParameter.QUERY)
+        for name, schema in request_schemas.HELP["properties"].items()
     ],
 )
 exec_by_post = describe_endpoint(
@@ -415,19 +416,22 @@ batch_status = describe_endpoint(
             {"type": "integer", "minimum": 0, "maximum": service.MAX_WAIT_SECONDS},
             OpenApiParameter.QUERY,
             description="Seconds to wait for a change before responding. A process lets "
-            f"{service.MAX_WAITING_REQUESTS} requests wait at a time and responds to others at once: if nothing has changed, "
-            "wait a second before you ask again.",
+            f"{service.MAX_WAITING_REQUESTS} requests wait at a time and responds to others at once: "
+            "if nothing has changed, wait a second before you ask again.",
         )
     ],
 )
-batch_cancel = describe_endpoint(id="batch_cancel", summary="Cancel entries that have not started", body=None, answers=_STATUS)
+batch_cancel = describe_endpoint(
+    id="batch_cancel", summary="Cancel entries that have not started", body=None, answers=_STATUS
+)
 releases_list = describe_endpoint(
     id="releases",
     summary="List the releases, newest first",
     body=None,
     answers={200: OpenApiResponse(_build_ref("ReleasePage"), description="A page of releases.")},
     parameters=[
-        OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in pagination.QUERY["properties"].items()
+        OpenApiParameter(name, schema, OpenApiParameter.QUERY)
+        for name, schema in pagination.QUERY["properties"].items()
     ],
 )
 release_get = describe_endpoint(
@@ -440,13 +444,17 @@ toolset_by_post = describe_endpoint(
     id="toolset",
     summary="Get what to show the model in this turn",
     body="ToolsetRequest",
-    answers={200: OpenApiResponse(_build_ref("Toolset"), description="Tools, prompt, and the toolset id for the turn.")},
+    answers={
+        200: OpenApiResponse(_build_ref("Toolset"), description="Tools, prompt, and the toolset id for the turn.")
+    },
 )
 telemetry_by_post = describe_endpoint(
     id="telemetry",
     summary="Report how a turn went",
     body="TelemetryRequest",
-    answers={200: OpenApiResponse(_build_ref("Told"), description="Recorded; a repeated report replaces the earlier one.")},
+    answers={
+        200: OpenApiResponse(_build_ref("Told"), description="Recorded; a repeated report replaces the earlier one.")
+    },
 )
 events_list = describe_endpoint(
     id="events",
@@ -454,7 +462,6 @@ events_list = describe_endpoint(
     body=None,
     answers={200: OpenApiResponse(_build_ref("EventPage"), description="A page of events.")},
     parameters=[
-        OpenApiParameter(name, schema, OpenApiParameter.QUERY)
-        for name, schema in events.QUERY["properties"].items()
+        OpenApiParameter(name, schema, OpenApiParameter.QUERY) for name, schema in events.QUERY["properties"].items()
     ],
 )

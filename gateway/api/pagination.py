@@ -12,9 +12,9 @@ from typing import Any
 from django.db.models import Q
 
 from gateway.contracts import request_schemas
-from gateway.help import service
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
+from gateway.help import service
 from registry.jsonschema import schemas
 
 DEFAULT_LIMIT = 50
@@ -48,7 +48,9 @@ class ListQuery:
     query: dict[str, Any]
 
 
-def parse_list_query(parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False) -> ListQuery:
+def parse_list_query(
+    parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False
+) -> ListQuery:
     """Parse URL parameters by a schema; `numbered` tells that the keys of the rows are integers.
 
     Raises InvalidRequestError with all field errors.
@@ -62,7 +64,9 @@ def parse_list_query(parameters: dict[str, list[str]], schema: dict[str, Any] = 
             message = "The cursor is not valid. Send the next_cursor of the previous page."
             errors.append(FieldError("/cursor", "invalid", message))
     if errors:
-        raise InvalidRequestError(f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
+        raise InvalidRequestError(
+            f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
     return ListQuery(PageRequest(values.get("limit", DEFAULT_LIMIT), after), values)
 
 

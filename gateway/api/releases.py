@@ -6,12 +6,12 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from gateway.api import pagination
-from gateway.request_context import Caller
-from gateway.contracts.errors import NotFoundError
 from gateway.api.pagination import PageRequest
+from gateway.contracts.errors import NotFoundError
+from gateway.request_context import Caller
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Activation, Release
+from registry.releases import publishing
 
 
 def list_releases(page: PageRequest) -> Mapping[str, Any]:

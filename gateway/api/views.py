@@ -20,31 +20,31 @@ from rest_framework.views import APIView
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
-from core import safe_traceback, logs, metrics
-from core.text_cache import cache_by_text
+from core import logs, metrics, safe_traceback
 from core.rate_limit import RateLimitDecision
-from gateway.contracts import request_schemas, envelopes
+from core.text_cache import cache_by_text
 from gateway import request_context
-from gateway.execution import db_errors, pipeline
-from gateway.help import service as discovery
-from gateway.api import openapi, pagination, events, releases
-from gateway.recording import call_events
-from gateway.toolset import telemetry
+from gateway.api import events, openapi, pagination, releases
 from gateway.batches import service
-from gateway.request_context import Caller
+from gateway.clients.api_keys import VerifiedKey
+from gateway.contracts import envelopes, request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import (
-    PermissionDeniedError,
-    InternalError,
     FieldError,
     GatewayError,
+    InternalError,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
     build_too_large_error,
 )
-from gateway.clients.api_keys import VerifiedKey
+from gateway.execution import db_errors, pipeline
+from gateway.help import service as help_service
 from gateway.models import Scope
+from gateway.recording import call_events
+from gateway.request_context import Caller
 from gateway.toolset import service as toolset
+from gateway.toolset import telemetry
 from registry.catalog import model
 
 log = logging.getLogger(__name__)
@@ -136,7 +136,9 @@ class HelpView(GatewayView):
 
     @openapi.help_by_get
     def get(self, request: Request) -> HttpResponse:
-        response = self._respond(discovery.parse_parameters(_parse_query_string(request._request.META["QUERY_STRING"])))
+        response = self._respond(
+            help_service.parse_parameters(_parse_query_string(request._request.META["QUERY_STRING"]))
+        )
         if etag_matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
             response.status_code, response.content = 304, b""
             del response.headers["Content-Type"]
@@ -144,8 +146,8 @@ class HelpView(GatewayView):
 
     def _respond(self, body: dict[str, Any]) -> HttpResponse:
         self.requested_path = path if isinstance(path := body.get("path"), str) else ""
-        self.event_type = discovery.get_event_type(body)
-        help_answer = discovery.answer_help(body=body, caller=require_caller(self), trace=self.trace)
+        self.event_type = help_service.get_event_type(body)
+        help_answer = help_service.answer_help(body=body, caller=require_caller(self), trace=self.trace)
         return HttpResponse(help_answer.body, content_type=JSON_CONTENT_TYPE, headers={"ETag": help_answer.etag})
 
 
@@ -157,7 +159,9 @@ class ExecView(GatewayView):
 
     @openapi.exec_by_post
     def post(self, request: Request) -> HttpResponse:
-        response = pipeline.execute(body=request_schemas.read_json_object(request._request), caller=require_caller(self), trace=self.trace)
+        response = pipeline.execute(
+            body=request_schemas.read_json_object(request._request), caller=require_caller(self), trace=self.trace
+        )
         return render_envelope(response.envelope, response.status, response.headers)
 
 
@@ -176,7 +180,9 @@ class BatchView(GatewayView):
         if not in_background:
             return render_envelope(payload, 200, replay_headers)
         location = reverse("batch_status", kwargs={"id": payload["batch_id"]})
-        return render_envelope(payload, 202, {"Location": location, "Preference-Applied": "respond-async", **replay_headers})
+        return render_envelope(
+            payload, 202, {"Location": location, "Preference-Applied": "respond-async", **replay_headers}
+        )
 
 
 class BatchStatusView(GatewayView):
@@ -213,7 +219,9 @@ class ReleaseView(GatewayView):
 
     @openapi.release_get
     def get(self, request: Request, version: str) -> HttpResponse:
-        return HttpResponse(orjson.dumps(releases.get_release(version, require_caller(self))), content_type=JSON_CONTENT_TYPE)
+        return HttpResponse(
+            orjson.dumps(releases.get_release(version, require_caller(self))), content_type=JSON_CONTENT_TYPE
+        )
 
 
 class EventsView(GatewayView):
@@ -225,7 +233,9 @@ class EventsView(GatewayView):
     def get(self, request: Request) -> HttpResponse:
         parameters = _parse_query_string(request._request.META["QUERY_STRING"])
         list_query = pagination.parse_list_query(parameters, events.QUERY, numbered=True)
-        return HttpResponse(orjson.dumps(events.list_events(list_query, require_caller(self))), content_type=JSON_CONTENT_TYPE)
+        return HttpResponse(
+            orjson.dumps(events.list_events(list_query, require_caller(self))), content_type=JSON_CONTENT_TYPE
+        )
 
 
 class ToolsetView(GatewayView):
@@ -235,7 +245,9 @@ class ToolsetView(GatewayView):
 
     @openapi.toolset_by_post
     def post(self, request: Request) -> HttpResponse:
-        payload = toolset.build_toolset(request_schemas.read_json_object(request._request), require_caller(self), self.trace)
+        payload = toolset.build_toolset(
+            request_schemas.read_json_object(request._request), require_caller(self), self.trace
+        )
         return HttpResponse(orjson.dumps(payload), content_type=JSON_CONTENT_TYPE)
 
 
@@ -280,7 +292,9 @@ def render_envelope(envelope: dict[str, Any], status: int, headers: dict[str, st
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 404 response for an unknown URL."""
-    return _render_error(request, NotFoundError("There is nothing at this address. See /api/v1/help.", reason="unknown_address"))
+    return _render_error(
+        request, NotFoundError("There is nothing at this address. See /api/v1/help.", reason="unknown_address")
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -293,7 +307,9 @@ def https_required(request: HttpRequest) -> HttpResponse:
 
     A redirect would lose the body, and the client would keep sending its key in the clear.
     """
-    return _render_error(request, InvalidRequestError("The API is served over https only. Send the call there.", reason="https_required"))
+    return _render_error(
+        request, InvalidRequestError("The API is served over https only. Send the call there.", reason="https_required")
+    )
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -303,12 +319,16 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Return the 500 response for a failure outside every view."""
-    return _render_error(request, InternalError("The call failed on our side. Its trace id tells the administrator where."))
+    return _render_error(
+        request, InternalError("The call failed on our side. Its trace id tells the administrator where.")
+    )
 
 
 def _render_error(request: HttpRequest, error: GatewayError) -> HttpResponse:
     trace = Trace(request_context.read_trace_id(request.META))
-    response = render_envelope(envelopes.build_failure(None, error, envelopes.build_meta(trace)), error.status, error.headers)
+    response = render_envelope(
+        envelopes.build_failure(None, error, envelopes.build_meta(trace)), error.status, error.headers
+    )
     response.headers["Gateway-Trace"] = trace.id
     return response
 
@@ -338,7 +358,9 @@ def to_api_error(exc: Exception, view: GatewayView) -> GatewayError:
         return build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
     if isinstance(exc, TooManyFieldsSent):
         limit = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-        return InvalidRequestError(f"The query has more than {limit} parameters. Send only those of help.", reason="malformed_call")
+        return InvalidRequestError(
+            f"The query has more than {limit} parameters. Send only those of help.", reason="malformed_call"
+        )
     if isinstance(exc, model.NoLiveRelease):
         return InternalError(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
     if isinstance(exc, OperationalError | InterfaceError):

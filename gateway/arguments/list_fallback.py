@@ -3,8 +3,8 @@
 from typing import Any
 
 from gateway.access import policies
-from gateway.request_context import Caller
 from gateway.arguments.normalise import NormalisedArgs, normalise_args
+from gateway.request_context import Caller
 from registry.catalog.model import Catalog, CatalogOp
 
 
@@ -34,7 +34,9 @@ def fall_back_to_list(
 
 def _select_shared_args(op: CatalogOp, result: NormalisedArgs, list_op: CatalogOp) -> tuple[dict[str, Any], list[str]]:
     """Return the sent args that the other op can take, and the names of those that were left out."""
-    explicit_args = {name: value for name, value in result.without_defaults.items() if name not in result.applied_defaults}
+    explicit_args = {
+        name: value for name, value in result.without_defaults.items() if name not in result.applied_defaults
+    }
     ignored = [name for name in explicit_args if name in op.arguments and name not in list_op.arguments]
     args = {name: value for name, value in explicit_args.items() if name not in ignored}
     return args, [name for name in ignored if name not in op.required]

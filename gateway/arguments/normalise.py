@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core import suggestions, strict_json
+from core import strict_json, suggestions
 from gateway.arguments import unwrap_args
 from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp
@@ -79,8 +79,13 @@ def convert_whole_numbers(schema: dict[str, Any], value: Any) -> Any:
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         return [convert_whole_numbers(items, item) for item in value]
     if isinstance(value, dict):
-        subschemas = {name: subschema for name, subschema in schema.get("properties", {}).items() if isinstance(subschema, dict)}
-        return {name: convert_whole_numbers(subschemas[name], item) if name in subschemas else item for name, item in value.items()}
+        subschemas = {
+            name: subschema for name, subschema in schema.get("properties", {}).items() if isinstance(subschema, dict)
+        }
+        return {
+            name: convert_whole_numbers(subschemas[name], item) if name in subschemas else item
+            for name, item in value.items()
+        }
     return value
 
 

@@ -4,11 +4,11 @@ import copy
 import json
 from typing import Any
 
-from core import suggestions, strict_json
+from core import strict_json, suggestions
 from gateway.arguments import normalise
-from gateway.request_context import UserContext, is_uuid
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import find_field_errors, get_subschema
+from gateway.request_context import UserContext, is_uuid
 from registry.catalog.model import CatalogOp
 
 # Minimum similarity before one spelling is taken for another. It is high: `position` must not become `description`.
@@ -19,7 +19,9 @@ MAX_CALL_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens t
 _PYTHON_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
 
 
-def repair_call(op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: UserContext) -> dict[str, Any] | None:
+def repair_call(
+    op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: UserContext
+) -> dict[str, Any] | None:
     """Return a valid `{op, args}` if every error has one certain correction, else None.
 
     Certain are: a misspelt argument name, a misspelt enum value, a number or boolean in quotes (also inside a list), a
@@ -81,7 +83,9 @@ def _repair_item(argument: dict[str, Any], items: Any, item_path: str, error: Fi
 
 def _repair_value(argument: dict[str, Any], value: Any, code: str) -> Any:
     if code == "enum" and isinstance(value, str):
-        matches = suggestions.find_similar(value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=MIN_VALUE_SIMILARITY)
+        matches = suggestions.find_similar(
+            value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=MIN_VALUE_SIMILARITY
+        )
         return matches[0] if matches else None
     if code != "type":
         return None

@@ -26,9 +26,13 @@ def unwrap_nested(op: CatalogOp, args: dict[str, Any]) -> list[str]:
         spellings = [argument, *(alias for alias, target in op.argument_aliases.items() if target == argument)]
         spellings.sort(key=lambda name: _rank_spelling(name, argument))
         candidates = [place for name in spellings for place in places.get(name, [])]
-        present = {path: (owner, key) for path, owner, key in candidates if key in owner}  # not taken by an earlier argument
+        present = {
+            path: (owner, key) for path, owner, key in candidates if key in owner
+        }  # not taken by an earlier argument
         if present and [*present] != [argument]:
-            warnings += _use_first_value(argument, {path: owner.pop(key) for path, (owner, key) in present.items()}, args)
+            warnings += _use_first_value(
+                argument, {path: owner.pop(key) for path, (owner, key) in present.items()}, args
+            )
     for head in heads:
         _hoist_members(head, args)
     return warnings

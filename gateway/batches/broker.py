@@ -19,7 +19,7 @@ from gateway.models import Batch
 
 log = logging.getLogger(__name__)
 
-TASK_NAME = "gateway.batches.work"  # in gateway/tasks.py; by name, to avoid an import cycle
+TASK_NAME = "gateway.batches.work"  # in gateway/batches/tasks.py; by name, to avoid an import cycle
 MAX_UNSENT = 10_000  # maximum of unsent messages in this process; the sweep finds the rest
 SEND_TIMEOUT = 0.3  # seconds that sending may take before the queue counts as down
 RETRY_AFTER = 2.0  # seconds until the broker is tried again after it failed

@@ -6,13 +6,16 @@ import orjson
 from django.db import transaction
 
 from gateway.batches import responses, store
-from gateway.request_context import Caller
 from gateway.models import Batch, BatchEntry
+from gateway.request_context import Caller
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
 CONFIRMATION_REQUIRED = "confirmation_required"
-DEPENDENT_REASONS = ("skipped", "dependency_failed")  # reasons of entries that may run after an earlier one has succeeded
+DEPENDENT_REASONS = (
+    "skipped",
+    "dependency_failed",
+)  # reasons of entries that may run after an earlier one has succeeded
 
 
 def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
@@ -24,7 +27,11 @@ def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
     with transaction.atomic():
         locked = Batch.objects.select_for_update().get(pk=batch.pk)  # a second request with the same token waits
         unsuccessful = locked.entries.filter(state=State.DONE).exclude(outcome=Outcome.SUCCEEDED)
-        unconfirmed = [row for row in unsuccessful if _get_reason(row) == CONFIRMATION_REQUIRED and responses.may_read(row.type, row.name, caller).allowed]
+        unconfirmed = [
+            row
+            for row in unsuccessful
+            if _get_reason(row) == CONFIRMATION_REQUIRED and responses.may_read(row.type, row.name, caller).allowed
+        ]
         if not unconfirmed or locked.cancelled_at:
             return 0
         to_reopen = [*unconfirmed, *(row for row in unsuccessful if _get_reason(row) in DEPENDENT_REASONS)]

@@ -109,7 +109,9 @@ def find_lost_entries() -> list[BatchEntry]:
     """Return running entries whose lease has expired."""
     is_expired = Q(state=State.RUNNING, held_until__lt=Now())
     # The condition repeats that of the partial index: SQLite uses the index only if the text matches.
-    return list(BatchEntry.objects.filter(~Q(state=State.DONE), is_expired).order_by().select_related("batch")[:SWEEP_LIMIT])
+    return list(
+        BatchEntry.objects.filter(~Q(state=State.DONE), is_expired).order_by().select_related("batch")[:SWEEP_LIMIT]
+    )
 
 
 def finish_entry(entry: BatchEntry, envelope: Mapping[str, Any]) -> None:
@@ -130,7 +132,8 @@ def close_entries(batch: Batch, envelopes: Mapping[int, Mapping[str, Any]]) -> i
     condition = "batch_id = %s AND \"index\" = %s AND state = 'pending'"
     with transaction.atomic():
         return sum(
-            _mark_done(Outcome.SKIPPED, envelope, condition, [_adapt_batch_id(batch), index]) for index, envelope in envelopes.items()
+            _mark_done(Outcome.SKIPPED, envelope, condition, [_adapt_batch_id(batch), index])
+            for index, envelope in envelopes.items()
         )
 
 

@@ -29,7 +29,11 @@ class ResultReference:
     @classmethod
     def parse(cls, raw_reference: Any) -> "ResultReference | None":
         """Parse an object that has the member $result; None if it is malformed."""
-        match = _FORM.fullmatch(raw_reference[REFERENCE_KEY]) if isinstance(raw_reference[REFERENCE_KEY], str) and len(raw_reference) == 1 else None
+        match = (
+            _FORM.fullmatch(raw_reference[REFERENCE_KEY])
+            if isinstance(raw_reference[REFERENCE_KEY], str) and len(raw_reference) == 1
+            else None
+        )
         return cls(int(match[1]), match[2]) if match else None
 
 

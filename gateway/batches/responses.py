@@ -4,14 +4,14 @@ from typing import Any
 
 import orjson
 
-from gateway.contracts import envelopes
 from gateway.access import policies
-from gateway.batches import runner
-from gateway.request_context import Caller
-from gateway.contracts.envelopes import Trace
-from gateway.contracts.errors import PermissionDeniedError, InternalError
-from gateway.models import Batch, BatchEntry
 from gateway.access.policies import AccessDecision
+from gateway.batches import runner
+from gateway.contracts import envelopes
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import InternalError, PermissionDeniedError
+from gateway.models import Batch, BatchEntry
+from gateway.request_context import Caller
 from registry.catalog import model
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
@@ -30,7 +30,10 @@ def build_results(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[
         reason="timeout",
         details={"batch_id": str(batch.pk)},
     )
-    results = [_serialize_entry(row, {} if row.answer else runner.build_entry_error(batch, row, overdue, trace)) for row in rows]
+    results = [
+        _serialize_entry(row, {} if row.answer else runner.build_entry_error(batch, row, overdue, trace))
+        for row in rows
+    ]
     return _build_body(batch, rows, results, envelopes.build_meta(trace, warnings, replayed=replayed))
 
 
@@ -40,7 +43,10 @@ def build_status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool =
     Raises PermissionDeniedError if the caller's key may not read the results.
     """
     rows = _load_readable_entries(batch, caller)
-    results = [_serialize_entry(row, {} if row.answer else {_get_name_field(row): row.name, "status": row.state}) for row in rows]
+    results = [
+        _serialize_entry(row, {} if row.answer else {_get_name_field(row): row.name, "status": row.state})
+        for row in rows
+    ]
     body = _build_body(batch, rows, results, envelopes.build_meta(trace, replayed=replayed))
     body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
     return {**body, "status": _get_batch_status(batch, rows)}

@@ -11,31 +11,31 @@ from django.conf import settings
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
-from core import safe_traceback, logs, metrics, strict_json
+from core import logs, metrics, safe_traceback, strict_json
 from core.deadlines import Deadline
-from gateway.help import service
-from gateway.contracts import envelopes
-from gateway.execution import pipeline, remote_write
-from gateway.clients import api_keys
 from gateway.access import policies
-from gateway.recording import call_events
-from gateway.batches import leases, scheduling, broker, references, store
+from gateway.batches import broker, leases, references, scheduling, store
 from gateway.batches.scheduling import EntryState
-from gateway.request_context import Caller, UserContext
-from gateway.execution.exec_call import Superseded
+from gateway.clients import api_keys
+from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
     ConflictError,
-    PermissionDeniedError,
-    InternalError,
     GatewayError,
+    InternalError,
     InvalidRequestError,
+    PermissionDeniedError,
 )
+from gateway.execution import pipeline, remote_write
+from gateway.execution.exec_call import Superseded
+from gateway.help import service
 from gateway.models import Batch, BatchEntry
+from gateway.recording import call_events
+from gateway.request_context import Caller, UserContext
 from gateway.routing.release_routing import Routing
 from registry.catalog import model
-from registry.help import help_pages
 from registry.catalog.model import Catalog
+from registry.help import help_pages
 from registry.models import ROOT, Release
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,9 @@ CLOSE_MESSAGES = {
     "too_late": "The batch ran out of time before this entry started. Nothing was done; send it again.",
 }
 
-running_entries: dict[str, BatchEntry] = {}  # entries that this process runs, by runner; the follower renews their leases
+running_entries: dict[
+    str, BatchEntry
+] = {}  # entries that this process runs, by runner; the follower renews their leases
 
 
 def run_turn(id: UUID, *, hands_over: bool = True) -> bool:
@@ -77,7 +79,9 @@ def run_turn(id: UUID, *, hands_over: bool = True) -> bool:
     return has_run
 
 
-def run_next_entry(batch: Batch, indexes: list[int] | None = None, *, until: Deadline | None = None) -> BatchEntry | None:
+def run_next_entry(
+    batch: Batch, indexes: list[int] | None = None, *, until: Deadline | None = None
+) -> BatchEntry | None:
     """Claim and run the first available entry, only of `indexes` if given. Return it, or None.
 
     `until` is a deadline in addition to that of the op.
@@ -187,7 +191,12 @@ def _run_help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catal
         error_payload = error.as_dict()
         event_log.enqueue_event(
             call_events.build_event(
-                service.get_event_type(body), caller=caller, trace=trace, name=path[:200], status=error.status, error=error_payload
+                service.get_event_type(body),
+                caller=caller,
+                trace=trace,
+                name=path[:200],
+                status=error.status,
+                error=error_payload,
             )
         )
         return {"path": path, "ok": False, "error": error_payload}
@@ -210,7 +219,13 @@ def _run_exec(
         leases.finish_entry(entry, answer.envelope)
         return
     pipeline.execute(
-        body=body, caller=caller, trace=trace, catalog=catalog, until=until, key=_derive_idempotency_key(batch, entry), store_response=store_response
+        body=body,
+        caller=caller,
+        trace=trace,
+        catalog=catalog,
+        until=until,
+        key=_derive_idempotency_key(batch, entry),
+        store_response=store_response,
     )
 
 
@@ -230,7 +245,10 @@ def _derive_idempotency_key(batch: Batch, entry: BatchEntry) -> str:
 
 
 def _fill_references(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
-    """Return an entry's body with its references filled in. Raises InvalidRequestError if a value is missing or not valid JSON."""
+    """Return an entry's body with its references filled in.
+
+    Raises InvalidRequestError if a value is missing or not valid JSON.
+    """
     args = entry.body.get("args")
     if not entry.needs or not args:
         return dict(entry.body)
@@ -260,7 +278,10 @@ def _load_catalog(batch: Batch) -> Catalog:
 
 
 def _load_caller(batch: Batch) -> Caller:
-    """Return the caller who sent the batch, with the key's current rights. Raises PermissionDeniedError if the key is not valid."""
+    """Return the caller who sent the batch, with the key's current rights.
+
+    Raises PermissionDeniedError if the key is not valid.
+    """
     key = api_keys.get_by_id(batch.api_key_id) if batch.api_key_id else None
     if key is None or (batch.subject and not key.may_act_for(batch.subject)):
         raise PermissionDeniedError(

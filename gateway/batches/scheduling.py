@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.contracts import request_schemas
 from gateway.batches import references
 from gateway.batches.references import ResultReference
+from gateway.contracts import request_schemas
 from gateway.contracts.errors import FieldError, InvalidRequestError
-from gateway.models import Batch, BatchEntry
 from gateway.contracts.validation import find_field_errors
+from gateway.models import Batch, BatchEntry
 
 MAX_ENTRIES = 50
 MAX_REFERENCES = 50  # in one entry
@@ -63,7 +63,9 @@ def parse_batch(body: dict[str, Any], *, key: str | None = None) -> BatchPlan:
     for index, entry in enumerate(raw_entries[:MAX_ENTRIES] if isinstance(raw_entries, list) else ()):
         errors += _find_entry_errors(index, entry)
     if errors:
-        raise InvalidRequestError(f"The batch is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
+        raise InvalidRequestError(
+            f"The batch is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
     return BatchPlan(
         entries=[_parse_entry(raw_entries) for raw_entries in body["ops"]],
         mode=body.get("mode", Batch.Mode.SEQUENTIAL),

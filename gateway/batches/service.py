@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from core import safe_traceback
 from core.deadlines import Deadline
-from gateway.routing import release_routing
+from gateway.batches import broker, confirmation, responses, runner, scheduling, store
 from gateway.clients import rate_limit
-from gateway.batches import confirmation, responses, scheduling, broker, runner, store
-from gateway.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError, NotFoundError
 from gateway.models import Batch, BatchEntry
+from gateway.request_context import Caller
+from gateway.routing import release_routing
 
 WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before the waiting request runs it
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
@@ -41,7 +41,8 @@ _waiting_slots = BoundedSemaphore(MAX_WAITING_REQUESTS)
 def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background: bool) -> dict[str, Any]:
     """Accept a batch. Return its status if it runs in the background, else its results when done or out of time.
 
-    Raises InvalidRequestError for a malformed body, ConflictError if the key was used for another body, catalogs.NoLiveRelease.
+    Raises InvalidRequestError for a malformed body, ConflictError if the key was used for another body,
+    catalogs.NoLiveRelease.
     """
     plan = scheduling.parse_batch(body, key=caller.idempotency_key)
     catalog = release_routing.get_catalog(caller.routing)
@@ -63,7 +64,9 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
         own_count = wait_and_run(batch, until)
         if time.monotonic() >= until.at:
             _close_or_continue(batch)
-        return responses.build_results(batch, caller, trace, warnings=_build_degraded_warnings(batch, own_count), replayed=not runs)
+        return responses.build_results(
+            batch, caller, trace, warnings=_build_degraded_warnings(batch, own_count), replayed=not runs
+        )
     except store.DATABASE_DOWN_ERRORS as error:
         log.warning("batch.results_unreadable batch=%s trace=%s\n%s", batch.pk, trace.id, safe_traceback.format(error))
         raise _build_unreadable_error(batch) from None
@@ -101,7 +104,11 @@ def _poll_until_done(batch: Batch, until: Deadline) -> int:
         if progress != others_progress:
             others_progress, changed_at = progress, time.monotonic()
         may_run = runner.settle_batch(batch, entries)
-        allowed_idle = patience if scheduling.count_running(entries) < broker.get_thread_count() else max(patience, STANDSTILL_SECONDS)
+        allowed_idle = (
+            patience
+            if scheduling.count_running(entries) < broker.get_thread_count()
+            else max(patience, STANDSTILL_SECONDS)
+        )
         is_due = broker.is_down() or time.monotonic() - changed_at >= allowed_idle
         if is_due and (entry := runner.run_next_entry(batch, may_run, until=until)):
             own_count += 1
@@ -117,7 +124,7 @@ def _poll_until_done(batch: Batch, until: Deadline) -> int:
 def get_status(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> dict[str, Any]:
     """Return the status of a batch; `wait` is how many seconds to wait for a change.
 
-    Raises UnresolvedReference for an unknown batch, PermissionDeniedError if the key may not read its results.
+    Raises NotFoundError for an unknown batch, PermissionDeniedError if the key may not read its results.
     """
     batch = _get_batch(id, caller)
     trace.release = batch.release
@@ -132,7 +139,8 @@ def get_status(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> 
 def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
     """Cancel the entries that have not started and return the status of the batch.
 
-    Raises UnresolvedReference for an unknown batch, PermissionDeniedError if the key may not read its results, before anything is cancelled.
+    Raises NotFoundError for an unknown batch, PermissionDeniedError if the key may not read its results, before
+    anything is cancelled.
     """
     batch = _get_batch(id, caller)
     trace.release = batch.release
@@ -145,9 +153,7 @@ def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
 def _get_batch(id: UUID, caller: Caller) -> Batch:
     batch = store.find_batch(id, caller)
     if batch is None:
-        raise NotFoundError(
-            "There is no such batch, or it has expired. Send the calls again.", reason="unknown_batch"
-        )
+        raise NotFoundError("There is no such batch, or it has expired. Send the calls again.", reason="unknown_batch")
     return batch
 
 

@@ -19,9 +19,9 @@ from django.db.models.functions import Now
 from core import canonical_json
 from gateway.batches import leases
 from gateway.batches.scheduling import LOST, BatchPlan, EntryState
-from gateway.request_context import Caller
 from gateway.contracts.errors import ConflictError
 from gateway.models import Batch, BatchEntry
+from gateway.request_context import Caller
 from registry.catalog.model import Catalog
 
 T = TypeVar("T")
@@ -79,7 +79,9 @@ def get_database_time() -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
 
 
-def create_batch(plan: BatchPlan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_for: timedelta) -> tuple[Batch, bool]:
+def create_batch(
+    plan: BatchPlan, caller: Caller, catalog: Catalog, *, trace_id: str, runs_for: timedelta
+) -> tuple[Batch, bool]:
     """Save a batch with its entries and return (batch, True); the earlier batch and False if its key was used before.
 
     All entries use the release of `catalog`. Raises ConflictError (422) if the key was used for another body.

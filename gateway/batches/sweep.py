@@ -10,10 +10,10 @@ import time
 from django.db import connection
 
 from core import safe_traceback
-from gateway.batches import leases, broker, runner, store
-from gateway.execution.exec_call import Superseded
+from gateway.batches import broker, leases, runner, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError
+from gateway.execution.exec_call import Superseded
 from gateway.models import Batch, BatchEntry
 
 INTERVAL = 2.0  # seconds
@@ -57,7 +57,9 @@ def start_helper() -> None:
     global _helper
     is_free = len(runner.running_entries) < broker.get_thread_count() and not (_helper and _helper.is_alive())
     if is_free and broker.is_silent() and store.find_stalled():
-        _helper = threading.Thread(target=_run_stalled_batches, name="helper")  # not a daemon: shutdown waits for its entry
+        _helper = threading.Thread(
+            target=_run_stalled_batches, name="helper"
+        )  # not a daemon: shutdown waits for its entry
         _helper.start()
 
 

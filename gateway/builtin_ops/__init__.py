@@ -6,8 +6,8 @@ They need outgoing HTTP or the caller's release, which no upstream has.
 from functools import partial
 from typing import Any
 
-from gateway.executors.base import BuiltinHandler, UpstreamResponse, UpstreamCall
-from gateway.builtin_ops import guides, search, fetch_page
+from gateway.builtin_ops import fetch_page, guides, search
+from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 
 
 def _return_prepared(_: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:

@@ -8,11 +8,11 @@ from django.conf import settings
 from core import http
 from core.deadlines import Deadline
 from core.web_text import subprocess_reader
-from core.web_text.subprocess_reader import ExtractionRequest, ExtractedText
-from gateway.executors import upstream_errors
-from gateway.contracts.errors import InternalError, FieldError, GatewayError, InvalidRequestError
-from gateway.executors.base import UpstreamResponse, UpstreamCall
+from core.web_text.subprocess_reader import ExtractedText, ExtractionRequest
 from gateway.builtin_ops import concurrency_slots
+from gateway.contracts.errors import FieldError, GatewayError, InternalError, InvalidRequestError
+from gateway.executors import upstream_errors
+from gateway.executors.base import UpstreamCall, UpstreamResponse
 
 FETCH_TIMEOUT_MS = 12_000
 MAX_BYTES = 2_000_000
@@ -79,7 +79,9 @@ def _detect_media_type(answer: http.Response) -> str:
         return media_type
     problem_text = "a PDF" if media_type == "application/pdf" else "not readable as text"
     message = f"The page is {problem_text}. Visit an HTML or text page instead, such as one that describes it."
-    raise InvalidRequestError(message, reason="unreadable_content", field_errors=[FieldError("/url", "content_type", message)])
+    raise InvalidRequestError(
+        message, reason="unreadable_content", field_errors=[FieldError("/url", "content_type", message)]
+    )
 
 
 def _parse_charset(answer: http.Response) -> str:
@@ -123,12 +125,16 @@ def _build_message(page_request: ExtractionRequest, text: ExtractedText, end: in
 
 def _build_status_error(status: int) -> GatewayError:
     if status in (404, 410):
-        return upstream_errors.build_status_error(status, f"The page does not exist (status {status}). Search for another one.")
+        return upstream_errors.build_status_error(
+            status, f"The page does not exist (status {status}). Search for another one."
+        )
     if status in (401, 402, 403):
         return upstream_errors.build_status_error(
             status, f"The site denies access to this page (status {status}). Search for another one."
         )
-    return upstream_errors.build_status_error(status, f"The site returned no page (status {status}). Try later or another page.")
+    return upstream_errors.build_status_error(
+        status, f"The site returned no page (status {status}). Try later or another page."
+    )
 
 
 def _build_too_heavy_error() -> GatewayError:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.contracts.errors import FieldError, InvalidRequestError
-from gateway.executors.base import UpstreamResponse, UpstreamCall
+from gateway.executors.base import UpstreamCall, UpstreamResponse
 
 
 def answer_guide(work: UpstreamCall, _: Any, *, prompt: str) -> UpstreamResponse:

@@ -53,7 +53,16 @@ class SearchProvider:
 def _build_searxng_request(url: str, question: SearchQuery) -> SearchRequest:
     include_clause = " OR ".join(f"site:{domain}" for domain in question.include_domains)
     exclude_clauses = [f"-site:{domain}" for domain in question.exclude_domains]
-    words = " ".join(filter(None, [question.query, f"({include_clause})" if len(question.include_domains) > 1 else include_clause, *exclude_clauses]))
+    words = " ".join(
+        filter(
+            None,
+            [
+                question.query,
+                f"({include_clause})" if len(question.include_domains) > 1 else include_clause,
+                *exclude_clauses,
+            ],
+        )
+    )
     return SearchRequest("GET", str(httpx2.URL(url).copy_merge_params({"q": words, "format": "json"})))
 
 
@@ -105,7 +114,10 @@ def _parse_results(items: Iterable[Any], *, published: str) -> list[dict[str, st
         if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > MAX_URL:
             continue
         result = {"title": _truncate(each.get("title"), MAX_TITLE), "url": decoding.to_single_line(url)}
-        result |= {"snippet": _truncate(each.get("content"), MAX_SNIPPET), "published": _truncate(each.get(published), 40)}
+        result |= {
+            "snippet": _truncate(each.get("content"), MAX_SNIPPET),
+            "published": _truncate(each.get(published), 40),
+        }
         results.setdefault(result["url"], {name: text for name, text in result.items() if text})
     return list(results.values())
 

@@ -148,7 +148,9 @@ def get_by_id(id: int) -> VerifiedKey | None:
         row = ApiKey.objects.select_related("client").filter(pk=id, revoked_at=None, client__is_active=True).first()
         verified_key = _build_verified_key(row) if row else None
         if verified_key is not None:
-            _cache.add(f"id {id}".encode(), verified_key)  # no hash collides with this name; refreshed like any verified key
+            _cache.add(
+                f"id {id}".encode(), verified_key
+            )  # no hash collides with this name; refreshed like any verified key
     if verified_key is None or (verified_key.expires_at is not None and verified_key.expires_at <= timezone.now()):
         return None
     return verified_key

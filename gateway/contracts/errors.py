@@ -160,4 +160,6 @@ def build_unsupported_media_type_error() -> InvalidRequestError:
 
 def build_too_large_error(limit: int) -> InvalidRequestError:
     """Return the error for a body over `limit` bytes."""
-    return InvalidRequestError(f"The body is larger than {limit} bytes. Send less at a time.", status=413, reason="too_large")
+    return InvalidRequestError(
+        f"The body is larger than {limit} bytes. Send less at a time.", status=413, reason="too_large"
+    )

@@ -154,7 +154,10 @@ def get_key_validator() -> schemas.SchemaValidator:
 
 
 def resolve_idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
-    """Return the idempotency key of body or header. Raises InvalidRequestError if the header is malformed or they differ."""
+    """Return the idempotency key of body or header.
+
+    Raises InvalidRequestError if the header is malformed or they differ.
+    """
     if in_header is not None and not get_key_validator().is_valid(in_header):
         raise InvalidRequestError("Idempotency-Key must be 1 to 255 visible ASCII characters.", reason="bad_header")
     if in_body is not None and in_header is not None and in_body != in_header:
@@ -179,7 +182,9 @@ def read_json_object(request: HttpRequest) -> dict[str, Any]:
     raw = request.body
     _check_complete(request, raw)
     if not raw:
-        raise InvalidRequestError('The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json")
+        raise InvalidRequestError(
+            'The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json"
+        )
     try:
         body = strict_json.loads(raw)
     except strict_json.NotStrictJSON as error:
@@ -199,10 +204,14 @@ def _check_complete(request: HttpRequest, raw: bytes) -> None:
     WSGI gives no body without a Content-Length, and no error for a truncated one.
     """
     if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
-        raise InvalidRequestError("The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required")
+        raise InvalidRequestError(
+            "The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required"
+        )
     declared_length = int(request.META.get("CONTENT_LENGTH") or 0)
     if len(raw) < declared_length:
-        raise InvalidRequestError(f"The body ended after {len(raw)} of {declared_length} bytes. Send all of it.", reason="body_cut_off")
+        raise InvalidRequestError(
+            f"The body ended after {len(raw)} of {declared_length} bytes. Send all of it.", reason="body_cut_off"
+        )
 
 
 def _check_media_type(request: HttpRequest) -> None:

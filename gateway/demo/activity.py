@@ -10,13 +10,13 @@ from typing import Any
 from django.db import transaction
 
 from analytics.events import event_log
-from analytics.rollups import rollup_job
 from analytics.models import Assignment, OperationEvent, Subject, ToolSelection
 from analytics.rollout.flags import FlagKey
+from analytics.rollups import rollup_job
 from gateway.demo import turns
 from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
-from registry.releases import publishing
 from registry.models import Activation
+from registry.releases import publishing
 
 DAYS = 28
 TURNS_PER_DAY = 140  # per weekday; a third of that at the weekend
@@ -68,8 +68,18 @@ def _build_variants() -> list[DemoVariant]:
         previous_release = MISSING_RELEASE
     return [
         DemoVariant("", "legacy", live, failure_rate=0.14, repair_rate=0.75, unknown_name_rate=0.05, loop_rate=0.006),
-        DemoVariant("copy-a", "gateway", previous_release, failure_rate=0.12, repair_rate=0.84, unknown_name_rate=0.06, loop_rate=0.004),
-        DemoVariant("copy-b", "gateway", live, failure_rate=0.075, repair_rate=0.93, unknown_name_rate=0.03, loop_rate=0.002),
+        DemoVariant(
+            "copy-a",
+            "gateway",
+            previous_release,
+            failure_rate=0.12,
+            repair_rate=0.84,
+            unknown_name_rate=0.06,
+            loop_rate=0.004,
+        ),
+        DemoVariant(
+            "copy-b", "gateway", live, failure_rate=0.075, repair_rate=0.93, unknown_name_rate=0.03, loop_rate=0.002
+        ),
     ]
 
 

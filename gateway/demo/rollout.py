@@ -47,7 +47,11 @@ def create_comparison_cohorts(at: datetime) -> list[str]:
         fields = {"variant": variant.release if is_servable else LIVE, "listed": subjects}
         with transaction.atomic():
             Cohort.objects.create(
-                name=variant.cohort, flag_id=FlagKey.RELEASE, position=position, note="From the demo activity.", **fields
+                name=variant.cohort,
+                flag_id=FlagKey.RELEASE,
+                position=position,
+                note="From the demo activity.",
+                **fields,
             )
             audit.record_change(AuditEntry.Kind.COHORT, variant.cohort, None, fields, by=BY, at=at)
         created_names.append(variant.cohort)

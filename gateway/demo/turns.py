@@ -87,7 +87,9 @@ class TurnGenerator:
         self._rng, self._sampler = random.Random(seed), OpSampler(ops)
         self._number = 0
 
-    def generate_turn(self, subject: str, variant: DemoVariant, at: datetime) -> tuple[list[dict[str, Any]], ToolSelection]:
+    def generate_turn(
+        self, subject: str, variant: DemoVariant, at: datetime
+    ) -> tuple[list[dict[str, Any]], ToolSelection]:
         """Return the events of a turn that starts at `at`, and its tool selection."""
         self._number += 1
         family = self._rng.choices(MODEL_FAMILIES, [each.weight for each in MODEL_FAMILIES])[0]
@@ -100,7 +102,14 @@ class _TurnSimulation:
     """One turn in progress. Each event is a few seconds after the previous one."""
 
     def __init__(
-        self, rng: random.Random, ops: "OpSampler", name: str, subject: str, variant: DemoVariant, family: ModelFamily, at: datetime
+        self,
+        rng: random.Random,
+        ops: "OpSampler",
+        name: str,
+        subject: str,
+        variant: DemoVariant,
+        family: ModelFamily,
+        at: datetime,
     ) -> None:
         self.events: list[dict[str, Any]] = []
         self._rng, self._sampler, self._variant, self._at = rng, ops, variant, at

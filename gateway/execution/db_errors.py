@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from core.deadlines import Deadline, DeadlineExceeded, limit_statement_time
+from gateway.contracts.errors import ConflictError, GatewayError, InternalError, build_unavailable_error
 from gateway.execution import idempotency
-from gateway.contracts.errors import ConflictError, InternalError, GatewayError, build_unavailable_error
 
 
 @contextmanager

@@ -7,15 +7,15 @@ from typing import Any
 
 from analytics.models import OperationEvent
 from core.deadlines import Deadline
-from gateway.recording import redaction, call_events
 from gateway.contracts import envelopes
-from gateway.execution import idempotency
-from gateway.request_context import Caller
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
-from gateway.executors.base import UpstreamResponse, UpstreamCall
-from registry.help import help_pages
+from gateway.execution import idempotency
+from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.recording import call_events, redaction
+from gateway.request_context import Caller
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
+from registry.help import help_pages
 from registry.models import ROOT
 
 # A dry run's message reads as if the write was done. The warning stops a model that reads only the message.
@@ -39,7 +39,9 @@ class ExecCall:
     dry_run: bool = False
     op: CatalogOp | None = None
     until: Deadline | None = None  # in addition to the op's own deadline
-    store_response: Callable[[EnvelopeResponse], None] | None = None  # stores the response, in the transaction of a write
+    store_response: Callable[[EnvelopeResponse], None] | None = (
+        None  # stores the response, in the transaction of a write
+    )
     is_stored: bool = False
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)

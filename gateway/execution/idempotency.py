@@ -47,8 +47,8 @@ def compute_fingerprint(op: str, args: Any) -> str:
 def find_stored_response(call: KeyedCall, *, at: datetime) -> StoredResponse | None:
     """Return the stored response of an earlier call with this key, or None if the key is free.
 
-    Raises ConflictError: 422 if the key was used for another call, 409 if the first call has not ended or its outcome is
-    unknown.
+    Raises ConflictError: 422 if the key was used for another call, 409 if the first call has not ended or its outcome
+    is unknown.
     """
     with connection.cursor() as cursor:
         cursor.execute(

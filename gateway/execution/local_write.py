@@ -9,11 +9,11 @@ from django.db import OperationalError, connection, transaction
 
 from analytics.events import event_log
 from core import deadlines
-from gateway.execution import exec_call, db_errors, idempotency
-from gateway.execution.exec_call import ExecCall
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
-from gateway.executors.base import Executor, UpstreamResponse, UpstreamCall
+from gateway.execution import db_errors, exec_call, idempotency
+from gateway.execution.exec_call import ExecCall
+from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse
 
 log = logging.getLogger(__name__)
 MAX_DEADLOCK_RETRIES = 2  # retries after a deadlock; PostgreSQL takes a second to detect one

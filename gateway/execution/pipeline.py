@@ -13,31 +13,31 @@ import orjson
 from django.db import InterfaceError, OperationalError
 
 from analytics.events import event_log
-from core import safe_traceback, logs, strict_json
+from core import logs, safe_traceback, strict_json
 from core.deadlines import Deadline, DeadlineExceeded
-from gateway.contracts import request_schemas
-from gateway.execution import exec_call, db_errors, idempotency, remote_write, local_write
 from gateway.access import confirmation, policies
-from gateway.arguments import normalise, repair, list_fallback
-from gateway.routing import release_routing
-from gateway.request_context import Caller
-from gateway.execution.exec_call import ExecCall, Superseded
+from gateway.arguments import list_fallback, normalise, repair
+from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
-    PermissionDeniedError,
-    InternalError,
     FieldError,
     GatewayError,
+    InternalError,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
 )
+from gateway.contracts.validation import find_field_errors
+from gateway.execution import db_errors, exec_call, idempotency, local_write, remote_write
+from gateway.execution.exec_call import ExecCall, Superseded
 from gateway.executors import executor_for
 from gateway.executors.base import Executor, UpstreamCall
 from gateway.models import Scope
-from gateway.contracts.validation import find_field_errors
+from gateway.request_context import Caller
+from gateway.routing import release_routing
+from registry.catalog.model import Catalog, CatalogOp
 from registry.help import help_pages
 from registry.jsonschema import signatures
-from registry.catalog.model import Catalog, CatalogOp
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,9 @@ def execute(
 
 def reject_call(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> EnvelopeResponse:
     """Return the response to a call that failed before it could start, and record its event."""
-    return _respond_with_error(ExecCall(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find_op(name)), error)
+    return _respond_with_error(
+        ExecCall(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find_op(name)), error
+    )
 
 
 def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
@@ -92,12 +94,22 @@ def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
         return _respond_with_error(call, db_errors.to_api_error(error, keyed=call.keyed_call is not None))
     except Exception as error:
-        log.error("exec.crashed op=%s trace=%s\n%s", call.op.op if call.op else "-", call.trace.id, safe_traceback.format(error))
-        return _respond_with_error(call, InternalError("The call failed on our side. Its trace id tells the administrator where."))
+        log.error(
+            "exec.crashed op=%s trace=%s\n%s",
+            call.op.op if call.op else "-",
+            call.trace.id,
+            safe_traceback.format(error),
+        )
+        return _respond_with_error(
+            call, InternalError("The call failed on our side. Its trace id tells the administrator where.")
+        )
 
 
 def _parse_body(call: ExecCall, body: dict[str, Any]) -> None:
-    """Parse the body into the call. Raises InvalidRequestError with all field errors and, if it is certain, the corrected call."""
+    """Parse the body into the call.
+
+    Raises InvalidRequestError with all field errors and, if it is certain, the corrected call.
+    """
     name = body.get("op")
     if isinstance(name, str):
         call.name, call.op = name, call.catalog.find_op(name)
@@ -112,7 +124,9 @@ def _parse_body(call: ExecCall, body: dict[str, Any]) -> None:
 
 def _check_body(call: ExecCall, body: dict[str, Any]) -> None:
     if not body:
-        raise InvalidRequestError(f"The call is empty. Send an op and its args, such as {_render_example_call(call)}.", reason="empty_call")
+        raise InvalidRequestError(
+            f"The call is empty. Send an op and its args, such as {_render_example_call(call)}.", reason="empty_call"
+        )
     errors = find_field_errors(request_schemas.get_exec_validator(), request_schemas.EXEC, body)
     if errors:
         raise InvalidRequestError(
@@ -131,12 +145,18 @@ def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, An
             args = strict_json.loads(args.encode())
         except strict_json.NotStrictJSON:
             return None
-    misplaced_args: dict[str, Any] = {name: value for name, value in body.items() if name not in request_schemas.EXEC["properties"]}
+    misplaced_args: dict[str, Any] = {
+        name: value for name, value in body.items() if name not in request_schemas.EXEC["properties"]
+    }
     if not isinstance(args, dict) or not set(misplaced_args) <= set(op.arguments) - set(args):
         return None
     options = {name: value for name, value in body.items() if name in ("idempotency_key", "dry_run")}
     corrected_call: dict[str, Any] = {"op": op.op, "args": {**args, **misplaced_args}, **options}
-    return None if find_field_errors(request_schemas.get_exec_validator(), request_schemas.EXEC, corrected_call) else repair.drop_if_too_long(corrected_call)
+    return (
+        None
+        if find_field_errors(request_schemas.get_exec_validator(), request_schemas.EXEC, corrected_call)
+        else repair.drop_if_too_long(corrected_call)
+    )
 
 
 def _render_example_call(call: ExecCall) -> str:
@@ -159,7 +179,9 @@ def _replay_stored(call: ExecCall) -> EnvelopeResponse | None:
     if call.op is not None:
         _check_permission(call, call.op)
     elif Scope.EXEC_WRITE not in call.caller.key.scopes:
-        raise PermissionDeniedError("This API key may not write. Use a key with the scope exec:write.", reason="scope_missing")
+        raise PermissionDeniedError(
+            "This API key may not write. Use a key with the scope exec:write.", reason="scope_missing"
+        )
     answer = exec_call.build_replay(call, stored)
     event_log.enqueue_event(exec_call.build_event(call, answer, replayed=True))
     return answer
@@ -182,7 +204,11 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
     executor = executor_for(op)
     if op.is_write:
         _require_confirmation(call, work, executor)
-        return local_write.run_local_write(call, work, executor) if executor.transactional else remote_write.run_remote_write(call, work, executor)
+        return (
+            local_write.run_local_write(call, work, executor)
+            if executor.transactional
+            else remote_write.run_remote_write(call, work, executor)
+        )
     prepared = executor.prepare(work)
     with db_errors.enforce_read_deadline(work.deadline, timeout_ms=op.timeout_ms):
         outcome = local_write.apply_timed(call.trace, executor, work, prepared)
@@ -195,7 +221,7 @@ def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor
     """Raise ConflictError if the end user must agree first. It holds the result of a dry run and the token."""
     needs_confirmation = work.op.confirm and call.caller.key.confirms and not call.dry_run
     if needs_confirmation and not confirmation.is_confirmed(call.caller, work):
-        dry_run = (local_write if executor.transactional else remote_write).rehearse(call, work, executor)
+        dry_run = (local_write if executor.transactional else remote_write).dry_run_write(call, work, executor)
         if dry_run.envelope["ok"]:  # a call that would fail needs no agreement
             raise confirmation.build_required_error(call.caller, work, dry_run.envelope)
 
@@ -208,7 +234,9 @@ def _resolve_op(call: ExecCall) -> CatalogOp:
         suggestions = [successor] if successor in call.view.ops else []
         message = f"{call.op.op} is retired." + (f" Use {successor}." if suggestions else "")
     else:
-        suggestions = [path for path in help_pages.suggest_paths(call.catalog, call.view, call.name) if path in call.view.ops]
+        suggestions = [
+            path for path in help_pages.suggest_paths(call.catalog, call.view, call.name) if path in call.view.ops
+        ]
         problem = f"{call.path} is a group, not an op." if call.name in call.view.children else "There is no such op."
         message = problem + (f" Did you mean {', '.join(suggestions)}?" if suggestions else "")
     raise NotFoundError(
@@ -251,7 +279,9 @@ def _build_no_change_error(op: CatalogOp) -> FieldError:
     return FieldError("", "no_change", f"The update changes nothing. Send one or more of {fields}.")
 
 
-def _build_invalid_args_error(call: ExecCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]) -> InvalidRequestError:
+def _build_invalid_args_error(
+    call: ExecCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]
+) -> InvalidRequestError:
     retry_with = repair.repair_call(op, args, errors, call.caller.context)
     schema = signatures.strip_annotations(op.schema, prose=False)
     includes_schema = retry_with is None and len(orjson.dumps(schema)) <= MAX_SCHEMA_CHARACTERS

@@ -12,13 +12,13 @@ from django.db import transaction
 
 from analytics.events import event_log
 from core import safe_traceback
-from gateway.execution import exec_call, idempotency, local_write
 from gateway.contracts import errors
-from gateway.execution.exec_call import ExecCall
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError, UpstreamUnreachableError
-from gateway.executors.base import Executor, UpstreamResponse, UpstreamCall
+from gateway.execution import exec_call, idempotency, local_write
+from gateway.execution.exec_call import ExecCall
 from gateway.execution.idempotency import KeyedCall
+from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse
 
 log = logging.getLogger(__name__)
 STORE_GRACE = timedelta(seconds=5)  # time for storing the outcome after the call's deadline
@@ -27,8 +27,8 @@ STORE_GRACE = timedelta(seconds=5)  # time for storing the outcome after the cal
 def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
     """Run a remote write and return its response. Without an idempotency key a repeated call is sent again.
 
-    Raises ConflictError if another call with the key is running, without waiting: an upstream may take arbitrarily long.
-    Raises UpstreamUnreachableError if nothing was sent, OutcomeUnknownError if the outcome could not be stored.
+    Raises ConflictError if another call with the key is running, without waiting: an upstream may take arbitrarily
+    long. Raises UpstreamUnreachableError if nothing was sent, OutcomeUnknownError if the outcome could not be stored.
     """
     if call.dry_run:
         return dry_run_write(call, work, executor)
@@ -43,10 +43,17 @@ def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> 
             idempotency.release_claim(claim)
         raise
     except GatewayError as gateway_error:
-        return _store_outcome(call, claim, exec_call.build_failure(call, gateway_error), in_doubt=isinstance(gateway_error, OutcomeUnknownError))
+        return _store_outcome(
+            call,
+            claim,
+            exec_call.build_failure(call, gateway_error),
+            in_doubt=isinstance(gateway_error, OutcomeUnknownError),
+        )
     except Exception as error:
         _log_unknown_outcome(call, error)
-        return _store_outcome(call, claim, exec_call.build_failure(call, errors.build_outcome_unknown_error()), in_doubt=True)
+        return _store_outcome(
+            call, claim, exec_call.build_failure(call, errors.build_outcome_unknown_error()), in_doubt=True
+        )
     except BaseException:  # the process is shutting down
         if claim is not None:
             idempotency.mark_outcome_unknown(claim)
@@ -66,7 +73,9 @@ def _claim_key(call: ExecCall, keyed: KeyedCall, work: UpstreamCall) -> int | No
     return idempotency.claim_key(keyed, trace_id=call.trace.id, at=call.trace.at, doubtful_at=doubtful_at)
 
 
-def _store_outcome(call: ExecCall, claim: int | None, answer: EnvelopeResponse, *, in_doubt: bool = False) -> EnvelopeResponse:
+def _store_outcome(
+    call: ExecCall, claim: int | None, answer: EnvelopeResponse, *, in_doubt: bool = False
+) -> EnvelopeResponse:
     """Store the outcome and its event in one transaction. Raises OutcomeUnknownError if that fails.
 
     The response is handed over after this commits, not inside: a batch entry that another runner took over must not

@@ -7,17 +7,17 @@ because the answer shows a subject's data. Reports do not count it.
 import orjson
 
 from core import canonical_json, strict_json
-from gateway.execution import pipeline
-from gateway.request_context import Caller
+from gateway.clients.api_keys import VerifiedKey
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InvalidRequestError
-from gateway.clients.api_keys import VerifiedKey
+from gateway.execution import pipeline
 from gateway.models import all_scopes
-from registry.catalog import model
+from gateway.request_context import Caller
 from registry import checks
-from registry.snapshot import snapshot
+from registry.catalog import model
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
+from registry.snapshot import snapshot
 
 DRAFT_VERSION = "draft"  # instead of a release's version
 TRIAL_SOURCE = "admin"

@@ -49,8 +49,8 @@ class Executor(Protocol):
     """Runs ops of one kind of connection. Raises GatewayError to refuse a call; any other exception is a bug.
 
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
-    idempotency record and its event commit together or not at all. If it is false, `apply` raises UpstreamUnreachableError if the
-    upstream has received nothing, and InDoubt if a write may have taken effect.
+    idempotency record and its event commit together or not at all. If it is false, `apply` raises
+    UpstreamUnreachableError if the upstream has received nothing, and InDoubt if a write may have taken effect.
     """
 
     transactional: bool

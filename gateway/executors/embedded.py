@@ -10,14 +10,14 @@ from django.utils.module_loading import import_string
 
 from gateway.contracts.errors import (
     ConflictError,
-    PermissionDeniedError,
-    InternalError,
     FieldError,
     GatewayError,
+    InternalError,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
 )
-from gateway.executors.base import BuiltinHandler, UpstreamResponse, UpstreamCall
+from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 from workspace import contract, errors
 
 # The gateway error for each refusal of the workspace.

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from core import http
-from gateway.contracts.errors import InternalError, GatewayError, InvalidRequestError
+from gateway.contracts.errors import GatewayError, InternalError, InvalidRequestError
 
 # The caller can correct a URL or address that may not be called. All other errors are the other server's.
 API_ERRORS: dict[type[http.OutgoingError], Callable[[str], GatewayError]] = {

@@ -8,16 +8,16 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import logs
 from core.text_cache import cache_by_text
+from gateway.arguments.normalise import convert_whole_numbers
 from gateway.contracts import request_schemas
-from gateway.recording import call_events
-from gateway.routing import release_routing
-from gateway.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError
-from gateway.arguments.normalise import convert_whole_numbers
 from gateway.contracts.validation import find_field_errors
-from registry.help import help_pages
+from gateway.recording import call_events
+from gateway.request_context import Caller
+from gateway.routing import release_routing
 from registry.catalog.model import Catalog
+from registry.help import help_pages
 from registry.help.help_pages import HelpAnswer, HelpQuery
 
 _BOOLEANS = {"true": True, "false": False}
@@ -26,7 +26,8 @@ _BOOLEANS = {"true": True, "false": False}
 def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
     """Return the answer to a help body and record the event. A batch entry passes the catalog of its release.
 
-    Raises InvalidRequestError for a malformed body, UnresolvedReference for a path that does not exist or that the caller may not see.
+    Raises InvalidRequestError for a malformed body, NotFoundError for a path that does not exist or that the caller
+    may not see.
     """
     catalog = catalog or release_routing.get_catalog(caller.routing)
     trace.release = catalog.version
@@ -78,7 +79,9 @@ def parse_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
     repeated_names = [name for name, values in parameters.items() if len(values) > 1]
     if repeated_names:
         problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in repeated_names]
-        raise InvalidRequestError("A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems)
+        raise InvalidRequestError(
+            "A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems
+        )
     return {name: _convert_parameter(name, values[0]) for name, values in parameters.items()}
 
 

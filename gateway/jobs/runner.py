@@ -46,7 +46,9 @@ def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
 
 def _claim_job(name: str, at: datetime) -> bool:
     """Move the job's next run forward. If several processes try, only one changes the row."""
-    updated_rows = PeriodicJob.objects.filter(name=name, next_run__lte=at).update(next_run=at + settings.GATEWAY_JOBS[name])
+    updated_rows = PeriodicJob.objects.filter(name=name, next_run__lte=at).update(
+        next_run=at + settings.GATEWAY_JOBS[name]
+    )
     return updated_rows == 1
 
 
@@ -56,7 +58,9 @@ def _run_job(name: str, at: datetime) -> bool:
     try:
         more = job(at)
     except Exception as error:
-        log.error("job.failed name=%s next_run_in=%s\n%s", name, settings.GATEWAY_JOBS[name], safe_traceback.format(error))
+        log.error(
+            "job.failed name=%s next_run_in=%s\n%s", name, settings.GATEWAY_JOBS[name], safe_traceback.format(error)
+        )
         return False
     if more:
         PeriodicJob.objects.filter(name=name).update(next_run=at)

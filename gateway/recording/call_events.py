@@ -11,8 +11,8 @@ from django.conf import settings
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from analytics.rollout import evaluation_context
-from gateway.request_context import Caller, is_uuid
 from gateway.contracts.envelopes import Trace
+from gateway.request_context import Caller, is_uuid
 from registry.catalog.model import CatalogOp
 from registry.models import Op
 

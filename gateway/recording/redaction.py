@@ -11,11 +11,11 @@ import orjson
 from django.conf import settings
 
 from core import suggestions
-from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.arguments.normalise import MAX_NAME_LENGTH
-from registry.jsonschema import keywords
+from gateway.contracts.envelopes import EnvelopeResponse
 from registry.catalog.model import CatalogOp
 from registry.checks import text_locations
+from registry.jsonschema import keywords
 
 REDACTED = "[redacted]"
 MARKS = ("writeOnly", "x-redact")
@@ -41,7 +41,9 @@ def redact(value: Any, secret_names: frozenset[str]) -> Any:
     """Return a JSON value with the members of these names redacted, at every level."""
     if isinstance(value, dict):
         return {
-            name: REDACTED if _normalise_name(name) in secret_names or name in secret_names else redact(each, secret_names)
+            name: REDACTED
+            if _normalise_name(name) in secret_names or name in secret_names
+            else redact(each, secret_names)
             for name, each in value.items()
         }
     return [redact(each, secret_names) for each in value] if isinstance(value, list) else value
@@ -57,7 +59,9 @@ def _find_secret_names(op: CatalogOp) -> frozenset[str]:
     if not any(mark in str(op.schema) for mark in MARKS):
         return frozenset()
     marked_names = _find_marked_names(orjson.dumps(op.schema))
-    return marked_names | {alias.rpartition(".")[2] for alias, target in op.argument_aliases.items() if target in marked_names}
+    return marked_names | {
+        alias.rpartition(".")[2] for alias, target in op.argument_aliases.items() if target in marked_names
+    }
 
 
 def _find_unknown_names(op: CatalogOp, args: dict[str, Any]) -> frozenset[str]:
@@ -70,8 +74,14 @@ def _find_unknown_names(op: CatalogOp, args: dict[str, Any]) -> frozenset[str]:
 @lru_cache(maxsize=1_000)
 def _find_marked_names(schema: bytes) -> frozenset[str]:
     root = orjson.loads(schema)
-    property_sets = [part["properties"] for part, _ in text_locations.iter_subschemas(root) if isinstance(part.get("properties"), dict)]
-    return frozenset(name for properties in property_sets for name, each in properties.items() if _is_marked(each, root))
+    property_sets = [
+        part["properties"]
+        for part, _ in text_locations.iter_subschemas(root)
+        if isinstance(part.get("properties"), dict)
+    ]
+    return frozenset(
+        name for properties in property_sets for name, each in properties.items() if _is_marked(each, root)
+    )
 
 
 def _is_marked(schema: Any, root: dict[str, Any]) -> bool:

@@ -7,12 +7,12 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 
-from analytics.rollout import rollout_cache, evaluation, exposures, last_seen
+from analytics.rollout import evaluation, exposures, last_seen, rollout_cache
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import LIVE, FlagKey, Surface
-from gateway.routing import flags
 from gateway.contracts.errors import InternalError
+from gateway.routing import flags
 from registry.catalog import model
 from registry.catalog.model import Catalog
 from registry.models import Release

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.core import signing
 
-from gateway.contracts.errors import PermissionDeniedError, InvalidRequestError
 from gateway.clients.api_keys import VerifiedKey
+from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.routing.release_routing import Routing
 from registry.catalog import model
 
@@ -36,22 +36,31 @@ def issue(served: Routing, *, key: VerifiedKey, subject: str) -> str:
 def verify(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
     """Return the toolset of a token that a call sends. Queries only for a release that is not in memory.
 
-    Raises InvalidRequestError if it is no token, has expired or its release was withdrawn; PermissionDeniedError if it belongs to another client
-    or subject.
+    Raises InvalidRequestError if it is no token, has expired or its release was withdrawn; PermissionDeniedError if it
+    belongs to another client or subject.
     """
     toolset = _decode_token(token, key, max_age=CALL_MAX_AGE)
     if toolset.subject != subject:
-        raise PermissionDeniedError("The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+        raise PermissionDeniedError(
+            "The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
+        )
     if not model.is_servable(toolset.served.release):
-        raise InvalidRequestError("The toolset's release was withdrawn. " + NEW_TOOLSET_HINT, reason="toolset_withdrawn")
+        raise InvalidRequestError(
+            "The toolset's release was withdrawn. " + NEW_TOOLSET_HINT, reason="toolset_withdrawn"
+        )
     return toolset
 
 
 def verify_for_telemetry(token: str, *, key: VerifiedKey) -> ToolsetToken:
-    """Return the toolset of a reported turn, up to 24 hours after it was issued. Raises InvalidRequestError, PermissionDeniedError."""
+    """Return the toolset of a reported turn, up to 24 hours after it was issued.
+
+    Raises InvalidRequestError, PermissionDeniedError.
+    """
     toolset = _decode_token(token, key, max_age=TELEMETRY_MAX_AGE)
     if toolset.subject and not key.may_act_for(toolset.subject):
-        raise PermissionDeniedError("The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+        raise PermissionDeniedError(
+            "The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
+        )
     return toolset
 
 
@@ -65,5 +74,7 @@ def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken
     except signing.BadSignature:
         raise InvalidRequestError("Unknown toolset. " + NEW_TOOLSET_HINT, reason="unknown_toolset") from None
     if client != key.client_id:
-        raise PermissionDeniedError("The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another")
+        raise PermissionDeniedError(
+            "The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
+        )
     return ToolsetToken(name, Routing(surface, release, cohort), subject)

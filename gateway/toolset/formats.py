@@ -21,4 +21,8 @@ def to_mcp(tool: ToolDefinition) -> ToolDefinition:
     return {"name": tool["name"], "description": tool["description"], "inputSchema": tool["parameters"]}
 
 
-FORMATS: dict[str, Callable[[ToolDefinition], ToolDefinition]] = {"openai": to_openai, "anthropic": to_anthropic, "mcp": to_mcp}
+FORMATS: dict[str, Callable[[ToolDefinition], ToolDefinition]] = {
+    "openai": to_openai,
+    "anthropic": to_anthropic,
+    "mcp": to_mcp,
+}

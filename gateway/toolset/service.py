@@ -8,18 +8,17 @@ from typing import Any
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.flags import STATIC, FlagKey, Surface
 from core import tokens as tokens_of
-from gateway.routing import flags, release_routing
-from gateway.request_context import Caller
 from gateway.contracts.envelopes import Trace
-from gateway.contracts.errors import PermissionDeniedError, FieldError, InvalidRequestError
+from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError
+from gateway.contracts.validation import find_field_errors
 from gateway.models import Scope
+from gateway.request_context import Caller
+from gateway.routing import flags, release_routing, toolset_token
 from gateway.routing.release_routing import Routing
 from gateway.toolset import surfaces
-from gateway.routing import toolset_token
 from gateway.toolset.formats import FORMATS
-from gateway.contracts.validation import find_field_errors
-from registry.jsonschema import schemas
 from registry.catalog.model import Catalog
+from registry.jsonschema import schemas
 
 TOOLSET_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,8 +51,8 @@ class BuiltToolset:
 def build_toolset(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[str, Any]:
     """Return {id, surface, release, cohort, tools, prompt, tokens, selection?}.
 
-    `tokens` counts tools and prompt together (o200k_base). Raises InvalidRequestError for a malformed body, PermissionDeniedError for a preview
-    without the scope, catalogs.NoLiveRelease if no release is live.
+    `tokens` counts tools and prompt together (o200k_base). Raises InvalidRequestError for a malformed body,
+    PermissionDeniedError for a preview without the scope, catalogs.NoLiveRelease if no release is live.
     """
     if errors := find_field_errors(_get_validator(), TOOLSET_SCHEMA, body):
         raise InvalidRequestError(
@@ -123,5 +122,7 @@ def _render_toolset(surface: str, format: str, catalog: Catalog, caller: Caller)
     surface_tools = surfaces.select_tools(surface, catalog, caller.visibility, caller.context.type)
     formatted_tools = [FORMATS[format](tool) for tool in surface_tools.tools]
     prompt = surfaces.build_prompt(surface, catalog, surface_tools)
-    token_count = tokens_of.count(json.dumps(formatted_tools, separators=(",", ":"), ensure_ascii=False)) + tokens_of.count(prompt)
+    token_count = tokens_of.count(
+        json.dumps(formatted_tools, separators=(",", ":"), ensure_ascii=False)
+    ) + tokens_of.count(prompt)
     return BuiltToolset(formatted_tools, prompt, token_count, surface_tools.left_out)

@@ -8,17 +8,22 @@ from typing import Any
 
 from analytics.rollout.flags import Surface
 from gateway.contracts import tool_definitions
-from registry.jsonschema import arguments, signatures
 from registry import checks
 from registry.catalog.model import Catalog, CatalogOp, Visibility
 from registry.checks import providers
 from registry.checks.text_locations import CheckedOp
+from registry.jsonschema import arguments, signatures
 
 MAX_TOOLS = 128  # tools per request (limit of OpenAI Chat Completions)
 GLOBAL_CONTEXT = "global"  # context of a user who is not looking at anything in particular
 BASE_CONTEXT = "base"  # ops of this context belong to every context
 # Contexts without tools of their own, and the context whose tools they use.
-CONTEXT_ALIASES = {"ontology": "project", "calendar": GLOBAL_CONTEXT, "brain_dump": GLOBAL_CONTEXT, "daily_brief": GLOBAL_CONTEXT}
+CONTEXT_ALIASES = {
+    "ontology": "project",
+    "calendar": GLOBAL_CONTEXT,
+    "brain_dump": GLOBAL_CONTEXT,
+    "daily_brief": GLOBAL_CONTEXT,
+}
 CONTEXT_ALIASES |= {"daily_brief_update": BASE_CONTEXT, "": GLOBAL_CONTEXT}
 
 _OP_PATH = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
@@ -45,7 +50,9 @@ def select_tools(surface: str, catalog: Catalog, visibility: Visibility, context
     view = catalog.view_for(visibility)
     ops = [op for op in static_tools.get_ops(context) if op.op in view.ops]
     usable = [op for op in ops if op.op not in static_tools.refused_ops]
-    left_out = tuple(op.tool_name for op in (*(op for op in ops if op.op in static_tools.refused_ops), *usable[MAX_TOOLS:]))
+    left_out = tuple(
+        op.tool_name for op in (*(op for op in ops if op.op in static_tools.refused_ops), *usable[MAX_TOOLS:])
+    )
     return SurfaceTools(tuple(static_tools.definitions[op.op] for op in usable[:MAX_TOOLS]), left_out)
 
 
@@ -58,7 +65,9 @@ def build_prompt(surface: str, catalog: Catalog, surface_tools: SurfaceTools) ->
     if surface == Surface.LEGACY:
         hidden_names = {op.tool_name for op in catalog.ops.values()} - {tool["name"] for tool in surface_tools.tools}
     sections = catalog.prompts.get(f"{surface}_surface", ())
-    sections = tuple(each for each in sections if not checks.find_names_in_text(f"{each.title} {each.text}", hidden_names))
+    sections = tuple(
+        each for each in sections if not checks.find_names_in_text(f"{each.title} {each.text}", hidden_names)
+    )
     return "\n\n".join(f"{section.title}\n{section.text}" for section in sections)
 
 
@@ -117,7 +126,9 @@ def make_provider_safe(schema: dict[str, Any]) -> dict[str, Any]:
     """Return an argument schema that every provider accepts: an object with all its properties at the top level."""
     bare_schema: dict[str, Any] = signatures.strip_annotations(schema)
     properties = list(arguments.iter_arguments(bare_schema))
-    other_keywords = {key: value for key, value in bare_schema.items() if key not in _TOP_LEVEL_KEYWORDS and key != "$ref"}
+    other_keywords = {
+        key: value for key, value in bare_schema.items() if key not in _TOP_LEVEL_KEYWORDS and key != "$ref"
+    }
     object_keywords = {"type": "object", "properties": {name: each for name, each, _ in properties}}
     required = [name for name, _, is_required in properties if is_required]
     return other_keywords | object_keywords | ({"required": required} if required else {})

@@ -5,11 +5,11 @@ from typing import Any
 
 from analytics.models import ToolSelection
 from analytics.rollout import evaluation_context
-from gateway.request_context import Caller
 from gateway.contracts.envelopes import Trace
-from gateway.contracts.errors import PermissionDeniedError, InvalidRequestError
-from gateway.routing import toolset_token
+from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
+from gateway.request_context import Caller
+from gateway.routing import toolset_token
 from registry.jsonschema import schemas
 
 TurnOutcome = ToolSelection.Outcome
@@ -31,7 +31,11 @@ TELEMETRY_SCHEMA: dict[str, Any] = {
         "tool_misses": {**_NAMES_SCHEMA, "description": "Tools it called but was not given"},
         "tool_escalations": {**_NAMES_SCHEMA, "description": "Tools added during the turn"},
         "tokens": {**_COUNT_SCHEMA, "description": "Tokens of the whole turn, in and out, as the provider bills them"},
-        "outcome": {"type": "string", "enum": list(TurnOutcome.values), "description": "How the turn ended for the user"},
+        "outcome": {
+            "type": "string",
+            "enum": list(TurnOutcome.values),
+            "description": "How the turn ended for the user",
+        },
     },
     "required": ["toolset", "turn"],
     "additionalProperties": False,
@@ -41,10 +45,13 @@ TELEMETRY_SCHEMA: dict[str, Any] = {
 def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
     """Store the report of a turn.
 
-    Raises InvalidRequestError for a malformed body or toolset, PermissionDeniedError for a toolset or turn of another client or subject.
+    Raises InvalidRequestError for a malformed body or toolset, PermissionDeniedError for a toolset or turn of another
+    client or subject.
     """
     if errors := find_field_errors(_get_validator(), TELEMETRY_SCHEMA, body):
-        raise InvalidRequestError(f"The telemetry is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors)
+        raise InvalidRequestError(
+            f"The telemetry is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
     toolset = toolset_token.verify_for_telemetry(body["toolset"], key=caller.key)
     trace.release = toolset.served.release
     turn_key = {"client": caller.key.client, "session": caller.session, "turn": body["turn"]}

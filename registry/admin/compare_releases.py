@@ -9,11 +9,11 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
 from core.admin import base
-from registry.snapshot import diff, snapshot
-from registry.releases import help_diff, publishing
 from registry.admin import diff_page
 from registry.admin.forms import CompareForm
 from registry.models import Release
+from registry.releases import help_diff, publishing
+from registry.snapshot import diff, snapshot
 
 
 class CompareReleasesMixin(base.ModelAdmin[Release]):

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
-from registry.catalog import switches
 from registry.admin.switches import SwitchableMixin
+from registry.catalog import switches
 from registry.models import Connection, Switch
 
 

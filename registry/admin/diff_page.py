@@ -11,12 +11,16 @@ from django.utils.text import get_text_list
 
 from analytics import reports
 from core.templatetags.admin_format import signed
-from registry.snapshot.diff import CopyChange, Kind
 from registry.checks import Finding
-from registry.releases.help_diff import EntryDifference
 from registry.models import Group, Op, PromptSection, Release
+from registry.releases.help_diff import EntryDifference
+from registry.snapshot.diff import CopyChange, Kind
 
-KIND_NOUNS = {Kind.OP: ("op", "ops"), Kind.GROUP: ("group", "groups"), Kind.SECTION: ("prompt section", "prompt sections")}
+KIND_NOUNS = {
+    Kind.OP: ("op", "ops"),
+    Kind.GROUP: ("group", "groups"),
+    Kind.SECTION: ("prompt section", "prompt sections"),
+}
 
 PAGE_SIZE = 50  # differences
 MAX_LISTED = 200  # findings; an import of thousands of functions can have thousands
@@ -70,7 +74,11 @@ def format_counts(counts: Mapping[Kind, int]) -> str:
 def format_daily_cost(tokens: float) -> str:
     """Return additional tokens a day in words, with their price."""
     dollars = float(reports.price_in_dollars(tokens))
-    money = f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}" if abs(dollars) >= MIN_SHOWN_DOLLARS else "less than a cent"
+    money = (
+        f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}"
+        if abs(dollars) >= MIN_SHOWN_DOLLARS
+        else "less than a cent"
+    )
     return f"about {signed(round(tokens))} a day, {money}"
 
 

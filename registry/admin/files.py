@@ -13,16 +13,17 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from core.admin import base
-from registry.snapshot import diff, snapshot
-from registry.releases import help_diff
-from registry.drafts import draft
-from registry.files import export, yaml_format, uploads
 from registry.admin import diff_page
-from registry.snapshot.diff import Action
 from registry.admin.forms import ImportFilesForm
+from registry.drafts import draft
+from registry.files import export, uploads, yaml_format
 from registry.models import Op
+from registry.releases import help_diff
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import Action
 
-SIGNING_SALT = "registry.files.yaml_format"  # signs the content that goes to the browser with the preview and comes back with the import
+# Signs the content that goes to the browser with the preview and comes back with the import.
+SIGNING_SALT = "registry.files"
 
 
 class CopyFilesMixin(base.ModelAdmin[Op]):
@@ -66,14 +67,18 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
         try:
             content = signing.loads(request.POST["content"], salt=SIGNING_SALT)
             by, at = str(request.user), timezone.now()
-            imported = draft.write_snapshot(content, by=by, at=at, note="Import of files", seen=request.POST.get("seen", ""))
+            imported = draft.write_snapshot(
+                content, by=by, at=at, note="Import of files", seen=request.POST.get("seen", "")
+            )
         except signing.BadSignature:
             return ["Nothing was imported. Choose the files again."]
         except draft.DraftRefused as error:
             return ["Nothing was imported.", *map(str, error.problems[: diff_page.MAX_LISTED])]
         except (draft.DraftChanged, draft.NothingToChange) as error:
             return [f"Nothing was imported. {error}"]
-        self.message_user(request, f"Imported into the draft: {diff_page.format_change_counts(imported)}.", messages.SUCCESS)
+        self.message_user(
+            request, f"Imported into the draft: {diff_page.format_change_counts(imported)}.", messages.SUCCESS
+        )
         return []
 
 
@@ -91,6 +96,10 @@ def _build_import_preview(form: ImportFilesForm) -> dict[str, Any]:
     before = snapshot.snapshot_draft()
     found_changes = [change for change in diff.diff_snapshots(before, content) if change.action != Action.REMOVED]
     page = Paginator(found_changes, diff_page.PAGE_SIZE).get_page(1)
-    context = {"counted": diff_page.format_change_counts(found_changes), "left": len(found_changes) - len(page), "seen": snapshot.compute_version(before)}
+    context = {
+        "counted": diff_page.format_change_counts(found_changes),
+        "left": len(found_changes) - len(page),
+        "seen": snapshot.compute_version(before),
+    }
     context |= {"looked": True, "content": signing.dumps(content, salt=SIGNING_SALT, compress=True)}
     return context | diff_page.build_diff_context(page, help_diff.build_differences(list(page), before, content))

@@ -15,8 +15,8 @@ from django.db import models
 from django.forms.models import InlineForeignKeyField
 
 from registry.drafts import draft
-from registry.snapshot import snapshot
 from registry.models import Example, Op, OpAlias, PolicyRule
+from registry.snapshot import snapshot
 
 ROW_LABELS: dict[type[models.Model], str] = {PolicyRule: "Rule", Example: "Example", OpAlias: "Alias"}
 
@@ -38,7 +38,7 @@ class UnreadableInput:
 class FormEntry:
     """An entry of copy as it is typed. Inputs are identified by their HTML names."""
 
-    entry: dict[str, Any] = field(default_factory=dict)  # in the form of registry.snapshot
+    entry: dict[str, Any] = field(default_factory=dict)  # in the form of registry.snapshot.snapshot
     unreadable: list[UnreadableInput] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)  # path in the entry -> its input
     texts: dict[str, str] = field(default_factory=dict)  # JSON input -> its text
@@ -118,7 +118,9 @@ def _fill_instance(form: Any, form_entry: FormEntry, row_label: str = "") -> Non
             value = _clean_value(bound, column, row)
         except ValidationError as error:
             keeps_saved_value = not isinstance(column, models.CharField | models.TextField) or bool(column.choices)
-            form_entry.unreadable.append(_build_unreadable_input(bound.html_name, error, keeps_saved_value=keeps_saved_value))
+            form_entry.unreadable.append(
+                _build_unreadable_input(bound.html_name, error, keeps_saved_value=keeps_saved_value)
+            )
             if keeps_saved_value:
                 continue
             value = str(bound.data or "").replace("\x00", "").strip()[: column.max_length]

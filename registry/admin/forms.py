@@ -25,7 +25,7 @@ class PublishForm(forms.Form):
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         help_text="Stored with the release.",
     )
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.review.Review.seen
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.releases.review.Review.seen
 
     def __init__(self, *args: Any, is_warned: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from analytics.admin import AuditEntryAdmin, AuditHistoryAdmin
 from analytics.models import AuditEntry
-from registry.drafts import draft, revert, change_tracking
 from registry.admin import diff_page
+from registry.drafts import change_tracking, draft, revert
+from registry.drafts.change_tracking import ChangeTracker, CopyRow
 from registry.snapshot.diff import Action
-from registry.drafts.change_tracking import CopyRow, ChangeTracker
 
 SEEN_FIELD = "seen"
 MAX_NAMED_CHANGES = 3  # changes named in a conflict message
@@ -116,7 +116,10 @@ def _find_changed_rows(obj: Any) -> Iterable[CopyRow]:
     if obj.pk is None:
         return [row for row in [change_tracking.get_copy_row(obj)] if row.pk is not None]
     saved = type(obj)._default_manager.filter(pk=obj.pk).first()
-    copy_rows = {(type(row), row.pk): row for row in (change_tracking.get_copy_row(obj), change_tracking.get_copy_row(saved or obj))}
+    copy_rows = {
+        (type(row), row.pk): row
+        for row in (change_tracking.get_copy_row(obj), change_tracking.get_copy_row(saved or obj))
+    }
     return copy_rows.values()
 
 
@@ -134,6 +137,6 @@ def _describe_conflict(row: CopyRow, seen: str) -> str:
         for entry in change_tracking.list_changes_since(row, seen)[-MAX_NAMED_CHANGES:]
     ]
     return (
-        f"{'; '.join(descriptions) or 'Someone changed it'}, after you opened this page. Nothing was saved. Reload to see the"
-        " new version, or save again to overwrite it."
+        f"{'; '.join(descriptions) or 'Someone changed it'}, after you opened this page. Nothing was saved. "
+        "Reload to see the new version, or save again to overwrite it."
     )

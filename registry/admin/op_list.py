@@ -9,14 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
-from analytics.reports import row_links
 from analytics import reports
-from registry.releases import token_count_job, unpublished
-from registry.drafts import history
-from registry.catalog import switches
+from analytics.reports import row_links
 from registry.admin.switches import SwitchableMixin
-from registry.snapshot.diff import Kind
+from registry.catalog import switches
+from registry.drafts import history
 from registry.models import Op
+from registry.releases import token_count_job, unpublished
+from registry.snapshot.diff import Kind
 
 if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
     from django.contrib.admin.views.main import ChangeList
@@ -63,7 +63,10 @@ class OpChangeList(ChangeList):
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
         prefetch_related_objects(rows, "aliases", "connection")
-        editors, differs = history.get_last_editors(Kind.OP, [op.op for op in rows]), unpublished.find_unpublished_names()[Kind.OP]
+        editors, differs = (
+            history.get_last_editors(Kind.OP, [op.op for op in rows]),
+            unpublished.find_unpublished_names()[Kind.OP],
+        )
         for op in rows:
             op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
         self.result_list = rows
@@ -101,7 +104,11 @@ class OpListMixin(SwitchableMixin):
 
     @admin.display(description="Calls in 7 days", ordering="week_calls")
     def calls(self, op: Any) -> str:
-        return _format_link(row_links.to_last_days_of_op(op.op, row_links.CALLS), _format_number(op.week_calls)) if op.week_calls else "0"
+        return (
+            _format_link(row_links.to_last_days_of_op(op.op, row_links.CALLS), _format_number(op.week_calls))
+            if op.week_calls
+            else "0"
+        )
 
     @admin.display(description="Failed", ordering=F("week_failure_rate").asc(nulls_first=True))
     def failure_rate(self, op: Any) -> str:

@@ -8,19 +8,19 @@ from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from core.admin import base
 from core import strict_json
+from core.admin import base
 from core.admin.form_fields import SentenceField
-from registry.snapshot import diff, snapshot
-from registry.files import export
-from registry.releases import publishing
 from registry.admin.copy_pages import CopyAdmin
 from registry.admin.files import CopyFilesMixin
 from registry.admin.history import CopyForm
 from registry.admin.op_list import OpListMixin
 from registry.admin.previews import OpPreviewMixin
 from registry.admin.switches import SwitchableMixin
+from registry.files import export
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
+from registry.releases import publishing
+from registry.snapshot import diff, snapshot
 
 SENTENCE_WIDGET = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with its text
 

@@ -11,10 +11,10 @@ from analytics import reports
 from core import json_pointer
 from core.templatetags.admin_format import signed
 from registry.admin import diff_page
+from registry.admin.form_entry import FormEntry
 from registry.checks import Finding
 from registry.models import Op, get_parent_path
 from registry.releases.preview import AnswerPreview, OpPreview, TextPreview
-from registry.admin.form_entry import FormEntry
 
 FORM_TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
 
@@ -75,7 +75,9 @@ def build_text_context(preview: TextPreview, typed: FormEntry, *, at: datetime) 
     }
 
 
-def _build_common_context(preview: OpPreview | TextPreview, typed: FormEntry, problems: list[PreviewProblem]) -> dict[str, Any]:
+def _build_common_context(
+    preview: OpPreview | TextPreview, typed: FormEntry, problems: list[PreviewProblem]
+) -> dict[str, Any]:
     return {
         "preview": preview,
         "is_left": any(each.keeps_saved_value for each in typed.unreadable),
@@ -86,7 +88,10 @@ def _build_common_context(preview: OpPreview | TextPreview, typed: FormEntry, pr
 
 
 def _collect_problems(findings: Iterable[Finding], typed: FormEntry) -> list[PreviewProblem]:
-    return sorted([*_iterate_unreadable(typed), *_iterate_findings(findings, typed)], key=lambda each: list(ProblemWeight).index(each.weight))
+    return sorted(
+        [*_iterate_unreadable(typed), *_iterate_findings(findings, typed)],
+        key=lambda each: list(ProblemWeight).index(each.weight),
+    )
 
 
 def _iterate_unreadable(typed: FormEntry) -> Iterator[PreviewProblem]:

@@ -11,18 +11,17 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.reports import row_links
 from analytics import reports
+from analytics.reports import row_links
 from core.admin.live_preview import LivePreviewAdmin
-from registry.catalog import model
 from registry import checks
-from registry.drafts import draft, change_tracking
-from registry.releases import preview
-from registry.admin import form_entry
-from registry.admin import preview_parts
-from registry.catalog.model import Catalog
-from registry.models import Group, Op, PromptSection
+from registry.admin import form_entry, preview_parts
 from registry.admin.form_entry import FormEntry
+from registry.catalog import model
+from registry.catalog.model import Catalog
+from registry.drafts import change_tracking, draft
+from registry.models import Group, Op, PromptSection
+from registry.releases import preview
 
 
 class PreviewMixin(LivePreviewAdmin):
@@ -36,7 +35,9 @@ class PreviewMixin(LivePreviewAdmin):
         js = [Script(f"desk/op/{name}.js", defer=True) for name in ("editor", "rows", "preview")]
         css = {"all": ["desk/op/op.css"]}
 
-    def build_preview_context(self, request: HttpRequest, row: Any, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
+    def build_preview_context(
+        self, request: HttpRequest, row: Any, *, live: Catalog | None, at: datetime
+    ) -> dict[str, Any]:
         """Return the preview's template context. `row` is the saved row, None for a new one."""
         raise NotImplementedError
 
@@ -45,7 +46,9 @@ class PreviewMixin(LivePreviewAdmin):
         return self.has_view_permission(request, row) if row else self.has_add_permission(request)
 
     def render_preview(self, request: HttpRequest, row: Any) -> str:
-        return render_to_string(self.preview_template, self.build_preview_context(request, row, live=_get_live_catalog(), at=timezone.now()))
+        return render_to_string(
+            self.preview_template, self.build_preview_context(request, row, live=_get_live_catalog(), at=timezone.now())
+        )
 
 
 class OpPreviewMixin(PreviewMixin):
@@ -67,11 +70,15 @@ class OpPreviewMixin(PreviewMixin):
             context["links"] = list(self._iterate_links(request, op))
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def build_preview_context(self, request: HttpRequest, row: Op | None, *, live: Catalog | None, at: datetime) -> dict[str, Any]:
+    def build_preview_context(
+        self, request: HttpRequest, row: Op | None, *, live: Catalog | None, at: datetime
+    ) -> dict[str, Any]:
         was = row.op if row else ""
         typed_op = self._read_typed_op(request, row)
         argument = request.POST.get("preview-argument", "")
-        op_preview = preview.preview_op(typed_op.entry, context=checks.get_current_context(), live=live, was=was, argument=argument)
+        op_preview = preview.preview_op(
+            typed_op.entry, context=checks.get_current_context(), live=live, was=was, argument=argument
+        )
         return preview_parts.build_op_context(op_preview, typed_op, was=was, at=at)
 
     def _read_typed_op(self, request: HttpRequest, op: Op | None) -> FormEntry:

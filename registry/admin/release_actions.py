@@ -15,13 +15,13 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from core.admin import base
-from registry.snapshot import diff, snapshot
-from registry.releases import help_diff, publishing, restore
-from registry.drafts import draft
 from registry.admin import diff_page
-from registry.snapshot.diff import CopyChange
 from registry.admin.forms import MakeLiveForm, RestoreForm, WithdrawForm
+from registry.drafts import draft
 from registry.models import Release
+from registry.releases import help_diff, publishing, restore
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import CopyChange
 
 
 class ReleaseActionEffect(NamedTuple):
@@ -54,7 +54,7 @@ class ReleaseAction:
         return ""
 
     def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
-        """Return what the action would change, or None if that cannot be shown. Raises restoring.OpNotInRelease."""
+        """Return what the action would change, or None if that cannot be shown. Raises restore.OpNotInRelease."""
         return None
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
@@ -117,14 +117,20 @@ class RestoreAction(ReleaseAction):
         if not op:
             return _build_effect(draft_content, publishing.load_content(release))
         op_snapshot = restore.build_op_snapshot(release, op)
-        return ReleaseActionEffect(draft_content, op_snapshot, [each for each in diff.diff_snapshots(draft_content, op_snapshot) if each.action != "removed"])
+        return ReleaseActionEffect(
+            draft_content,
+            op_snapshot,
+            [each for each in diff.diff_snapshots(draft_content, op_snapshot) if each.action != "removed"],
+        )
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         if op:
             restore.restore_op(release, op, by=by, at=at, seen=data["seen"])
             return f"Restored {op} from release {release} into the draft. Publish it to make it live."
         restored_changes = restore.restore_release(release, by=by, at=at, seen=data["seen"])
-        return f"Restored release {release} into the draft: {len(restored_changes)} changes. Publish it to make it live."
+        return (
+            f"Restored release {release} into the draft: {len(restored_changes)} changes. Publish it to make it live."
+        )
 
 
 RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction()]
@@ -173,7 +179,9 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
         context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, step, release, op))
         return TemplateResponse(request, "registry/step.html", self.admin_site.each_context(request) | context)
 
-    def _run_action(self, request: HttpRequest, action: ReleaseAction, release: Release, op: str, form: forms.Form) -> bool:
+    def _run_action(
+        self, request: HttpRequest, action: ReleaseAction, release: Release, op: str, form: forms.Form
+    ) -> bool:
         try:
             message = action.run_action(release, op, form.cleaned_data, by=str(request.user), at=timezone.now())
         except REFUSAL_ERRORS as error:

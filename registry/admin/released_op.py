@@ -9,15 +9,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from registry.help import token_budget, help_pages
-from registry.catalog import model
-from registry.snapshot import diff
-from registry.releases import help_diff, publishing
-from registry.drafts import draft
 from registry.admin import diff_page
 from registry.admin.release_actions import ReleaseActionsMixin
-from registry.snapshot.diff import Kind
+from registry.catalog import model
+from registry.drafts import draft
+from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
+from registry.releases import help_diff, publishing
+from registry.snapshot import diff
+from registry.snapshot.diff import Kind
 
 
 class ReleasedOpMixin(ReleaseActionsMixin):
@@ -43,7 +43,9 @@ class ReleasedOpMixin(ReleaseActionsMixin):
             "release": release,
             "op": op,
             "answers": list(_iterate_answers(entry)),
-            "difference": help_diff.build_differences([change], _wrap_entry(entry), _wrap_entry(draft_entry))[0] if change else None,
+            "difference": help_diff.build_differences([change], _wrap_entry(entry), _wrap_entry(draft_entry))[0]
+            if change
+            else None,
             "may_restore": self.has_restore_permission(request),
         }
         return TemplateResponse(request, "registry/read.html", self.admin_site.each_context(request) | context)

@@ -11,13 +11,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince
 
 from core.admin import base
-from registry.releases import publishing
 from registry.admin import diff_page
 from registry.admin.compare_releases import CompareReleasesMixin
+from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review import ReviewMixin
-from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.models import Activation, Release
+from registry.releases import publishing
 
 TIMELINE_LENGTH = 10  # activations shown above the list
 
@@ -86,7 +86,9 @@ class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
             q = request.GET.get("q", "")
             ops = [(op, *counts) for op, counts in sorted(release.tokens.items()) if q in op]
             page = Paginator(ops, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
-            steps = [step for step in RELEASE_ACTIONS if self.can_run(request, step) and not step.explain_refusal(release)]
+            steps = [
+                step for step in RELEASE_ACTIONS if self.can_run(request, step) and not step.explain_refusal(release)
+            ]
             was_live = query_timeline().filter(release=release)
             context = {"release": release, "page": page, "q": q, "steps": steps, "was_live": was_live}
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from analytics import reports
 from core.admin import base
-from registry.drafts import draft
-from registry.releases import publishing, review
 from registry.admin import diff_page
 from registry.admin.forms import PublishForm
+from registry.drafts import draft
 from registry.models import Release
+from registry.releases import publishing, review
 
 REVIEWED_MODELS = ("op", "group", "promptsection")
 
@@ -38,7 +38,12 @@ class ReviewMixin(base.ModelAdmin[Release]):
             raise PermissionDenied
         draft_review = review.review_draft()
         form = self._build_form(request, draft_review)
-        if request.method == "POST" and form is not None and form.is_valid() and self._publish_reviewed(request, draft_review, form):
+        if (
+            request.method == "POST"
+            and form is not None
+            and form.is_valid()
+            and self._publish_reviewed(request, draft_review, form)
+        ):
             return redirect("admin:registry_release_changelist")
         page = Paginator(draft_review.changes, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
@@ -76,7 +81,12 @@ class ReviewMixin(base.ModelAdmin[Release]):
             )
         except publishing.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
-        except (publishing.NotPublishable, publishing.ReasonMissing, publishing.AlreadyWithdrawn, draft.DraftChanged) as error:
+        except (
+            publishing.NotPublishable,
+            publishing.ReasonMissing,
+            publishing.AlreadyWithdrawn,
+            draft.DraftChanged,
+        ) as error:
             form.add_error(None, str(error))
         else:
             message = f"Release {release} is live with {release.op_count} ops."
@@ -91,7 +101,13 @@ def _format_daily_cost(draft_review: review.DraftReview) -> str:
     if not tokens_by_op:
         return ""
     reads_by_op = reports.average_daily_reads_by_op(at=timezone.now())
-    reads = {op: reads_by_op[op] for op in tokens_by_op if op in reads_by_op and (reads_by_op[op].short or reads_by_op[op].full)}
+    reads = {
+        op: reads_by_op[op]
+        for op in tokens_by_op
+        if op in reads_by_op and (reads_by_op[op].short or reads_by_op[op].full)
+    }
     if not reads:
         return f"not read in the last {reports.DAYS} days"
-    return diff_page.format_daily_cost(sum(tokens_by_op[op][0] * each.short + tokens_by_op[op][1] * each.full for op, each in reads.items()))
+    return diff_page.format_daily_cost(
+        sum(tokens_by_op[op][0] * each.short + tokens_by_op[op][1] * each.full for op, each in reads.items())
+    )

@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from registry.catalog.switches import ALL_ON, Switches
 from registry.jsonschema import schemas
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.models import ROOT, Activation, Op, PromptSection, Release, get_parent_path
-from registry.catalog.switches import ALL_ON, Switches
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +143,9 @@ class CatalogView:
     ops: frozenset[str]
     children: dict[str, tuple[str, ...]]  # group path -> its subgroups and ops with visible ops, sorted by name
     counts: dict[str, int]  # group path -> ops below it
-    off_reasons: dict[str, str] = field(default_factory=dict)  # switched-off path that would be visible -> why it is off
+    off_reasons: dict[str, str] = field(
+        default_factory=dict
+    )  # switched-off path that would be visible -> why it is off
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ class Catalog:
 
 
 def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
-    """Build the catalog from a release's content (see registry.snapshot)."""
+    """Build the catalog from a release's content (see registry.snapshot.snapshot)."""
     ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
@@ -197,7 +199,7 @@ def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[
 
 
 def build_op(entry: dict[str, Any]) -> CatalogOp:
-    """Build a catalog op from a release's entry (see registry.snapshot)."""
+    """Build a catalog op from a release's entry (see registry.snapshot.snapshot)."""
     fields = dict(entry)
     fields["schema"] = fields.pop("parameters_schema")
     fields["display_only"] = frozenset(fields.get("display_only", ()))
@@ -288,7 +290,9 @@ def drop_withdrawn() -> None:
     """Drop withdrawn releases from memory. Takes one query."""
     with _lock:
         versions = list(_loaded)
-    withdrawn = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list("version", flat=True)
+    withdrawn = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list(
+        "version", flat=True
+    )
     for version in withdrawn if versions else ():
         _withdrawn.add(version)
         with _lock:
@@ -355,7 +359,8 @@ def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str,
 def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:
     allowed = {path: op for path, op in catalog.ops.items() if op.is_active and visibility.allows(op)}
     reasons = {
-        path: visibility.switches.explain_off(path, aliases=op.aliases, connection=op.connection) for path, op in allowed.items()
+        path: visibility.switches.explain_off(path, aliases=op.aliases, connection=op.connection)
+        for path, op in allowed.items()
     }
     ops = frozenset(path for path in allowed if not reasons[path])
     children: dict[str, set[str]] = {ROOT: set()}

@@ -35,7 +35,9 @@ class Switches:
                 break
             node = get_parent_path(node)
         if connection in self.connections:
-            return _format_reason(f"{path} is switched off with its connection {connection}", self.connections[connection])
+            return _format_reason(
+                f"{path} is switched off with its connection {connection}", self.connections[connection]
+            )
         return ""
 
 

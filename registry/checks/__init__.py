@@ -7,51 +7,51 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from registry.catalog import model
-from registry.help import token_counts
-from registry.snapshot import snapshot
 from registry.checks import (
-    waivers,
-    errors,
     budgets,
     defaults,
-    units_and_formats,
+    errors,
     names,
     policies,
-    providers,
     prompt_injection,
+    providers,
     summaries,
-)
-from registry.checks.errors import (
-    find_names_in_text,
-    list_op_names,
-    find_off_surface_names,
-    find_op_errors,
-    find_errors,
+    units_and_formats,
+    waivers,
 )
 from registry.checks.context import CheckContext, get_current_context, get_imported_paths
-from registry.checks.finding import Finding, CheckRule, Severity, select_new_findings
+from registry.checks.errors import (
+    find_errors,
+    find_names_in_text,
+    find_off_surface_names,
+    find_op_errors,
+    list_op_names,
+)
+from registry.checks.finding import CheckRule, Finding, Severity, select_new_findings
 from registry.checks.text_locations import CheckedOp
+from registry.help import token_counts
 from registry.models import Op
+from registry.snapshot import snapshot
 
 __all__ = [
     "RULES",
     "CheckContext",
-    "TokenCountsByOp",
-    "Finding",
     "CheckRule",
+    "Finding",
     "Severity",
+    "TokenCountsByOp",
     "check_content",
     "check_draft",
     "check_entry",
-    "get_current_context",
-    "get_imported_paths",
+    "find_errors",
     "find_names_in_text",
-    "list_op_names",
-    "select_new_findings",
     "find_off_surface_names",
     "find_op_errors",
-    "find_errors",
     "find_warnings",
+    "get_current_context",
+    "get_imported_paths",
+    "list_op_names",
+    "select_new_findings",
 ]
 
 FAMILIES = (errors, defaults, names, units_and_formats, summaries, policies, budgets, providers, prompt_injection)
@@ -63,8 +63,8 @@ TokenCountsByOp = Mapping[str, Sequence[int]]
 def check_entry(entry: dict[str, Any], context: CheckContext) -> list[Finding]:
     """Return all findings of one op, saved or not, checked against all other ops. Blocking ones come first.
 
-    `entry` has the form of registry.snapshot. The op with the same path in the context is ignored. An entry with an
-    invalid schema or unsendable text gets blocking findings only.
+    `entry` has the form of registry.snapshot.snapshot. The op with the same path in the context is ignored. An entry
+    with an invalid schema or unsendable text gets blocking findings only.
     """
     path = entry["op"]
     others = {name: owner for name, owner in context.names.items() if owner != path}
@@ -90,11 +90,17 @@ def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) ->
     """
     if findings := find_errors(content):
         return findings
-    return find_warnings(content, token_counts.count_catalog_tokens(model.build_catalog("", content)), imported=imported)
+    return find_warnings(
+        content, token_counts.count_catalog_tokens(model.build_catalog("", content)), imported=imported
+    )
 
 
 def find_warnings(
-    content: dict[str, Any], counts: TokenCountsByOp, *, imported: Collection[str] = (), only: Collection[str] | None = None
+    content: dict[str, Any],
+    counts: TokenCountsByOp,
+    *,
+    imported: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> list[Finding]:
     """Return the warnings of a snapshot without blocking findings, in the order of its ops.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from registry.checks.finding import Finding, CheckRule
+from registry.checks.finding import CheckRule, Finding
 
 SHORT, FULL = 180, 450  # o200k_base tokens of a help body as sent
 

@@ -8,9 +8,9 @@ from typing import Any
 from django.db.models import Count, Max
 
 from analytics.models import AuditEntry
-from registry.snapshot import snapshot
 from registry.checks import errors, similarity, text_locations
 from registry.models import ROOT, Group, Op, OpAlias, get_parent_path
+from registry.snapshot import snapshot
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from core import suggestions as nearest
-from registry.jsonschema import keywords, schemas, signatures
-from registry.checks.finding import Finding, CheckRule
+from core import suggestions
+from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
+from registry.jsonschema import keywords, schemas, signatures
 
 OUTSIDE_ENUM = CheckRule(
     "default_outside_enum", "A default that is not one of the argument's values.", "Use one of the values."
@@ -37,8 +37,8 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
 def _build_enum_finding(op: str, field: str, name: str, value: Any, allowed: list[Any]) -> Finding:
     allowed_text = ", ".join(signatures.format_literal(each) for each in allowed[: signatures.MAX_ENUM_SHOWN])
     message = f"{_format_default(value)} is not one of the values of {name}: {allowed_text}."
-    suggestions = nearest.find_similar(str(value), map(str, allowed), limit=1)
-    return OUTSIDE_ENUM.make_finding(op, field, message, f"Use {suggestions[0]}." if suggestions else "")
+    close_values = suggestions.find_similar(str(value), map(str, allowed), limit=1)
+    return OUTSIDE_ENUM.make_finding(op, field, message, f"Use {close_values[0]}." if close_values else "")
 
 
 def _format_default(value: Any) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 
 from analytics.rollout.flags import Surface
 from core import canonical_json
+from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.jsonschema import schemas
-from registry.checks.finding import Finding, CheckRule, Severity, join_pointer
 from registry.models import ROOT, get_parent_path
 from registry.snapshot.snapshot import get_section_name
 
 SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
-GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))  # a test compares these with gateway.tools
+# A test compares these with gateway.contracts.tool_definitions.
+GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))
 _WORD = re.compile(r"[\w.-]+")
 
 
@@ -67,7 +68,9 @@ OFF_SURFACE = _make_blocking_rule(
     "surface, gateway tools or op paths on the legacy surface.",
     "Remove the name.",
 )
-FILE_INVALID = _make_blocking_rule("file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files.")
+FILE_INVALID = _make_blocking_rule(
+    "file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files."
+)
 
 RULES = (
     *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
@@ -76,8 +79,10 @@ RULES = (
 )
 
 
-def find_errors(content: dict[str, Any], *, canonical_text: str | None = None, valid_paths: Collection[str] = ()) -> list[Finding]:
-    """Return the blocking findings of a snapshot (see registry.snapshot), in the order of its ops.
+def find_errors(
+    content: dict[str, Any], *, canonical_text: str | None = None, valid_paths: Collection[str] = ()
+) -> list[Finding]:
+    """Return the blocking findings of a snapshot (see registry.snapshot.snapshot), in the order of its ops.
 
     `canonical_text` is its canonical JSON, if known: its content is sendable. `valid_paths` has the paths of ops
     without findings of their own: they are only checked against other ops.
@@ -114,7 +119,9 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
             findings.append(ALIAS_WRONG.make_finding(path, "argument_aliases", message))
         if len(members) > 1 or not all((head, *members)):
             message = f"{alias} must be a name, or an object and its member with a dot between."
-            findings.append(ALIAS_WRONG.make_finding(path, "argument_aliases", message, "Write a name, or object.member."))
+            findings.append(
+                ALIAS_WRONG.make_finding(path, "argument_aliases", message, "Write a name, or object.member.")
+            )
     for name in op.get("display_only", []):
         if name in arguments:
             findings.append(DISPLAY_WRONG.make_finding(path, "display_only", f"{name} is an argument."))
@@ -128,7 +135,9 @@ def find_name_errors(
     path, seen = op["op"], set[str]()
     for field, name in _iter_op_names(op):
         if name in groups:
-            yield NAME_TAKEN.make_finding(path, field, f"A group already has the path {name}.", "Rename one of the two.")
+            yield NAME_TAKEN.make_finding(
+                path, field, f"A group already has the path {name}.", "Rename one of the two."
+            )
         if name in names or name in seen:
             yield NAME_TAKEN.make_finding(path, field, f"{name} is already a name of {names.get(name, path)}.")
         seen.add(name)

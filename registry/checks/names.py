@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core import suggestions
-from registry.jsonschema import schemas
 from registry.checks.context import CheckContext
-from registry.checks.finding import Finding, CheckRule
+from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp, collect_argument_names
+from registry.jsonschema import schemas
 from registry.models import Op
 
 ARGUMENT = CheckRule(
@@ -46,7 +46,9 @@ def check(reading: CheckedOp, context: CheckContext) -> Iterator[Finding]:
         findings: dict[str, Finding] = {}
         # Skip texts early: only argument names with an underscore and paths with a dot are checked.
         for sentence in _SENTENCE.split(text) if "_" in text or _DOT_WITHIN.search(text) else ():
-            words = {match["name"] for match in _WORD.finditer(sentence)} - known_names if "_" in sentence else set[str]()
+            words = (
+                {match["name"] for match in _WORD.finditer(sentence)} - known_names if "_" in sentence else set[str]()
+            )
             for finding in (
                 *(_check_arguments(reading, field, sentence, words, context, suggester) if words else ()),
                 *_check_op_paths(reading.op, field, sentence, context, suggester),
@@ -69,7 +71,9 @@ class _NameSuggester:
         if (name, cutoff) not in self._suggestions:
             if len(self._suggestions) >= MAX_SUGGESTIONS:
                 return ""
-            self._suggestions[name, cutoff] = next(iter(suggestions.find_similar(name, among, limit=1, cutoff=cutoff)), "")
+            self._suggestions[name, cutoff] = next(
+                iter(suggestions.find_similar(name, among, limit=1, cutoff=cutoff)), ""
+            )
         return self._suggestions[name, cutoff]
 
 
@@ -89,7 +93,9 @@ def _check_arguments(
             yield ARGUMENT.make_finding(reading.op, field, message, f"Write: {corrected}" if corrected else "")
 
 
-def _check_op_paths(op: str, field: str, sentence: str, context: CheckContext, suggester: _NameSuggester) -> Iterator[Finding]:
+def _check_op_paths(
+    op: str, field: str, sentence: str, context: CheckContext, suggester: _NameSuggester
+) -> Iterator[Finding]:
     for path in dict.fromkeys(_OP_PATH.findall(sentence)) if _DOT_WITHIN.search(sentence) else ():
         if path == op or path.partition(".")[0] not in context.top_level_names or path in context.groups:
             continue

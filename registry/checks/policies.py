@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from registry.checks import text_locations
-from registry.checks.finding import Finding, CheckRule
+from registry.checks.finding import CheckRule, Finding
 from registry.search import tokenizer
 
 CONTRADICTION = CheckRule(
@@ -45,11 +45,20 @@ def _is_contradiction(do: str, dont: str) -> bool:
     if _CONDITION.search(do_clause) or _CONDITION.search(dont_clause):
         return False
     do_words, dont_words = _stem_words(do_clause), _stem_words(dont_clause)
-    if not do_words or not dont_words or do_words[0] != dont_words[0] or min(len(set(do_words)), len(set(dont_words))) < 2:
+    if (
+        not do_words
+        or not dont_words
+        or do_words[0] != dont_words[0]
+        or min(len(set(do_words)), len(set(dont_words))) < 2
+    ):
         return False
     shared, all_words = set(do_words) & set(dont_words), set(do_words) | set(dont_words)
     return shared in (set(do_words), set(dont_words)) or len(shared) / len(all_words) >= _MIN_SHARED
 
 
 def _stem_words(text: str) -> list[str]:
-    return [tokenizer.stem(word) or word for word in tokenizer.split_words(text) if word not in _FILLER_WORDS and word != tokenizer.BREAK]
+    return [
+        tokenizer.stem(word) or word
+        for word in tokenizer.split_words(text)
+        if word not in _FILLER_WORDS and word != tokenizer.BREAK
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from registry.checks import text_locations
-from registry.checks.finding import Finding, CheckRule
+from registry.checks.finding import CheckRule, Finding
 from registry.text import cleanup
 
 HIDDEN = CheckRule(
@@ -29,20 +29,28 @@ def find_hidden_characters(name: str, value: Any) -> Iterator[Finding]:
     for field, text in text_locations.iter_strings(value) if _can_hide_characters(value) else ():
         if letters := cleanup.find_hidden_characters(text):
             codes = ", ".join(f"U+{ord(letter):04X}" for letter in letters[:5])
-            cleaned = "".join(letter for letter in text if letter not in letters) if len(text) <= MAX_FIX_CHARACTERS else ""
+            cleaned = (
+                "".join(letter for letter in text if letter not in letters) if len(text) <= MAX_FIX_CHARACTERS else ""
+            )
             message = f"It has invisible characters: {codes}."
             yield HIDDEN.make_finding(name, field, message, f"Write: {cleaned}" if cleaned else "")
 
 
 def find_instructions(entry: dict[str, Any]) -> Iterator[Finding]:
     """Yield a finding for each text of an imported op that instructs the model."""
-    texts = [(field, text) for field, text in text_locations.iter_strings(entry) if field.startswith(f"{text_locations.SCHEMA}/")]
+    texts = [
+        (field, text)
+        for field, text in text_locations.iter_strings(entry)
+        if field.startswith(f"{text_locations.SCHEMA}/")
+    ]
     for field in ("summary", "description", "notes"):
         texts += text_locations.iter_strings(entry.get(field, ""), field)
     for field, text in texts:
         if instruction := cleanup.find_instruction(text):
             yield INSTRUCTION.make_finding(
-                entry["op"], field, f"It reads like an instruction to the model: “{cleanup.escape_for_terminal(instruction)}”."
+                entry["op"],
+                field,
+                f"It reads like an instruction to the model: “{cleanup.escape_for_terminal(instruction)}”.",
             )
 
 

@@ -29,7 +29,9 @@ class SummaryIndex:
         self._paths_by_words: dict[WordSet, list[str]] = defaultdict(list)
         for path, summary in summaries.items():
             self._paths_by_words[extract_words(summary)].append(path)
-        frequencies = Counter(word for word_set, paths in self._paths_by_words.items() for word in word_set for _ in paths)
+        frequencies = Counter(
+            word for word_set, paths in self._paths_by_words.items() for word in word_set for _ in paths
+        )
         self._weights = {word: log(1 + len(summaries) / times) for word, times in frequencies.items()}
         self._unknown_weight = log(1 + len(summaries))
         self._total_weights = {word_set: self._sum_weights(word_set) for word_set in self._paths_by_words}
@@ -43,11 +45,15 @@ class SummaryIndex:
         word_set = extract_words(summary)
         if not word_set or not self._paths_by_words:
             return []
-        candidates = dict.fromkeys(other for word in self._select_heaviest_words(word_set) for other in self._words_by_heavy_word.get(word, ()))
+        candidates = dict.fromkeys(
+            other for word in self._select_heaviest_words(word_set) for other in self._words_by_heavy_word.get(word, ())
+        )
         min_shared = self._count_least_shared(word_set)
         compared = (other for other in islice(candidates, MAX_COMPARED) if len(word_set & other) >= min_shared)
         similarity = {other: self._compute_similarity(word_set, other) for other in compared} | {word_set: 1.0}
-        ordered = sorted((other for other in similarity if similarity[other] >= MIN_SIMILARITY), key=lambda each: -similarity[each])
+        ordered = sorted(
+            (other for other in similarity if similarity[other] >= MIN_SIMILARITY), key=lambda each: -similarity[each]
+        )
         return [other for each in ordered for other in self._paths_by_words.get(each, ()) if other != path]
 
     def _select_heaviest_words(self, word_set: WordSet) -> list[str]:

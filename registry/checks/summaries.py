@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from registry.checks.context import CheckContext
-from registry.checks.finding import Finding, CheckRule
-from registry.text import cleanup
+from registry.checks.finding import CheckRule, Finding
 from registry.models import Op
+from registry.text import cleanup
 
 MAX_WORDS = cleanup.MAX_WORDS
 MAX_CHARACTERS = 200
@@ -28,7 +28,9 @@ def check(entry: dict[str, Any], context: CheckContext) -> Iterator[Finding]:
     """Yield findings about the summary of an op."""
     path, summary = entry["op"], entry["summary"]
     yield from check_length(path, summary)
-    if entry.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE and (similar := context.summary_index.find_similar(path, summary)):
+    if entry.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE and (
+        similar := context.summary_index.find_similar(path, summary)
+    ):
         others = f" and {len(similar) - 1} more" if len(similar) > 1 else ""
         yield SIMILAR.make_finding(
             path,

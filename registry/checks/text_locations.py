@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from registry.jsonschema import keywords
 from registry.checks.finding import join_pointer
+from registry.jsonschema import keywords
 
 SCHEMA = "parameters_schema"
 MAX_VALUE_SCHEMAS = 50  # schemas of one argument; references may be circular
@@ -98,7 +98,9 @@ def _iter_arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Che
     for part, path in parts:
         members = part.get("properties", {})
         for name, member in members.items() if isinstance(members, dict) else ():
-            yield CheckedArgument(name, member if isinstance(member, dict) else {}, f"{path}/{join_pointer('properties', name)}")
+            yield CheckedArgument(
+                name, member if isinstance(member, dict) else {}, f"{path}/{join_pointer('properties', name)}"
+            )
 
 
 def iter_subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:

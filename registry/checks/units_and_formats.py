@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from registry.checks import text_locations
-from registry.checks.finding import Finding, CheckRule
+from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedArgument, CheckedOp
 from registry.text import tool_name_words
 
@@ -101,12 +101,20 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
         field = f"{argument.field}/description"
         if types & _NUMBER_TYPES and (scale := _SCALE_WORDS.intersection(tool_name_words.split_name(argument.name))):
             if not _has_direction(argument, scale, copy):
-                yield DIRECTION.make_finding(op, field, f"The copy does not say which end of {argument.name} is highest.")
+                yield DIRECTION.make_finding(
+                    op, field, f"The copy does not say which end of {argument.name} is highest."
+                )
         elif types & _NUMBER_TYPES and not _has_unit(argument, root):
             yield UNIT.make_finding(op, field, f"The copy does not give the unit or range of {argument.name}.")
-        elif "string" in types and (suggested_format := _guess_date_format(argument)) and not _has_format(argument, root, copy):
+        elif (
+            "string" in types
+            and (suggested_format := _guess_date_format(argument))
+            and not _has_format(argument, root, copy)
+        ):
             message = f"The copy does not give the format of {argument.name}."
-            yield FORMAT.make_finding(op, argument.field, message, f'Add "format": "{suggested_format}", or describe the format.')
+            yield FORMAT.make_finding(
+                op, argument.field, message, f'Add "format": "{suggested_format}", or describe the format.'
+            )
 
 
 def _split_sentences(reading: CheckedOp) -> list[str]:
@@ -133,7 +141,9 @@ def _has_unit(argument: CheckedArgument, root: dict[str, Any]) -> bool:
     description = argument.description
     if _UNIT_OR_RANGE.search(description) or _UNIT_WORDS.intersection(tool_name_words.split_name(description)):
         return True
-    return all(_has_bounds(form) for form in argument.list_value_schemas(root) if _NUMBER_TYPES.intersection(_list_types(form)))
+    return all(
+        _has_bounds(form) for form in argument.list_value_schemas(root) if _NUMBER_TYPES.intersection(_list_types(form))
+    )
 
 
 def _list_types(form: dict[str, Any]) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 
-from registry.snapshot import snapshot
 from registry.models import Connection, Example, Op, OpAlias, PolicyRule
+from registry.snapshot import snapshot
 
 BATCH_SIZE = 500  # rows per statement
 

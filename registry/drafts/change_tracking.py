@@ -9,11 +9,11 @@ from django.db import transaction
 
 from analytics.models import AuditEntry
 from core import canonical_json
-from registry.snapshot import diff
 from registry.drafts import draft, history
-from registry.snapshot.diff import CopyChange, Kind
-from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSection
 from registry.drafts.bulk_writes import BATCH_SIZE
+from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSection
+from registry.snapshot import diff
+from registry.snapshot.diff import CopyChange, Kind
 
 CopyRow = Group | Op | PromptSection
 EntriesByKey = dict[Any, dict[str, Any]]  # primary key -> entry

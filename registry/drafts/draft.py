@@ -1,6 +1,6 @@
 """Write whole entries into the draft: from files, from a release, or from before a change.
 
-Unlike registry.merge, this overwrites what is there. Every change is recorded in the history.
+Unlike registry.drafts.merge, this overwrites what is there. Every change is recorded in the history.
 """
 
 from collections import Counter
@@ -10,11 +10,11 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from registry.snapshot import diff, snapshot
 from registry import checks
-from registry.drafts import history, bulk_writes
-from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
+from registry.drafts import bulk_writes, history
 from registry.models import Group, Op, PromptSection
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
 
 # Fields of an op that other ops depend on: names that must be unique, and ops that run in place of another.
 _SHARED_FIELDS = {"op", "tool_name", "upstream_name", "aliases", "kind", "successor", "without_id", "parameters_schema"}
@@ -43,7 +43,7 @@ def read_entry(kind: Kind, name: str) -> dict[str, Any] | None:
 
 
 def row_to_entry(row: Group | Op | PromptSection) -> dict[str, Any]:
-    """Return a row as an entry (see registry.snapshot)."""
+    """Return a row as an entry (see registry.snapshot.snapshot)."""
     if isinstance(row, Group):
         return {"path": row.path, "summary": row.summary}
     return snapshot.op_to_entry(row) if isinstance(row, Op) else snapshot.section_to_entry(row)
@@ -89,7 +89,9 @@ def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str,
             _refuse_new_problems(checks.find_op_errors(row_to_entry(current_row)), checks.find_op_errors(entry))
         else:
             before = snapshot.snapshot_draft()
-            _refuse_new_problems(checks.find_errors(before), checks.find_errors(_replace_entry(before, kind, name, entry)))
+            _refuse_new_problems(
+                checks.find_errors(before), checks.find_errors(_replace_entry(before, kind, name, entry))
+            )
         if entry is None and current_row is not None:
             current_row.delete()
         elif entry is not None:
@@ -160,7 +162,9 @@ def _refuse_duplicates(content: dict[str, Any]) -> None:
     names = [(kind, diff.get_entry_name(kind, entry)) for kind in COPY_KINDS for entry in content.get(f"{kind}s", [])]
     duplicates = [(kind, name) for (kind, name), times in Counter(names).items() if times > 1]
     if duplicates:
-        raise DraftRefused([f"{name}, {kind}: This entry appears more than once. Keep one." for kind, name in duplicates])
+        raise DraftRefused(
+            [f"{name}, {kind}: This entry appears more than once. Keep one." for kind, name in duplicates]
+        )
 
 
 def _write_changes(content: dict[str, Any], wanted: list[CopyChange]) -> None:
@@ -169,12 +173,18 @@ def _write_changes(content: dict[str, Any], wanted: list[CopyChange]) -> None:
         for row in get_rows(kind, [change.name for change in removed if change.kind == kind]).values():
             row.delete()
     for kind in COPY_KINDS:
-        changes_of_kind = {change.name: change for change in wanted if change.kind == kind and change.action != Action.REMOVED}
+        changes_of_kind = {
+            change.name: change for change in wanted if change.kind == kind and change.action != Action.REMOVED
+        }
         entries = diff.index_entries(content, kind)
-        _save_rows(kind, get_rows(kind, changes_of_kind), {name: entries[name] for name in changes_of_kind}, changes_of_kind)
+        _save_rows(
+            kind, get_rows(kind, changes_of_kind), {name: entries[name] for name in changes_of_kind}, changes_of_kind
+        )
 
 
-def _save_rows(kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, CopyChange]) -> None:
+def _save_rows(
+    kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, CopyChange]
+) -> None:
     """Write entries of one kind into rows. New rows belong to the admins, not to an import."""
     model, fields = _MODELS_BY_KIND[kind]
     connections = bulk_writes.get_or_create_connections(entry.get("connection", "") for entry in entries.values())

@@ -6,9 +6,9 @@ from datetime import datetime
 from django.db.models import Max
 
 from analytics.models import AuditEntry
-from registry.snapshot.diff import Action, CopyChange, Kind
-from registry.models import Op
 from registry.drafts.bulk_writes import BATCH_SIZE
+from registry.models import Op
+from registry.snapshot.diff import Action, CopyChange, Kind
 
 
 def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note: str = "") -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry.snapshot import snapshot
 from registry.drafts import bulk_writes
-from registry.snapshot.diff import Action, CopyChange, Kind
 from registry.models import Group, Op, PromptSection
+from registry.snapshot import snapshot
+from registry.snapshot.diff import Action, CopyChange, Kind
 
 
 @dataclass

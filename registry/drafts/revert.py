@@ -58,6 +58,8 @@ def _refuse_if_changed_since(entry: AuditEntry) -> None:
 
 
 def _refuse_if_fields_changed(entry: AuditEntry, current: dict[str, Any]) -> None:
-    changed = [name for name, (_, after) in entry.changes.items() if not is_same_json(snapshot.get_value(current, name), after)]
+    changed = [
+        name for name, (_, after) in entry.changes.items() if not is_same_json(snapshot.get_value(current, name), after)
+    ]
     if changed:
         raise NotRevertible(f"{entry.name} was changed again later: {', '.join(changed)}. Revert that first.")

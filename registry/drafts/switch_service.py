@@ -6,10 +6,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from registry.drafts import history
 from registry.catalog import switches
-from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.drafts import history
 from registry.models import Switch
+from registry.snapshot.diff import Action, CopyChange, Kind
 
 
 class AlreadySwitched(Exception):

@@ -1,4 +1,4 @@
-"""Export a snapshot as YAML files that registry.files can read, or as a CSV table.
+"""Export a snapshot as YAML files that registry.files.yaml_format can read, or as a CSV table.
 
 The same content gives the same bytes on every database: keys without a defined order are sorted.
 """
@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from core import safe_csv
-from registry.snapshot import snapshot
 from registry.models import get_parent_path
+from registry.snapshot import snapshot
 
 LINE_WIDTH = 120  # characters of a line
 
@@ -37,7 +37,9 @@ def write_to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
     """
     files = {folder / name: text for name, text in to_files(content).items()}
     if other_files := sorted(path.name for path in folder.glob("*.yaml") if path not in files):
-        raise FolderNotEmpty(f"{folder} also contains {', '.join(other_files[:5])}. Remove them, or choose another folder.")
+        raise FolderNotEmpty(
+            f"{folder} also contains {', '.join(other_files[:5])}. Remove them, or choose another folder."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -68,7 +70,9 @@ def to_files(content: dict[str, Any]) -> dict[str, str]:
 
 def dump_yaml(value: Any) -> str:
     """Return a value as YAML, with multi-line strings as block scalars."""
-    return yaml.dump(value, Dumper=_BlockDumper, sort_keys=False, allow_unicode=True, width=LINE_WIDTH, default_flow_style=False)
+    return yaml.dump(
+        value, Dumper=_BlockDumper, sort_keys=False, allow_unicode=True, width=LINE_WIDTH, default_flow_style=False
+    )
 
 
 def to_csv(content: dict[str, Any], tokens: dict[str, list[int]]) -> str:
@@ -76,7 +80,10 @@ def to_csv(content: dict[str, Any], tokens: dict[str, list[int]]) -> str:
     return safe_csv.render_csv(
         CSV_COLUMNS,
         (
-            [*(_format_cell(snapshot.get_value(op, name)) for name in _FIELDS_IN_ORDER), *tokens.get(op["op"], ["", ""])]
+            [
+                *(_format_cell(snapshot.get_value(op, name)) for name in _FIELDS_IN_ORDER),
+                *tokens.get(op["op"], ["", ""]),
+            ]
             for op in content["ops"]
         ),
     )

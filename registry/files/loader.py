@@ -1,16 +1,16 @@
-"""Load the shipped catalog into the draft, keeping the edits of admins (see registry.merge)."""
+"""Load the shipped catalog into the draft, keeping the edits of admins (see registry.drafts.merge)."""
 
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 
-from registry.files import yaml_format
 from registry.drafts import merge
 from registry.drafts.merge import MergeReport
+from registry.files import yaml_format
 from registry.models import Op
 
-CATALOG_FOLDER = Path(__file__).parent / "catalog"
+CATALOG_FOLDER = Path(__file__).parent.parent / "shipped"
 SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
 
 

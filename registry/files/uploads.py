@@ -22,7 +22,9 @@ def read_yaml_files(uploads: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
     if not yaml_files:
         raise UnreadableUpload("No YAML files found. Choose exported files, or a ZIP archive of them.")
     if len(yaml_files) > MAX_FILES or sum(map(len, yaml_files.values())) > MAX_TOTAL_BYTES:
-        raise UnreadableUpload(f"More than {MAX_FILES} files or {MAX_TOTAL_BYTES // 1_000_000} MB. Use manage.py catalog import instead.")
+        raise UnreadableUpload(
+            f"More than {MAX_FILES} files or {MAX_TOTAL_BYTES // 1_000_000} MB. Use manage.py catalog import instead."
+        )
     return yaml_files
 
 

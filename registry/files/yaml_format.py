@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from core import strict_json
-from registry.jsonschema import schemas
 from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
 from registry.checks.finding import Finding
+from registry.jsonschema import schemas
 
 MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
 
@@ -35,7 +35,8 @@ _OP_SCHEMA: dict[str, Any] = {
     "properties": {
         **dict.fromkeys(("op", "tool_name", "summary"), _NAME_SCHEMA),
         **dict.fromkeys(
-            ("entity", "action", "category", "description", "notes", "successor", "connection", "without_id"), _TEXT_SCHEMA
+            ("entity", "action", "category", "description", "notes", "successor", "connection", "without_id"),
+            _TEXT_SCHEMA,
         ),
         "upstream_name": {"type": "string", "maxLength": 200},
         **dict.fromkeys(("contexts", "keywords", "display_only", "aliases"), _TEXT_LIST_SCHEMA),
@@ -85,7 +86,9 @@ def read_folder(folder: Path, *, alone: bool = True) -> dict[str, Any]:
 
 
 def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, Any]:
-    """Return YAML files, {file name: bytes}, as one snapshot (see registry.snapshot). Raises InvalidCatalogFiles.
+    """Return YAML files, {file name: bytes}, as one snapshot (see registry.snapshot.snapshot).
+
+    Raises InvalidCatalogFiles.
 
     With `alone`, the files must form a complete catalog. Without it they join existing entries, so missing ones are
     not reported.
@@ -128,7 +131,11 @@ def _parse_document(name: str, text: bytes) -> dict[str, Any]:
     except (yaml.YAMLError, TypeError, ValueError, strict_json.NotStrictJSON) as error:
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", " ".join(str(error).split()))]) from None
     lists = document.values() if isinstance(document, dict) else [None]
-    if not isinstance(document, dict) or set(document) - _TOP_LEVEL_KEYS or not all(isinstance(each, list) for each in lists):
+    if (
+        not isinstance(document, dict)
+        or set(document) - _TOP_LEVEL_KEYS
+        or not all(isinstance(each, list) for each in lists)
+    ):
         message = "A file may only contain lists named groups, ops and sections."
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", message)])
     return document

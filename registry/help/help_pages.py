@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import orjson
 
-from core import suggestions as nearest
-from registry.help import token_budget
+from core import suggestions
 from registry import search
-from registry.jsonschema import signatures
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
+from registry.help import token_budget
+from registry.jsonschema import signatures
 from registry.models import ROOT, get_parent_path
 
 MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
@@ -84,7 +84,9 @@ def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
     if query.cursor is not None:
         raise BadHelpQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
     if query.arg is not None:
-        return _build_answer(token_budget.fit_argument_body(_build_argument_body(op, query.arg), query.max_tokens), op.op)
+        return _build_answer(
+            token_budget.fit_argument_body(_build_argument_body(op, query.arg), query.max_tokens), op.op
+        )
     body = _build_full_body(op, query) if query.format == "full" else _build_short_body(op, query)
     return _build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op)
 
@@ -105,11 +107,13 @@ def resolve_path(catalog: Catalog, view: CatalogView, name: str) -> str:
         return name
     if switch_message := view.off_reasons.get(op.op if op else name):
         raise UnknownPath(switch_message, help_path=find_nearest_ancestor(view, op.op if op else name), did_you_mean=[])
-    suggestions = suggest_paths(catalog, view, name)
-    hint = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
+    close_names = suggest_paths(catalog, view, name)
+    hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
     short_name = name if len(name) <= 100 else name[:100] + "…"
     raise UnknownPath(
-        f"There is no op or group {short_name}.{hint}", help_path=find_nearest_ancestor(view, name), did_you_mean=suggestions
+        f"There is no op or group {short_name}.{hint}",
+        help_path=find_nearest_ancestor(view, name),
+        did_you_mean=close_names,
     )
 
 
@@ -134,7 +138,7 @@ def suggest_paths(catalog: Catalog, view: CatalogView, name: str) -> list[str]:
     siblings = view.children.get(find_nearest_ancestor(view, name), ())
     candidates = dict.fromkeys([*search_results, *siblings, *(path for path in view.children if path != ROOT)])
     tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}
-    matches = nearest.find_similar(name, [*candidates, *tool_names], cutoff=0.65)
+    matches = suggestions.find_similar(name, [*candidates, *tool_names], cutoff=0.65)
     return list(dict.fromkeys(tool_names.get(match, match) for match in matches))
 
 
@@ -180,9 +184,11 @@ def _build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
     if name not in op.arguments:
         name = op.argument_aliases.get(name, name)
     if name not in op.arguments:
-        suggestions = nearest.find_similar(name, op.arguments)
+        close_names = suggestions.find_similar(name, op.arguments)
         argument_list = ", ".join(op.arguments) or "no arguments"
-        raise UnknownPath(f"{op.op} has no such argument. It takes {argument_list}.", help_path=op.op, did_you_mean=suggestions)
+        raise UnknownPath(
+            f"{op.op} has no such argument. It takes {argument_list}.", help_path=op.op, did_you_mean=close_names
+        )
     description = signatures.describe_argument(op.schema, name)
     description["examples"] = [example["args"][name] for example in op.examples if name in example["args"]]
     return {"path": op.op, "type": "arg", "arg": _drop_empty(description)}

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from registry.help import token_budget, help_pages
 from registry.catalog import model
 from registry.catalog.model import Catalog, CatalogOp
+from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
 
 
@@ -20,4 +20,7 @@ def count_entry_tokens(entry: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _count_op_tokens(op: CatalogOp) -> list[int]:
-    return [token_budget.count_rendered_tokens(help_pages.answer_about_op(op, query).body) for query in (HelpQuery(), HelpQuery(format="full"))]
+    return [
+        token_budget.count_rendered_tokens(help_pages.answer_about_op(op, query).body)
+        for query in (HelpQuery(), HelpQuery(format="full"))
+    ]

@@ -1,15 +1,15 @@
-"""Build an op's entry (see registry.snapshot) from an imported function."""
+"""Build an op's entry (see registry.snapshot.snapshot) from an imported function."""
 
 import re
 from collections.abc import Callable
 from itertools import chain, count
 from typing import Any
 
-from registry.jsonschema.arguments import list_required_alternatives
-from registry.text import cleanup
-from registry.imports.openai import FunctionDefinition
 from registry.imports.op_paths import MAX_SEGMENT, ParsedToolName
+from registry.imports.openai import FunctionDefinition
+from registry.jsonschema.arguments import list_required_alternatives
 from registry.models import Op
+from registry.text import cleanup
 
 MAX_TOOL_NAME = 128
 MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
@@ -17,7 +17,9 @@ MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
 _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
-def build_op_entry(function: FunctionDefinition, reading: ParsedToolName, schema: dict[str, Any], *, path: str, tool_name: str) -> dict[str, Any]:
+def build_op_entry(
+    function: FunctionDefinition, reading: ParsedToolName, schema: dict[str, Any], *, path: str, tool_name: str
+) -> dict[str, Any]:
     """Return the entry of an op. If its tool name differs from the upstream's, the upstream's becomes a keyword."""
     summary = cleanup.write_summary(function.description, function.name)
     description = cleanup.clean_description(function.description)
@@ -33,7 +35,10 @@ def build_op_entry(function: FunctionDefinition, reading: ParsedToolName, schema
         "notes": _write_notes(schema),
         "keywords": [function.name] if function.name != tool_name else [],
     }
-    return {name: value for name, value in fields.items() if value} | {"needs_subject": True, "parameters_schema": schema}
+    return {name: value for name, value in fields.items() if value} | {
+        "needs_subject": True,
+        "parameters_schema": schema,
+    }
 
 
 def _write_notes(schema: dict[str, Any]) -> str:
@@ -47,7 +52,9 @@ def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> s
     clean_name = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "tool"
     prefixed = f"{group.replace('.', '_')}_{clean_name}"
     numbered = (f"{prefixed[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
-    return next(candidate for name in chain((clean_name, prefixed), numbered) if is_free(candidate := name[:MAX_TOOL_NAME]))
+    return next(
+        candidate for name in chain((clean_name, prefixed), numbered) if is_free(candidate := name[:MAX_TOOL_NAME])
+    )
 
 
 def summarise_group(children: dict[str, str]) -> str:

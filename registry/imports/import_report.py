@@ -3,8 +3,8 @@
 from statistics import quantiles
 
 from core import tokens
-from registry.help import token_budget, help_pages, token_counts
 from registry.catalog import model
+from registry.help import help_pages, token_budget, token_counts
 from registry.help.help_pages import HelpQuery
 from registry.imports.openai import FunctionList
 from registry.imports.run_import import ImportResult
@@ -21,10 +21,13 @@ def format_report(result: ImportResult, document: FunctionList, *, show_all: boo
     previously_imported = [path for path in result.upstream_names if path in updated]
     lines = [
         f"{len(result.upstream_names)} functions: {len(added)} ops added, {len(previously_imported)} updated, "
-        f"{len(result.upstream_names) - len(added) - len(previously_imported)} unchanged; {len(result.retired)} retired, "
-        f"{len(result.refusals)} left out."
+        f"{len(result.upstream_names) - len(added) - len(previously_imported)} unchanged; "
+        f"{len(result.retired)} retired, {len(result.refusals)} left out."
     ]
-    lines += [f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}" for refusal in result.refusals]
+    lines += [
+        f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}"
+        for refusal in result.refusals
+    ]
     lines += [f"Retired, no longer in the list: {path}." for path in _limit_names(result.retired, show_all)]
     lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
     for sentence, names in sorted(result.remarks.items()):
@@ -50,8 +53,8 @@ def _format_tokens(result: ImportResult, document: FunctionList) -> str:
     counts = token_counts.count_catalog_tokens(catalog).values()
     short, full = ([count[form] for count in counts] for form in (0, 1))
     return (
-        f"Tokens: {before:,} as a list, read with every request. Now {group_tokens:,} to browse {group}, and for one op "
-        f"{_format_spread(short)} short, {_format_spread(full)} full."
+        f"Tokens: {before:,} as a list, read with every request. Now {group_tokens:,} to browse {group}, "
+        f"and for one op {_format_spread(short)} short, {_format_spread(full)} full."
     )
 
 

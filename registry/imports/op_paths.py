@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from registry.text import tool_name_words
 from registry.imports.openai import FunctionDefinition
 from registry.models import get_parent_path
+from registry.text import tool_name_words
 
 MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
 MAX_SEGMENT = 48
@@ -63,7 +63,9 @@ class PathTree:
 
     def claim_op_path(self, *candidates: str) -> str:
         """Take and return a free path for an op: the first free one, or the last with a number appended."""
-        free = next((path for path in candidates if self.is_free(path)), None) or _add_number(candidates[-1], self.is_free)
+        free = next((path for path in candidates if self.is_free(path)), None) or _add_number(
+            candidates[-1], self.is_free
+        )
         self.taken.add(free)
         ancestor = get_parent_path(free)
         while ancestor not in self.groups:
@@ -79,15 +81,23 @@ class PathTree:
 def parse_tool_names(functions: Iterable[FunctionDefinition], group: str) -> dict[str, ParsedToolName]:
     """Return {tool name: parsed name}. Namespaces and a prefix that all names of the list share are dropped."""
     all_functions = list(functions)
-    parts_by_name = {function.name: [part for part in _NAMESPACE_SEPARATOR.split(function.name) if part] for function in all_functions}
+    parts_by_name = {
+        function.name: [part for part in _NAMESPACE_SEPARATOR.split(function.name) if part]
+        for function in all_functions
+    }
     shared_count = _count_common_namespaces(list(parts_by_name.values()))
-    words_by_name = {name: [tool_name_words.split_name(part) for part in parts[shared_count:]] for name, parts in parts_by_name.items()}
+    words_by_name = {
+        name: [tool_name_words.split_name(part) for part in parts[shared_count:]]
+        for name, parts in parts_by_name.items()
+    }
     prefixes = {tuple(tool_name_words.split_name(group.rpartition(".")[2]))}
     prefixes |= {(word,) for word in _find_common_prefix(parts[-1] for parts in words_by_name.values() if parts)}
     return {function.name: _parse_name(function, words_by_name[function.name], prefixes) for function in all_functions}
 
 
-def assign_paths(parsed_names: dict[str, ParsedToolName], group: str, tree: PathTree, *, known_paths: dict[str, str]) -> dict[str, str]:
+def assign_paths(
+    parsed_names: dict[str, ParsedToolName], group: str, tree: PathTree, *, known_paths: dict[str, str]
+) -> dict[str, str]:
     """Return {tool name: path} and take these paths in the tree. The paths in `known_paths` stay unchanged."""
     by_namespaces: dict[tuple[str, ...], list[ParsedToolName]] = defaultdict(list)
     for parsed in parsed_names.values():
@@ -157,7 +167,9 @@ def _parse_name(function: FunctionDefinition, parts: list[list[str]], prefixes: 
     return ParsedToolName(function.name, namespaces, tuple(resource), verb, tuple(qualifier), is_write, is_plural)
 
 
-def _parse_name_without_verb(function: FunctionDefinition, namespaces: tuple[str, ...], name_words: list[str]) -> ParsedToolName:
+def _parse_name_without_verb(
+    function: FunctionDefinition, namespaces: tuple[str, ...], name_words: list[str]
+) -> ParsedToolName:
     """Parse a name without a verb. The verb comes from the description, or is `run`."""
     opening = tool_name_words.get_first_word(function.description)
     verb = tool_name_words.CANONICAL_ACTIONS.get(opening, opening) if opening in tool_name_words.VERBS else "run"
@@ -186,13 +198,19 @@ def _drop_repeated_words(name_words: list[str]) -> list[str]:
 def _choose_resources(parsed_names: list[ParsedToolName]) -> list[ParsedToolName]:
     """Return the parsed names with final resources, so that tools of one resource share a group."""
     key_counts = Counter(parsed.resource_key for parsed in parsed_names)
-    parsed_names = [_move_under_shared_resource(parsed, key_counts) if key_counts[parsed.resource_key] == 1 else parsed for parsed in parsed_names]
+    parsed_names = [
+        _move_under_shared_resource(parsed, key_counts) if key_counts[parsed.resource_key] == 1 else parsed
+        for parsed in parsed_names
+    ]
     if len({parsed.resource_key for parsed in parsed_names}) > MAX_CHILDREN:
         parsed_names = _merge_small_resources(parsed_names)
     forms: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
     for parsed in parsed_names:
         forms[parsed.resource_key].add(parsed.resource)
-    return [parsed if len(forms[parsed.resource_key]) == 1 else replace(parsed, resource=parsed.resource_key) for parsed in parsed_names]
+    return [
+        parsed if len(forms[parsed.resource_key]) == 1 else replace(parsed, resource=parsed.resource_key)
+        for parsed in parsed_names
+    ]
 
 
 def _move_under_shared_resource(parsed: ParsedToolName, key_counts: Counter[tuple[str, ...]]) -> ParsedToolName:
@@ -208,8 +226,13 @@ def _merge_small_resources(parsed_names: list[ParsedToolName]) -> list[ParsedToo
     """Group resources under a first word that several of them share, unless that group gets too large."""
     keys = Counter(key[0] for key in {parsed.resource_key for parsed in parsed_names} if key)
     ops = Counter(tool_name_words.to_singular(parsed.resource[0]) for parsed in parsed_names if parsed.resource)
-    first = {word for word, count in keys.items() if count > 1 and ops[tool_name_words.to_singular(word)] <= MAX_CHILDREN}
-    return [_shorten_resource(each, 1) if len(each.resource_key) > 1 and each.resource_key[0] in first else each for each in parsed_names]
+    first = {
+        word for word, count in keys.items() if count > 1 and ops[tool_name_words.to_singular(word)] <= MAX_CHILDREN
+    }
+    return [
+        _shorten_resource(each, 1) if len(each.resource_key) > 1 and each.resource_key[0] in first else each
+        for each in parsed_names
+    ]
 
 
 def _shorten_resource(parsed: ParsedToolName, length: int) -> ParsedToolName:

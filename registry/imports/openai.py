@@ -75,7 +75,9 @@ def parse_functions(raw: bytes, form: ProviderFormat) -> FunctionList:
     if not functions:
         reason = f" {refusals[0].name}: {refusals[0].reason}" if refusals else ""
         raise InvalidFunctionList(f"The file has no function in the {form} format.{reason}")
-    return FunctionList(list(functions.values()), refusals, json.dumps(accepted_items, ensure_ascii=False, separators=(",", ":")))
+    return FunctionList(
+        list(functions.values()), refusals, json.dumps(accepted_items, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def _parse_items(raw: bytes) -> list[Any]:
@@ -135,7 +137,9 @@ def _parse_function(item: Any, form: ProviderFormat, position: str) -> FunctionD
     if not isinstance(item, dict):
         return RefusedFunction(position, "It is not an object.")
     if _is_too_deep(item):
-        return RefusedFunction(_get_name(item) or position, f"It is nested more than {MAX_DEPTH} levels deep. Make it flatter.")
+        return RefusedFunction(
+            _get_name(item) or position, f"It is nested more than {MAX_DEPTH} levels deep. Make it flatter."
+        )
     definition = _unwrap_function(item)
     name = _get_name(item)
     if not name.strip():
@@ -144,7 +148,9 @@ def _parse_function(item: Any, form: ProviderFormat, position: str) -> FunctionD
         reason = f"Its name is longer than {MAX_NAME} characters or has non-printable ones."
         return RefusedFunction(name[:80], reason)
     if "type" in item and item["type"] not in ("function", "custom") and _PARAMETERS_KEY[form] not in definition:
-        return RefusedFunction(name, f"It is a provider tool ({str(item['type'])[:40]}), not a function with arguments.")
+        return RefusedFunction(
+            name, f"It is a provider tool ({str(item['type'])[:40]}), not a function with arguments."
+        )
     for other, key in _PARAMETERS_KEY.items():
         if other is not form and key in definition and _PARAMETERS_KEY[form] not in definition:
             return RefusedFunction(name, f"It has {key}, which is the {other} format. Use --format {other}.")

@@ -9,10 +9,10 @@ from django.db import transaction
 
 from registry import checks
 from registry.drafts import merge
-from registry.imports import entries, schema_repair, op_paths
-from registry.text import cleanup
-from registry.imports.openai import FunctionList, FunctionDefinition, RefusedFunction
+from registry.imports import entries, op_paths, schema_repair
+from registry.imports.openai import FunctionDefinition, FunctionList, RefusedFunction
 from registry.models import ROOT, Group, Op, OpAlias, get_parent_path, path_validator
+from registry.text import cleanup
 
 MAX_GROUP = 60
 
@@ -45,7 +45,11 @@ class _DraftState:
         taken = {name for pair in Op.objects.values_list("op", "tool_name") for name in pair}
         taken |= set(OpAlias.objects.values_list("name", flat=True))
         groups = {ROOT, *Group.objects.values_list("path", flat=True)}
-        rows = {_get_upstream_name(row.shipped): (row, row.shipped) for row in merge.iterate_ops_of_source(group) if row.shipped}
+        rows = {
+            _get_upstream_name(row.shipped): (row, row.shipped)
+            for row in merge.iterate_ops_of_source(group)
+            if row.shipped
+        }
         return cls(rows, op_paths.PathTree(taken, groups))
 
 
@@ -71,8 +75,8 @@ def import_functions(document: FunctionList, *, group: str) -> ImportResult:
 def _check_group(group: str) -> None:
     if len(group) > MAX_GROUP or not _is_valid_path(group) or group == ROOT:
         raise InvalidImportGroup(
-            f"{cleanup.escape_for_terminal(group)} is no valid group. Use lower-case words with underscores, such as crm or acme.crm, "
-            f"at most {MAX_GROUP} characters."
+            f"{cleanup.escape_for_terminal(group)} is no valid group. Use lower-case words with underscores, "
+            f"such as crm or acme.crm, at most {MAX_GROUP} characters."
         )
     ancestors = [group]
     while get_parent_path(ancestors[-1]) != ROOT:
@@ -92,7 +96,9 @@ def _is_valid_path(text: str) -> bool:
     return True
 
 
-def _build_entries(document: FunctionList, group: str, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:
+def _build_entries(
+    document: FunctionList, group: str, draft: _DraftState, result: ImportResult
+) -> list[dict[str, Any]]:
     schemas = _repair_schemas(document.functions, result)
     functions = [function for function in document.functions if function.name in schemas]
     readings = op_paths.parse_tool_names(functions, group)
@@ -102,7 +108,9 @@ def _build_entries(document: FunctionList, group: str, draft: _DraftState, resul
     for function in functions:
         path = assigned[function.name]
         tool_name = _choose_tool_name(function, path, group, draft)
-        entry = entries.build_op_entry(function, readings[function.name], schemas[function.name], path=path, tool_name=tool_name)
+        entry = entries.build_op_entry(
+            function, readings[function.name], schemas[function.name], path=path, tool_name=tool_name
+        )
         if problems := checks.find_op_errors(entry):
             result.refusals.append(RefusedFunction(function.name, " ".join(problem.summary for problem in problems)))
             continue
@@ -153,7 +161,10 @@ def _build_group_entries(op_entries: list[dict[str, Any]]) -> list[dict[str, Any
         while (parent := get_parent_path(path)) != ROOT:
             children[parent][path.rpartition(".")[2]] = summary
             path, summary = parent, ""
-    return [{"path": path, "summary": entries.summarise_group(child_summaries)} for path, child_summaries in children.items()]
+    return [
+        {"path": path, "summary": entries.summarise_group(child_summaries)}
+        for path, child_summaries in children.items()
+    ]
 
 
 def _retire_missing(document: FunctionList, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:

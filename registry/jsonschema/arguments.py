@@ -42,7 +42,11 @@ def list_required_alternatives(schema: dict[str, Any]) -> list[list[str]]:
     for keyword in _UNION_KEYWORDS:
         parts = [keywords.dereference(schema, part) for part in _get_subschema_list(schema, keyword)]
         alternatives = [sorted(_get_own_properties(part)[1]) for part in parts]
-        if len(alternatives) > 1 and all(alternatives) and len({tuple(each) for each in alternatives}) == len(alternatives):
+        if (
+            len(alternatives) > 1
+            and all(alternatives)
+            and len({tuple(each) for each in alternatives}) == len(alternatives)
+        ):
             return alternatives
     return []
 
@@ -59,7 +63,10 @@ def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[S
     own_properties, required = _get_own_properties(schema)
     schemas: SchemasByName = {name: [each if isinstance(each, dict) else {}] for name, each in own_properties.items()}
     required_names = dict.fromkeys(required)
-    all_of = [*_get_subschema_list(schema, "allOf"), *([keywords.dereference(root, schema)] if "$ref" in schema else [])]
+    all_of = [
+        *_get_subschema_list(schema, "allOf"),
+        *([keywords.dereference(root, schema)] if "$ref" in schema else []),
+    ]
     for part in all_of:
         part_schemas, part_required = _collect_arguments(part, root, depth + 1)
         _merge_schemas(schemas, part_schemas, only_new=True)
@@ -70,7 +77,9 @@ def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[S
             for part_schemas, _ in branches:
                 _merge_schemas(alternatives, part_schemas)
             _merge_schemas(schemas, alternatives, only_new=True)
-            required_names |= {name: None for name in branches[0][1] if all(name in part_required for _, part_required in branches)}
+            required_names |= {
+                name: None for name in branches[0][1] if all(name in part_required for _, part_required in branches)
+            }
     for part in [schema.get("then"), schema.get("else"), *keywords.list_subschemas(schema, "dependentSchemas")]:
         _merge_schemas(schemas, _collect_arguments(part, root, depth + 1)[0], only_new=True)
     return schemas, list(required_names)

@@ -12,7 +12,14 @@ _MEMBER_KEYWORDS = (
 )
 _SUBSCHEMA_KEYWORDS = frozenset(
     [
-        *(*_IN_PLACE_KEYWORDS, *_IN_PLACE_LIST_KEYWORDS, *_MEMBER_KEYWORDS, "properties", "patternProperties", "prefixItems"),
+        *(
+            *_IN_PLACE_KEYWORDS,
+            *_IN_PLACE_LIST_KEYWORDS,
+            *_MEMBER_KEYWORDS,
+            "properties",
+            "patternProperties",
+            "prefixItems",
+        ),
         *("dependentSchemas", "dependencies", "$ref", "$defs", "definitions"),
     ]
 )
@@ -82,7 +89,9 @@ def resolve_ref(root: dict[str, Any], ref: str) -> object:
 
 def dereference(root: dict[str, Any], schema: object) -> dict[str, Any]:
     """Return the target of a schema's reference, or the schema itself. Empty if that is not an object."""
-    target = resolve_ref(root, ref) if isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) else schema
+    target = (
+        resolve_ref(root, ref) if isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) else schema
+    )
     return target if isinstance(target, dict) else {}
 
 

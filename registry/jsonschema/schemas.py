@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 
-from registry.jsonschema import validation_cost, keywords
+from registry.jsonschema import keywords, validation_cost
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAX_DEPTH = 16
@@ -113,7 +113,9 @@ class SchemaValidator:
             return iter(())
         # The compiled validator collects all errors before it yields the first.
         if self._cost_meter.estimate(instance).reporting_ns > validation_cost.MAX_REPORTING_NS:
-            raise ValidationTooExpensive("It does not match its schema and is too large to say where. Send less at a time.")
+            raise ValidationTooExpensive(
+                "It does not match its schema and is too large to say where. Send less at a time."
+            )
         return self._validator.iter_errors(instance)
 
     def find_problems(self, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
@@ -126,7 +128,10 @@ class SchemaValidator:
             return [f"/: {problem}"]
         except ValueError:  # half a surrogate pair
             return [f"/: The value {_NOT_JSON}"]
-        return ["/" + "/".join(map(str, locate_error(error, instance))) + f": {_shorten_message(error)}." for error in errors]
+        return [
+            "/" + "/".join(map(str, locate_error(error, instance))) + f": {_shorten_message(error)}."
+            for error in errors
+        ]
 
     @cached_property
     def _cost_meter(self) -> validation_cost.CostMeter:
@@ -134,7 +139,9 @@ class SchemaValidator:
 
     @cached_property
     def _is_cheap(self) -> bool:
-        has_patterns = any("pattern" in each or "patternProperties" in each for each, _ in _iter_subschemas(self._schema))
+        has_patterns = any(
+            "pattern" in each or "patternProperties" in each for each, _ in _iter_subschemas(self._schema)
+        )
         return not has_patterns and validation_cost.bound_applications(self._schema) <= CHEAP_APPLICATIONS
 
 
@@ -148,7 +155,9 @@ def build_validator(schema: object) -> SchemaValidator:
         return SchemaValidator(schema)
     except jsonschema_rs.ValidationError as error:
         location = "/".join(str(part) for part in error.instance_path) or "the top"
-        raise UnusableSchema([f"The schema is not valid JSON Schema 2020-12 at {location}: {_shorten_message(error)}."]) from None
+        raise UnusableSchema(
+            [f"The schema is not valid JSON Schema 2020-12 at {location}: {_shorten_message(error)}."]
+        ) from None
     except (RemoteReference, jsonschema_rs.ReferencingError):
         problem = "The schema refers to something outside itself. Copy that under $defs."
         raise UnusableSchema([problem]) from None
@@ -205,7 +214,11 @@ def _iter_subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
         yield schema, depth
         if keywords.is_leaf(schema):
             continue
-        children = [*keywords.iter_in_place_subschemas(schema), *keywords.iter_member_subschemas(schema), *keywords.list_named_member_subschemas(schema)]
+        children = [
+            *keywords.iter_in_place_subschemas(schema),
+            *keywords.iter_member_subschemas(schema),
+            *keywords.list_named_member_subschemas(schema),
+        ]
         children += keywords.list_subschemas(schema, "$defs") + keywords.list_subschemas(schema, "definitions")
         stack += [(child, depth + 1) for child in children]
 
@@ -245,7 +258,9 @@ def _find_keyword_problems(schema: dict[str, Any]) -> list[str]:
     if any(keyword in schema for keyword in ("$dynamicRef", "$dynamicAnchor", "$id", "$anchor")):
         problems_found.append("$id, $anchor and $dynamicRef are not supported. Use #/$defs/name.")
     if isinstance(enum := schema.get("enum"), list) and len(enum) > MAX_ENUM:
-        problems_found.append(f"An enum has more than {MAX_ENUM} values. Use a string, and let another op list the values.")
+        problems_found.append(
+            f"An enum has more than {MAX_ENUM} values. Use a string, and let another op list the values."
+        )
     if isinstance(pattern := schema.get("pattern"), str) and len(pattern) > MAX_PATTERN:
         problems_found.append(f"A pattern is longer than {MAX_PATTERN} characters. Make it shorter.")
     return problems_found

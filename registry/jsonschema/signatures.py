@@ -28,18 +28,26 @@ def format_arguments(schema: dict[str, Any], *, fold: bool = False) -> dict[str,
     With `fold`, nested objects and lists are shortened to `object` and `list`.
     """
     formatter = _TypeFormatter(schema, fold)
-    return {name: _format_signature(argument, formatter, required) for name, argument, required in iter_arguments(schema)}
+    return {
+        name: _format_signature(argument, formatter, required) for name, argument, required in iter_arguments(schema)
+    }
 
 
 def describe_arguments(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """Return [{name, type, required, default?, enum?, description?}] in the order of `format_arguments`."""
     formatter = _TypeFormatter(schema)
-    return [_build_description(name, argument, formatter, required) for name, argument, required in iter_arguments(schema)]
+    return [
+        _build_description(name, argument, formatter, required) for name, argument, required in iter_arguments(schema)
+    ]
 
 
 def describe_argument(schema: dict[str, Any], name: str) -> dict[str, Any]:
     """Return everything a schema says about one argument, for help on that argument."""
-    argument, required = next((schema_of_argument, is_required) for argument_name, schema_of_argument, is_required in iter_arguments(schema) if argument_name == name)
+    argument, required = next(
+        (schema_of_argument, is_required)
+        for argument_name, schema_of_argument, is_required in iter_arguments(schema)
+        if argument_name == name
+    )
     entry = _build_description(name, argument, _TypeFormatter(schema), required)
     entry |= {facet: argument[facet] for facet in FACETS if facet in argument}
     if _NESTING_KEYWORDS & argument.keys():
@@ -71,7 +79,11 @@ def build_usage_args(schema: dict[str, Any], example: dict[str, Any] | None) -> 
     They are the required arguments. If those are all ids, the first other argument of the example is added, so that an
     update shows a change.
     """
-    args = {name: _build_placeholder(name, argument, schema) for name, argument, required in iter_arguments(schema) if required}
+    args = {
+        name: _build_placeholder(name, argument, schema)
+        for name, argument, required in iter_arguments(schema)
+        if required
+    }
     if example and all(name.endswith("_id") for name in args):
         extra = next((name for name in example if name not in args), None)
         if extra is not None:
@@ -103,7 +115,9 @@ def _strip_keywords(value: Any, hidden: set[str], *, names: bool) -> Any:
     }
 
 
-def _build_description(name: str, argument: dict[str, Any], formatter: "_TypeFormatter", required: bool) -> dict[str, Any]:
+def _build_description(
+    name: str, argument: dict[str, Any], formatter: "_TypeFormatter", required: bool
+) -> dict[str, Any]:
     kind = formatter.format_type({key: value for key, value in argument.items() if key != "enum"})
     entry: dict[str, Any] = {"name": name, "type": ", ".join([kind, *_format_bounds(argument)]), "required": required}
     if argument.get("default") is not None and argument["default"] not in ([], {}, ""):
@@ -216,7 +230,9 @@ def _build_placeholder(name: str, argument: dict[str, Any], root: dict[str, Any]
     kind = kind[0] if isinstance(kind, list) and kind else kind
     if kind == "object":
         return {
-            member: _build_placeholder(member, schema, root) for member, schema, required in iter_arguments(argument) if required
+            member: _build_placeholder(member, schema, root)
+            for member, schema, required in iter_arguments(argument)
+            if required
         }
     if kind == "array":
         items = argument.get("items")

@@ -73,7 +73,9 @@ def bound_applications(root: dict[str, Any]) -> int:
         if key in in_progress:
             raise EndlessReference
         in_progress.add(key)
-        total = 1 + keywords.count_in_place_applications(schema) * sum(cost(child, levels) for child in keywords.iter_in_place_subschemas(schema, root))
+        total = 1 + keywords.count_in_place_applications(schema) * sum(
+            cost(child, levels) for child in keywords.iter_in_place_subschemas(schema, root)
+        )
         total += sum(cost(child, levels - 1) for child in keywords.iter_member_subschemas(schema))
         total += max((cost(child, levels - 1) for child in keywords.list_named_member_subschemas(schema)), default=0)
         in_progress.remove(key)
@@ -126,17 +128,34 @@ class CostMeter:
         applications = [(schema, 1)]
         for each, times in applications:  # grows during the loop; `bound_applications` has shown that it ends
             child_times = times * keywords.count_in_place_applications(each)
-            applications += [(child, child_times) for child in keywords.iter_in_place_subschemas(each, self._root) if isinstance(child, dict)]
+            applications += [
+                (child, child_times)
+                for child in keywords.iter_in_place_subschemas(each, self._root)
+                if isinstance(child, dict)
+            ]
         return _ValueRules(
             applications=sum(times for _, times in applications),
             pattern_ns=sum(times * estimate_character_ns(each.get("pattern")) for each, times in applications),
-            name_ns=sum(times * estimate_character_ns(pattern) for each, times in applications for pattern in _get_name_patterns(each)),
+            name_ns=sum(
+                times * estimate_character_ns(pattern)
+                for each, times in applications
+                for pattern in _get_name_patterns(each)
+            ),
             name_schemas=tuple(
                 each["propertyNames"] for each, times in applications for _ in range(times) if "propertyNames" in each
             ),
-            properties=tuple(each["properties"] for each, _ in applications if isinstance(each.get("properties"), dict)),
-            prefix_items=tuple(keywords.get_prefix_items(each) for each, _ in applications if keywords.get_prefix_items(each)),
-            member_schemas=tuple(child for each, times in applications for child in keywords.iter_member_subschemas(each) for _ in range(times)),
+            properties=tuple(
+                each["properties"] for each, _ in applications if isinstance(each.get("properties"), dict)
+            ),
+            prefix_items=tuple(
+                keywords.get_prefix_items(each) for each, _ in applications if keywords.get_prefix_items(each)
+            ),
+            member_schemas=tuple(
+                child
+                for each, times in applications
+                for child in keywords.iter_member_subschemas(each)
+                for _ in range(times)
+            ),
         )
 
 

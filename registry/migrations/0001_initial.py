@@ -3,7 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import registry.models
-import registry.schemas
+import registry.jsonschema.schemas
 from django.db import migrations, models
 
 
@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                 ('summary', models.CharField(help_text='One line, at most 12 words, read when the group is listed.', max_length=200)),
                 ('description', models.TextField(blank=True, max_length=4000)),
                 ('notes', models.TextField(blank=True, max_length=4000)),
-                ('parameters_schema', models.JSONField(default=registry.schemas.no_arguments, help_text='JSON Schema 2020-12 of the args.')),
+                ('parameters_schema', models.JSONField(default=registry.jsonschema.schemas.no_arguments, help_text='JSON Schema 2020-12 of the args.')),
                 ('argument_aliases', models.JSONField(blank=True, default=dict, validators=[registry.models._map_of_text])),
                 ('display_only', models.JSONField(blank=True, default=list, help_text='Arguments accepted and ignored.', validators=[registry.models._list_of_text])),
                 ('needs_subject', models.BooleanField(default=True, help_text='Touches user data, so a call must name its subject.')),

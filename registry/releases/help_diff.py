@@ -10,12 +10,12 @@ from typing import Any, Literal
 import orjson
 
 from core import canonical_json
-from registry.help import token_budget, help_pages
-from registry.catalog import model
-from registry.snapshot import diff
 from registry import checks
-from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
+from registry.catalog import model
+from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
+from registry.snapshot import diff
+from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
 
 # The passages show changes of these fields.
 _HELP_FIELDS = frozenset(
@@ -75,9 +75,9 @@ class EntryDifference:
 def compare_snapshots(
     before: Content, after: Content, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
 ) -> list[EntryDifference]:
-    """Return the groups, ops and prompt sections that changed between two snapshots (see registry.snapshot).
+    """Return the groups, ops and prompt sections that changed between two snapshots (see registry.snapshot.snapshot).
 
-    `editors` is {(kind, name): users}, as registry.history.editors returns it.
+    `editors` is {(kind, name): users}, as registry.drafts.history.editors returns it.
     """
     return build_differences(diff.diff_snapshots(before, after), before, after, editors=editors)
 
@@ -95,9 +95,15 @@ def build_differences(
     differences = []
     for change in selected:
         old, new = (side.get_texts(change) for side in sides)
-        tokens_before, tokens_after = (side.tokens.get(change.name) if change.kind == Kind.OP else None for side in sides)
+        tokens_before, tokens_after = (
+            side.tokens.get(change.name) if change.kind == Kind.OP else None for side in sides
+        )
         change_editors = tuple((editors or {}).get((change.kind, change.name), ()))
-        differences.append(EntryDifference(change, tuple(_iter_changed_passages(old, new)), tokens_before, tokens_after, change_editors))
+        differences.append(
+            EntryDifference(
+                change, tuple(_iter_changed_passages(old, new)), tokens_before, tokens_after, change_editors
+            )
+        )
     return differences
 
 
@@ -140,8 +146,13 @@ class _SnapshotHelp:
         catalog = model.build_catalog("", orjson.loads(text))
         bodies, tokens = {}, {}
         for path in (path for path, op in catalog.ops.items() if op.is_active):
-            short, full = (help_pages.answer_query(catalog, HelpQuery(path=path, format=form)).body for form in _HELP_FORMS)
-            bodies[path], tokens[path] = orjson.loads(full), (token_budget.count_rendered_tokens(short), token_budget.count_rendered_tokens(full))
+            short, full = (
+                help_pages.answer_query(catalog, HelpQuery(path=path, format=form)).body for form in _HELP_FORMS
+            )
+            bodies[path], tokens[path] = (
+                orjson.loads(full),
+                (token_budget.count_rendered_tokens(short), token_budget.count_rendered_tokens(full)),
+            )
         return cls(entries, bodies, tokens)
 
     def get_texts(self, change: CopyChange) -> dict[str, str]:

@@ -8,18 +8,18 @@ from typing import Any
 import orjson
 
 from core import canonical_json
-from registry.help import token_budget, help_pages
-from registry.catalog import model
-from registry.snapshot import diff
 from registry import checks
-from registry.releases import help_diff
-from registry.jsonschema import schemas
+from registry.catalog import model
 from registry.catalog.model import Catalog, CatalogOp
-from registry.snapshot.diff import Kind
 from registry.checks import CheckContext, Finding
-from registry.releases.help_diff import ChangedPassage
+from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
+from registry.jsonschema import schemas
 from registry.models import PromptSection
+from registry.releases import help_diff
+from registry.releases.help_diff import ChangedPassage
+from registry.snapshot import diff
+from registry.snapshot.diff import Kind
 
 REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
 
@@ -63,7 +63,7 @@ class OpPreview:
 def preview_op(
     entry: dict[str, Any], *, context: CheckContext, live: Catalog | None, was: str = "", argument: str = ""
 ) -> OpPreview:
-    """Return the preview of an op's entry (see registry.snapshot), which may be invalid.
+    """Return the preview of an op's entry (see registry.snapshot.snapshot), which may be invalid.
 
     `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show.
     """
@@ -100,14 +100,25 @@ class TextPreview:
 
 def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
     """Return the preview of a group's or prompt section's entry. `was` is its name in the draft."""
-    draft_text, live_text = _render_text(kind, entry), _render_live_text(kind, was or diff.get_entry_name(kind, entry), live)
+    draft_text, live_text = (
+        _render_text(kind, entry),
+        _render_live_text(kind, was or diff.get_entry_name(kind, entry), live),
+    )
     is_active = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
     content = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
     return TextPreview(
         entry=entry,
-        answer=AnswerPreview(draft_text, token_budget.count_rendered_tokens(draft_text), None if live_text is None else token_budget.count_rendered_tokens(live_text)),
+        answer=AnswerPreview(
+            draft_text,
+            token_budget.count_rendered_tokens(draft_text),
+            None if live_text is None else token_budget.count_rendered_tokens(live_text),
+        ),
         findings=[*_find_off_surface_names(kind, entry, live), *checks.find_warnings(content, {})],
-        standing=DraftState.NEW if live_text is None else DraftState.LIVE if is_active and draft_text == live_text else DraftState.CHANGED,
+        standing=DraftState.NEW
+        if live_text is None
+        else DraftState.LIVE
+        if is_active and draft_text == live_text
+        else DraftState.CHANGED,
     )
 
 
@@ -174,5 +185,7 @@ def _compare_with_live(draft_op: CatalogOp | None, live_op: CatalogOp | None) ->
     if live_op is None:
         return DraftState.NEW
     # Comparing with == is not enough: in Python True == 1, and a default may change from one to the other.
-    is_same = draft_op == live_op and canonical_json.dumps(_render_full_help(draft_op)) == canonical_json.dumps(_render_full_help(live_op))
+    is_same = draft_op == live_op and canonical_json.dumps(_render_full_help(draft_op)) == canonical_json.dumps(
+        _render_full_help(live_op)
+    )
     return DraftState.LIVE if is_same else DraftState.CHANGED

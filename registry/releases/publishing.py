@@ -9,14 +9,14 @@ import orjson
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from core import canonical_json as canonical, gc_pause
-from registry.catalog import model
-from registry.snapshot import diff, snapshot
+from core import canonical_json, gc_pause
 from registry import checks
+from registry.catalog import model
 from registry.drafts import draft, history
 from registry.help import token_counts
-from registry.snapshot.diff import Action, CopyChange, Kind
 from registry.models import Activation, Op, Release
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import Action, CopyChange, Kind
 
 MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
 LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
@@ -62,7 +62,7 @@ def get_live_release() -> Release | None:
 
 def compute_draft_version() -> str:
     """Return the version that publishing the current draft would create."""
-    return canonical.digest(snapshot.snapshot_draft())
+    return canonical_json.digest(snapshot.snapshot_draft())
 
 
 def publish_draft(*, note: str, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
@@ -89,13 +89,13 @@ def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "") -
 def _get_or_create_release(*, by: str, at: datetime, accepted: str, seen: str) -> Release:
     content = snapshot.snapshot_draft()
     try:
-        canonical_json = canonical.dumps(content)
+        content_json = canonical_json.dumps(content)
     except ValueError:  # the problems report it for each op
         raise NotPublishable(checks.find_errors(content)) from None
-    frozen = canonical_json.decode()
+    frozen = content_json.decode()
     if problems := checks.find_errors(content, canonical_text=frozen):
         raise NotPublishable(problems)
-    version = canonical.hash_canonical_form(canonical_json)
+    version = canonical_json.hash_canonical_form(content_json)
     if seen and seen != version:
         raise draft.DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
     if release := Release.objects.filter(version=version).first():
@@ -127,12 +127,16 @@ def find_new_warnings(content: dict[str, Any], counts: checks.TokenCountsByOp) -
     if live_release is None:
         return checks.find_warnings(content, counts, imported=imported)
     before = json.loads(live_release.content)
-    found_warnings = checks.find_warnings(content, counts, imported=imported, only=_find_names_to_check(before, content))
+    found_warnings = checks.find_warnings(
+        content, counts, imported=imported, only=_find_names_to_check(before, content)
+    )
     if not found_warnings:
         return []
     # Check only those live ops that have warnings now: others cannot match one.
     only = {warning.op for warning in found_warnings}
-    return checks.select_new_findings(found_warnings, checks.find_warnings(before, live_release.tokens, imported=imported, only=only))
+    return checks.select_new_findings(
+        found_warnings, checks.find_warnings(before, live_release.tokens, imported=imported, only=only)
+    )
 
 
 def _find_names_to_check(before: dict[str, Any], after: dict[str, Any]) -> set[str] | None:
@@ -164,7 +168,9 @@ def activate_release(*, version: str, note: str, by: str, at: datetime) -> Activ
     with transaction.atomic():
         release = _lock_release(version)
         if release.withdrawn_at is not None:
-            raise AlreadyWithdrawn(f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}")
+            raise AlreadyWithdrawn(
+                f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
+            )
         for current in Activation.objects.select_for_update().filter(is_live=True):
             if current.release_id == version:
                 raise AlreadyLive(version)
@@ -190,7 +196,9 @@ def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Rel
     with transaction.atomic():
         release = _lock_release(version)
         if release.withdrawn_at is not None:
-            raise AlreadyWithdrawn(f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}")
+            raise AlreadyWithdrawn(
+                f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
+            )
         if release.activations.filter(is_live=True).exists():
             raise ReleaseStillLive(f"Release {release} is live. Make another release live first.")
         release.withdrawn_at, release.withdrawn_by, release.withdrawn_reason = at, by, reason
@@ -225,15 +233,17 @@ def get_previous_release() -> Release:
 
 
 def load_content(release: Release) -> dict[str, Any]:
-    """Return a release's content as a snapshot (see registry.snapshot)."""
-    snapshot_content: dict[str, Any] = orjson.loads(release.content)  # canonical JSON, so orjson reads its numbers exactly
+    """Return a release's content as a snapshot (see registry.snapshot.snapshot)."""
+    snapshot_content: dict[str, Any] = orjson.loads(
+        release.content
+    )  # canonical JSON, so orjson reads its numbers exactly
     return snapshot_content
 
 
 def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
     """Return the token counts of a snapshot's help (see `sizes.token_counts`), skipping ops that cannot be served."""
     servable = {**content, "ops": [op for op in content["ops"] if not checks.find_op_errors(op)]}
-    return token_counts.count_catalog_tokens(model.build_catalog("", json.loads(canonical.dumps(servable))))
+    return token_counts.count_catalog_tokens(model.build_catalog("", json.loads(canonical_json.dumps(servable))))
 
 
 def _lock_release(version: str) -> Release:

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from registry.snapshot import diff
 from registry.drafts import draft
-from registry.releases import publishing
-from registry.snapshot.diff import CopyChange, Kind
 from registry.models import ROOT, Release, get_parent_path
+from registry.releases import publishing
+from registry.snapshot import diff
+from registry.snapshot.diff import CopyChange, Kind
 
 
 class OpNotInRelease(Exception):

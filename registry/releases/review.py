@@ -6,15 +6,15 @@ from typing import Any
 
 import orjson
 
-from core import canonical_json as canonical, gc_pause
-from registry.snapshot import diff, snapshot
+from core import canonical_json, gc_pause
 from registry import checks
-from registry.releases import help_diff, publishing
-from registry.drafts import history
-from registry.snapshot.diff import CopyChange, Kind
 from registry.checks import Finding
-from registry.releases.help_diff import EntryDifference, TokenCounts
+from registry.drafts import history
 from registry.models import Release
+from registry.releases import help_diff, publishing
+from registry.releases.help_diff import EntryDifference, TokenCounts
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import CopyChange, Kind
 
 EMPTY_SNAPSHOT: dict[str, Any] = {"format": 1, "groups": [], "ops": []}
 
@@ -26,7 +26,9 @@ class ReviewVerdict:
     problems: list[Finding]  # these block publishing
     warnings: list[Finding]  # warnings that the live release does not have
     tokens: TokenCounts
-    tokens_by_op: dict[str, TokenCounts]  # the same for each op that is live and stays; only these have reading statistics
+    tokens_by_op: dict[
+        str, TokenCounts
+    ]  # the same for each op that is live and stays; only these have reading statistics
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,16 @@ def review_draft() -> DraftReview:
     global _cached_verdict
     after, live = snapshot.snapshot_draft(), publishing.get_live_release()
     before = publishing.load_content(live) if live else EMPTY_SNAPSHOT
-    canonical_json = canonical.dumps(after)
-    version = canonical.hash_canonical_form(canonical_json)
+    content_json = canonical_json.dumps(after)
+    version = canonical_json.hash_canonical_form(content_json)
     found_changes = diff.diff_snapshots(before, after)
     same_release = Release.objects.filter(version=version).first()
     cache_key = version, live.version if live else ""
     if _cached_verdict is None or _cached_verdict[0] != cache_key:
-        _cached_verdict = cache_key, _check_draft(after, found_changes, live, frozen=canonical_json.decode(), is_known=same_release is not None)
+        _cached_verdict = (
+            cache_key,
+            _check_draft(after, found_changes, live, frozen=content_json.decode(), is_known=same_release is not None),
+        )
     return DraftReview(version, live, same_release, found_changes, _cached_verdict[1], before, after)
 
 
@@ -81,14 +86,19 @@ def _check_draft(
     problems = _find_problems(content, frozen)
     warnings = [] if problems or is_known else publishing.find_new_warnings(content, counts)
     before = live.tokens if live else {}
-    tokens_by_op = {name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before}
+    tokens_by_op = {
+        name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before
+    }
     return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
 
 
 def _find_problems(content: dict[str, Any], frozen: str) -> list[Finding]:
     """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
     global _sound_hashes
-    hashes = {op["op"]: canonical.hash_canonical_form(orjson.dumps(op, option=orjson.OPT_SORT_KEYS)) for op in content["ops"]}
+    hashes = {
+        op["op"]: canonical_json.hash_canonical_form(orjson.dumps(op, option=orjson.OPT_SORT_KEYS))
+        for op in content["ops"]
+    }
     sound = {name for name, digest in hashes.items() if _sound_hashes.get(name) == digest}
     problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound)
     blocked = {finding.op for finding in problems}

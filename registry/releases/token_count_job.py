@@ -1,7 +1,7 @@
 """Store the help tokens of each draft op in its row, so that a list of thousands of ops only reads columns.
 
-Every change clears the counts (see registry.history). `count_batch` counts the cleared ops: when a user opens a list,
-and from time to time for the rest, such as after an import.
+Every change clears the counts (see registry.drafts.history). `count_batch` counts the cleared ops: when a user opens a
+list, and from time to time for the rest, such as after an import.
 """
 
 from datetime import datetime
@@ -11,11 +11,11 @@ from django.db import transaction
 
 from core import canonical_json
 from registry import checks
-from registry.releases import unpublished as pending
 from registry.help import token_counts
+from registry.models import Op, Release
+from registry.releases import unpublished
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
-from registry.models import Op, Release
 
 BATCH_SIZE = 200  # ops, about 0.1 s
 
@@ -33,10 +33,10 @@ def count_batch() -> bool:
         # Locked until they are written: an edit in the meantime waits, and then clears the count again.
         locked = Op.objects.select_for_update(skip_locked=True, of=("self",)).filter(is_counted=False).order_by("pk")
         ops = list(locked.select_related("connection").prefetch_related("rules", "examples", "aliases")[:BATCH_SIZE])
-        unpublished = pending.find_unpublished_names()[Kind.OP]
+        changed_names = unpublished.find_unpublished_names()[Kind.OP]
         live = Release.objects.filter(activations__is_live=True).values_list("tokens", flat=True).first() or {}
         for op in ops:
-            short, full = _count_op(op) if op.op in unpublished else live.get(op.op, (None, None))
+            short, full = _count_op(op) if op.op in changed_names else live.get(op.op, (None, None))
             # bulk_update takes three times as long.
             Op.objects.filter(pk=op.pk).update(is_counted=True, short_tokens=short, full_tokens=full)
     return len(ops) == BATCH_SIZE

@@ -13,11 +13,11 @@ from django.db.models import Max
 
 from analytics.models import AuditEntry
 from core import canonical_json
-from registry.snapshot import diff
 from registry.drafts import draft
-from registry.releases import publishing
-from registry.snapshot.diff import COPY_KINDS, Kind
 from registry.models import Activation, Group, Op, PromptSection, Release
+from registry.releases import publishing
+from registry.snapshot import diff
+from registry.snapshot.diff import COPY_KINDS, Kind
 
 NamesByKind = dict[Kind, frozenset[str]]
 UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
@@ -37,7 +37,8 @@ def find_unpublished_names() -> NamesByKind:
     history = AuditEntry.objects.filter(kind__in=COPY_KINDS, time__gt=since).values_list("kind", "name")
     last_changes = {(kind, name): last for kind, name, last in history.annotate(last=Max("id"))}
     touched = {
-        kind: {name for name, at in found.items() if at > since or (kind, name) in last_changes} for kind, found in rows.items()
+        kind: {name for name, at in found.items() if at > since or (kind, name) in last_changes}
+        for kind, found in rows.items()
     }
     last_update = max((at for found in rows.values() for at in found.values()), default=since)
     cache_key = (version, last_update, max(last_changes.values(), default=0), *map(len, rows.values()))

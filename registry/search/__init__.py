@@ -62,7 +62,9 @@ def warm(catalog: Catalog) -> None:
 def _find_exact_match(catalog: Catalog, query: str) -> str | None:
     """Return the path of the op that a query names, or of its successor."""
     name = query.strip()
-    path = catalog.names.get(name) or catalog.get_or_derive(_NameLookup, lambda: _build_name_lookup(catalog)).paths.get(tokenizer.normalise_name(name))
+    path = catalog.names.get(name) or catalog.get_or_derive(_NameLookup, lambda: _build_name_lookup(catalog)).paths.get(
+        tokenizer.normalise_name(name)
+    )
     seen = set()
     while path in catalog.ops and not catalog.ops[path].is_active and path not in seen:
         seen.add(path)

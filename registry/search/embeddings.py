@@ -27,7 +27,9 @@ class WordVectors:
         self._table = _map_weights(weights)
         self.size = int(self._table.shape[1])
         vocabulary = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
-        self._pieces: dict[str, int] = {piece: at for piece, at in vocabulary.items() if at >= FIRST_PIECE and piece != WORD_START}
+        self._pieces: dict[str, int] = {
+            piece: at for piece, at in vocabulary.items() if at >= FIRST_PIECE and piece != WORD_START
+        }
         self._longest = max(map(len, self._pieces))
 
     def embed_words(self, words: Sequence[str]) -> Floats:

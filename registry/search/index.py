@@ -8,9 +8,9 @@ from itertools import islice
 import numpy as np
 
 from registry.catalog.model import CatalogOp
-from registry.search import intent, fields, embeddings, postings, tokenizer
-from registry.search.fields import FIELDS, IndexedWords
+from registry.search import embeddings, fields, intent, postings, tokenizer
 from registry.search.embeddings import Floats, WordVectors
+from registry.search.fields import FIELDS, IndexedWords
 from registry.search.spelling import Speller
 
 MAX_REQUEST = 1_000  # characters of a request; the rest is ignored
@@ -57,25 +57,43 @@ class SearchIndex:
         commands = self._split_commands(text)
         if commands:
             command_scores = [self._score(command) for command in commands]
-            scores += CLAUSE_WEIGHT * np.max([command_coverage + MEANING_WEIGHT * command_cosines for command_coverage, command_cosines in command_scores], axis=0)
+            scores += CLAUSE_WEIGHT * np.max(
+                [
+                    command_coverage + MEANING_WEIGHT * command_cosines
+                    for command_coverage, command_cosines in command_scores
+                ],
+                axis=0,
+            )
         scores += self._score_actions(intent.detect_request_action(commands[0] if commands else request_words))
         keyword_matches = self._keywords.get(tokenizer.normalise_name(request), [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         coverage[keyword_matches] = 1
-        matches = np.flatnonzero((coverage > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False))
+        matches = np.flatnonzero(
+            (coverage > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
+        )
         return [self.paths[match] for match in matches[np.argsort(-scores[matches], kind="stable")]]
 
     def _split_commands(self, text: str) -> list[list[str]]:
         """Return the words of each clause that begins with a verb. Other clauses only count in the whole request."""
-        commands = (clause for clause in tokenizer.split_clauses(text) if intent.detect_request_action(tokenizer.split_words(clause)[:1]))
+        commands = (
+            clause
+            for clause in tokenizer.split_clauses(text)
+            if intent.detect_request_action(tokenizer.split_words(clause)[:1])
+        )
         return [self._select_words(command) for command in islice(commands, MAX_CLAUSES)]
 
     def _select_words(self, text: str) -> list[str]:
         """Return the significant words of a text, with typos corrected, without ids and other values."""
         telling_words = [word for word in tokenizer.split_words(text) if tokenizer.stem(word)]
-        wordlike = [word for word in telling_words if word in self._vocabulary or not _DIGIT.search(word)] or telling_words
+        wordlike = [
+            word for word in telling_words if word in self._vocabulary or not _DIGIT.search(word)
+        ] or telling_words
         # Without vectors, ordinary words look like typos. A long request has many that are in no op.
-        return [self._correct_spelling(word) for word in wordlike] if self._vectors or len(wordlike) <= MAX_SHORT_REQUEST else wordlike
+        return (
+            [self._correct_spelling(word) for word in wordlike]
+            if self._vectors or len(wordlike) <= MAX_SHORT_REQUEST
+            else wordlike
+        )
 
     def _correct_spelling(self, word: str) -> str:
         if word in self._vocabulary or tokenizer.stem(word) in self._postings.stems:
@@ -89,7 +107,9 @@ class SearchIndex:
         coverage = self._postings.score_coverage(map(tokenizer.stem, request_words))
         if self._vectors is None or self._op_vectors is None or not request_words:
             return coverage, np.zeros_like(coverage)
-        request_vector = embeddings.scale_to_unit_length(self._vectors.embed_words(request_words).sum(axis=0, keepdims=True))[0]
+        request_vector = embeddings.scale_to_unit_length(
+            self._vectors.embed_words(request_words).sum(axis=0, keepdims=True)
+        )[0]
         # Not with BLAS: its threads wait for each other when all cores are busy.
         return coverage, np.einsum("ij,j->i", self._op_vectors, request_vector)
 
@@ -127,8 +147,13 @@ def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
 def _compute_op_vectors(vectors: WordVectors, indexed_words: IndexedWords, count: int) -> Floats:
     """Return the unit vector of each op, shape (ops, size): between its whole text and its descriptive fields."""
     word_vectors = vectors.embed_words([word if tokenizer.stem(word) else "" for word in indexed_words.vocabulary])
-    descriptive_sum, context_sum = (_sum_vectors(word_vectors, indexed_words, names, count) for names in (DESCRIPTIVE_FIELDS, CONTEXT_FIELDS))
-    return (embeddings.scale_to_unit_length(descriptive_sum + context_sum) + embeddings.scale_to_unit_length(descriptive_sum)) / np.float32(2)
+    descriptive_sum, context_sum = (
+        _sum_vectors(word_vectors, indexed_words, names, count) for names in (DESCRIPTIVE_FIELDS, CONTEXT_FIELDS)
+    )
+    return (
+        embeddings.scale_to_unit_length(descriptive_sum + context_sum)
+        + embeddings.scale_to_unit_length(descriptive_sum)
+    ) / np.float32(2)
 
 
 def _sum_vectors(word_vectors: Floats, indexed_words: IndexedWords, names: Sequence[str], count: int) -> Floats:

@@ -29,7 +29,12 @@ _VERBS_BY_ACTION = {
         cancel clear close deactivate delete disable discard drop erase purge remove revoke stop unlink unsubscribe
     """,
 }
-_ACTION_BY_STEM = {tokenizer.stem(verb): action for action, verbs in _VERBS_BY_ACTION.items() for verb in verbs.split() if tokenizer.stem(verb)}
+_ACTION_BY_STEM = {
+    tokenizer.stem(verb): action
+    for action, verbs in _VERBS_BY_ACTION.items()
+    for verb in verbs.split()
+    if tokenizer.stem(verb)
+}
 
 
 def detect_request_action(request_words: Sequence[str]) -> str:

@@ -48,15 +48,25 @@ class Postings:
 def build_postings(indexed_words: IndexedWords, count: int) -> Postings:
     """Return the postings of the words of `count` ops."""
     stems: dict[str, int] = {}
-    stem_of_word = np.array([_get_stem_index(stems, tokenizer.stem(word)) for word in indexed_words.vocabulary], dtype=np.int64)
+    stem_of_word = np.array(
+        [_get_stem_index(stems, tokenizer.stem(word)) for word in indexed_words.vocabulary], dtype=np.int64
+    )
     is_significant = stem_of_word[indexed_words.word_ids] >= 0
-    stem, op, field = stem_of_word[indexed_words.word_ids][is_significant], indexed_words.op_ids[is_significant], indexed_words.field_ids[is_significant]
+    stem, op, field = (
+        stem_of_word[indexed_words.word_ids][is_significant],
+        indexed_words.op_ids[is_significant],
+        indexed_words.field_ids[is_significant],
+    )
 
     # One entry for each stem of each field of each op, then one for each stem of each op.
     entries, times = np.unique((stem * count + op) * len(FIELDS) + field, return_counts=True)
     pairs, field_of_entry = entries // len(FIELDS), entries % len(FIELDS)
     times = np.where(field_of_entry == NAME_FIELD, 1, times)
-    weighted = times * np.array(list(WEIGHTS.values()))[field_of_entry] / _compute_length_divisors(op, field, count)[field_of_entry, pairs % count]
+    weighted = (
+        times
+        * np.array(list(WEIGHTS.values()))[field_of_entry]
+        / _compute_length_divisors(op, field, count)[field_of_entry, pairs % count]
+    )
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     frequency = np.add.reduceat(weighted, first) if len(first) else weighted
     pairs_found = pairs[first]

@@ -14,7 +14,9 @@ _CAMEL_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # sta
 _PUNCTUATION = re.compile(r"[\W_]+")
 _JOINED_WORDS = {"to-do": "todo", "how-to": "howto"}  # two words that are stop words alone
 # Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: often left out.
-_DIACRITICS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
+_DIACRITICS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]"
+)
 # Vowel signs of South and Southeast Asian scripts: not \w in `re`, but part of words.
 _WORD = re.compile("[\\w\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u1000-\u109f\u1780-\u17d3]+|" + BREAK)
 # Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with attached particles.

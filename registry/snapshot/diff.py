@@ -1,4 +1,4 @@
-"""The differences between two snapshots (see registry.snapshot), by entry and field."""
+"""The differences between two snapshots (see registry.snapshot.snapshot), by entry and field."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,11 @@ def index_entries(content: Mapping[str, Any], kind: Kind) -> dict[str, dict[str,
 
 def diff_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[CopyChange]:
     """Return all changes between two snapshots: groups, ops, prompt sections, each sorted by name."""
-    return [change for kind in COPY_KINDS for change in _diff_kind(kind, index_entries(before, kind), index_entries(after, kind))]
+    return [
+        change
+        for kind in COPY_KINDS
+        for change in _diff_kind(kind, index_entries(before, kind), index_entries(after, kind))
+    ]
 
 
 def diff_entries(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any] | None) -> CopyChange | None:

@@ -46,7 +46,9 @@ SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
 def snapshot_draft() -> dict[str, Any]:
     """Return the draft as {format, groups, ops, sections}, sorted, without empty fields. Takes six queries."""
     groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
-    sections = sorted(map(section_to_entry, PromptSection.objects.all()), key=lambda each: (each["prompt"], each["name"]))
+    sections = sorted(
+        map(section_to_entry, PromptSection.objects.all()), key=lambda each: (each["prompt"], each["name"])
+    )
     content: dict[str, Any] = {
         "format": 1,
         "groups": sorted(groups, key=lambda group: group["path"]),

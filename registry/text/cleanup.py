@@ -65,7 +65,10 @@ def write_summary(description: str, name: str) -> str:
     text = next((part.strip() for part in _SENTENCE.split(text) if part.strip(" -–—•:.")), "")
     text = _shorten_sentence(text).strip(" -–—•:;,.(")
     if not any(map(str.isalnum, text)):
-        text = " ".join(tool_name_words.split_name(name)) or "".join(letter for letter in name if letter.isprintable())[:MAX_UNSPACED]
+        text = (
+            " ".join(tool_name_words.split_name(name))
+            or "".join(letter for letter in name if letter.isprintable())[:MAX_UNSPACED]
+        )
     return text[:1].upper() + text[1:]
 
 
@@ -111,7 +114,11 @@ def _get_first_paragraph(text: str) -> str:
     paragraphs = [part.strip() for part in _PARAGRAPH.split(text) if part.strip()]
     first = next((part for part in paragraphs if not part.startswith("#")), paragraphs[0] if paragraphs else "")
     plain = _MARKUP.sub("", _LINK.sub(r"\1", first))
-    visible = (letter for letter in plain if letter in _ALLOWED_INVISIBLE or unicodedata.category(letter) not in _HIDDEN_CATEGORIES)
+    visible = (
+        letter
+        for letter in plain
+        if letter in _ALLOWED_INVISIBLE or unicodedata.category(letter) not in _HIDDEN_CATEGORIES
+    )
     return " ".join("".join(visible).replace("\ufeff", "").split())
 
 

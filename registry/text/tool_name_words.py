@@ -117,10 +117,14 @@ def get_first_word(description: str) -> str:
 def is_description_read_only(description: str, verb: str) -> bool:
     """Return whether an op only reads, judged by the first sentence of its description."""
     sentence_words = split_name(description[:300].split(". ")[0])
-    return verb in READ_VERBS and not any(word in WRITE_VERBS and word not in _NOUN_LIKE_VERBS for word in sentence_words)
+    return verb in READ_VERBS and not any(
+        word in WRITE_VERBS and word not in _NOUN_LIKE_VERBS for word in sentence_words
+    )
 
 
 def has_write_verb(words: Sequence[str], verb: str) -> bool:
     """Return whether an op writes, judged by the verbs in its name: `get_or_create_user` does."""
     word_pairs = pairwise(words)
-    return verb not in READ_VERBS or any(word in ("or", "and") and following in WRITE_VERBS for word, following in word_pairs)
+    return verb not in READ_VERBS or any(
+        word in ("or", "and") and following in WRITE_VERBS for word, following in word_pairs
+    )

@@ -11,17 +11,17 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.rollups import rollup_job
 from analytics.models import Assignment, Cohort, Flag, OperationEvent
 from analytics.rollout.flags import FlagKey
-from gateway.jobs import runner
+from analytics.rollups import rollup_job
 from gateway.demo import activity
+from gateway.jobs import runner
 from registry.drafts import switch_service
-from tests.support import browser_users
+from tests.services.conftest import serve, set_up_store, store
+from tests.support import browser_users, role_matrix
 from tests.support.browser_users import Person
-from tests.integration import test_roles as matrix
 from tests.support.servers import stores
-from tests.services.conftest import PEPPER, environment_of, make_key, serve, set_up_store, store
+from tests.support.servers.environment import PEPPER, environment_of, make_key
 from tests.support.servers.processes import Server, eventually, serving
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
@@ -127,4 +127,4 @@ def _rows(server: Server) -> dict[str, Any]:
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
-    return matrix.one_of_each()
+    return role_matrix.one_of_each()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, expect
 
-from registry.releases import publishing
 from registry.models import Op
+from registry.releases import publishing
 from tests.support.browser_users import Person
 from tests.support.servers.processes import Server, eventually
 
@@ -36,7 +36,7 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     editor = ed.page
     editor.goto(page_of_op())
     preview, summary = editor.locator(PREVIEW), editor.get_by_label("Summary", exact=False).first
-    expect(preview).to_contain_text("174 tokens (as live)")
+    expect(preview).to_contain_text("174 tokens (same as live)")
     summary.fill(WRITTEN)
     expect(preview).to_contain_text(WRITTEN)
     expect(preview).to_contain_text("compared to live")

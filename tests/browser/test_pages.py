@@ -12,17 +12,16 @@ import pytest
 from django.contrib.admin import site
 from playwright.sync_api import Browser
 
-from tests.support import browser_users
 from tests.browser.conftest import LookedAt
+from tests.support import browser_users, role_matrix
 from tests.support.browser_users import DESKTOP, PHONE, Person
 from tests.support.cpu_budget import is_thorough
-from tests.integration import test_roles as matrix
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 # A script, data, part of a page, a file; and who is in has no login.
 NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}
-PAGES = [name for name in matrix.ADMIN_NAMES if "A" in (matrix.may(name)[0] or "") and name not in NO_PAGES]
+PAGES = [name for name in role_matrix.ADMIN_NAMES if "A" in (role_matrix.may(name)[0] or "") and name not in NO_PAGES]
 MENU = "#nav-sidebar"  # the same on every page: looked at once, it is half of what there is to look at
 ALIKE = "#result_list tbody:nth-of-type(n+8)"  # rows like those above them, each in a tbody of its own
 ELSEWHERE = ("/admin/", "/admin/login/")  # where Django sends who asks for a row that is not there, or is not logged in
@@ -30,9 +29,9 @@ ELSEWHERE = ("/admin/", "/admin/login/")  # where Django sends who asks for a ro
 
 def template_of(name: str) -> str:
     """Return what a page is drawn with: its own template, or the kind of a model's page."""
-    if name not in matrix.OF_MODELS:
+    if name not in role_matrix.OF_MODELS:
         return name
-    model, kind = matrix.OF_MODELS[name]
+    model, kind = role_matrix.OF_MODELS[name]
     of_model = site.get_model_admin(model)
     own = {
         "changelist": of_model.change_list_template,
@@ -50,7 +49,7 @@ FIRSTS = set(PAGES if is_thorough() else {template_of(name): name for name in PA
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) -> None:
-    answer = admin.page.goto(matrix.address(name, looked_at.rows))
+    answer = admin.page.goto(role_matrix.address(name, looked_at.rows))
 
     assert answer is not None
     assert answer.status == 200
@@ -85,7 +84,7 @@ def nothing_in_the_way(person: Person, but: Sequence[str] = (), *, in_all_ways: 
 
 
 def test_list_of_ops_fits_a_laptop(admin: Person, looked_at: LookedAt) -> None:
-    admin.page.goto(matrix.address("registry_op_changelist", looked_at.rows))
+    admin.page.goto(role_matrix.address("registry_op_changelist", looked_at.rows))
 
     summary = admin.page.locator("td.field-summary").first.bounding_box()
     last = admin.page.locator("td.field-draft").first.bounding_box()
@@ -99,7 +98,7 @@ def test_list_of_ops_fits_a_laptop(admin: Person, looked_at: LookedAt) -> None:
 
 @pytest.mark.parametrize("model", ["operationevent", "turn", "toolselection"])
 def test_time_of_what_happened_stands_on_one_line(admin: Person, looked_at: LookedAt, model: str) -> None:
-    admin.page.goto(matrix.address(f"analytics_{model}_changelist", looked_at.rows))
+    admin.page.goto(role_matrix.address(f"analytics_{model}_changelist", looked_at.rows))
 
     lines = admin.page.locator("#result_list .field-time").first.evaluate(
         "cell => { const range = document.createRange(); range.selectNodeContents(cell);"

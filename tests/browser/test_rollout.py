@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from analytics.rollups import rollup_job
 from analytics.models import Assignment, AuditEntry, Cohort, Subject
 from analytics.rollout import bucketing
+from analytics.rollups import rollup_job
 from gateway.demo import activity
 from tests.support.browser_users import Person
-from tests.services.conftest import make_key
+from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually
 from workspace.demo import DEMO_SUBJECT
 
@@ -80,9 +80,7 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     page.locator("#id_variant").select_option("gateway")
     page.locator("#id_percentage").fill("5")
     expect(effect).to_contain_text(moves(len(WITHIN_5), "legacy", "gateway"))
-    expect(effect).to_contain_text(
-        re.compile(r"Without a context, the model gains \d+ write ops and \d+ read ops")
-    )
+    expect(effect).to_contain_text(re.compile(r"Without a context, the model gains \d+ write ops and \d+ read ops"))
     assert not Cohort.objects.exists()
     picture(manager, "cohort")
     save(page)

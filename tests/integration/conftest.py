@@ -5,36 +5,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
-from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.models import Cohort, OperationEvent, ToolSelection
+from analytics.rollout import exposures, last_seen
+from analytics.rollout.evaluation import EvaluationDetails, Reason
+from analytics.rollout.flags import FlagKey
+from analytics.rollups import rollup_job
 from config import celery
 from gateway.batches import broker
-from gateway.contracts.errors import ErrorCode
+from gateway.jobs import runner
 from gateway.models import BatchEntry
-from tests.conftest import Api
-
-SECRET = "canary-7f3a91c0-sent-but-never-told"
-
-
-def refused(response: HttpResponse, status: int, reason: str) -> dict[str, Any]:
-    """Hold an answer against what every error of the API promises, and return its `error`."""
-    envelope = response.json()
-    text = response.content.decode()
-    assert (response.status_code, envelope["error"]["details"]["reason"]) == (status, reason), text
-    assert response.headers["Content-Type"] == "application/json"
-    assert response.headers["Gateway-Trace"] == envelope["meta"]["trace_id"]
-    assert envelope["ok"] is False
-    assert set(envelope) == {"op", "ok", "error", "meta"}
-    assert set(envelope["error"]) == {"code", "message", "details", "help_path"}
-    assert envelope["error"]["code"] in ErrorCode.values
-    assert {"trace_id", "latency_ms", "warnings"} <= set(envelope["meta"])
-    assert "Traceback" not in text
-    assert SECRET not in text
-    error: dict[str, Any] = envelope["error"]
-    return error
+from registry.drafts import switch_service
+from tests.support import role_matrix
+from tests.support.api import Api
+from workspace.demo import DEMO_PROJECT_ID
 
 
 @pytest.fixture
@@ -73,7 +62,7 @@ def workers(worker: None) -> None:
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The batches for which a message was to be sent, one for each; none is."""
     sent: list[str] = []
-    monkeypatch.setattr(broker._sender, "put", lambda id, _: sent.append(str(id)))
+    monkeypatch.setattr(broker._sender, "enqueue", lambda id, _: sent.append(str(id)))
     return sent
 
 
@@ -86,3 +75,37 @@ def quiet() -> Iterator[None]:
         time.sleep(0.02)
     event_log.discard_queued()
     connection.close()
+
+
+@pytest.fixture
+def everything(api: Api) -> None:
+    """At least one row of every model of ours."""
+    args = {"project_id": DEMO_PROJECT_ID, "title": "<script>alert(1)</script>"}
+    assert api.post(
+        "exec", {"op": "onto.task.create", "args": args, "idempotency_key": "once"}, Gateway_Turn="t1"
+    ).json()["ok"]
+    api.post("batch", {"ops": [{"type": "help", "path": "root"}]})
+    event_log.flush()
+    runner.run_due_jobs(at=timezone.now())
+    Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
+    outcome = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
+    exposures.record_exposures([outcome], subject="ana", at=timezone.now())
+    rollup_job.run(timezone.now())
+    ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
+    exposures.flush()
+    last_seen.flush()
+    switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
+
+
+@pytest.fixture
+def rows(everything: None, admin_client: HttpClient) -> dict[str, Any]:
+    """A row of every model."""
+    return role_matrix.one_of_each()
+
+
+@pytest.fixture
+def person(client: HttpClient, letter: str) -> User:
+    """Somebody with the role that a letter stands for, logged in."""
+    found = role_matrix.create_person(letter)
+    client.force_login(found)
+    return found

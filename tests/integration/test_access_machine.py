@@ -19,16 +19,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.contracts.validation import get_subschema
-from registry.files import loader
 from registry.catalog.model import Catalog
-from tests.support.hostile_arguments import arguments, id_slots
-from tests.conftest import Api
-from tests.support.cpu_budget import examples
+from registry.files import loader
 from tests.support import access_world
 from tests.support.access_world import CANARY, MEMBER, MODELS, OWNER, SUBJECTS
+from tests.support.api import Api
+from tests.support.cpu_budget import examples
 from tests.support.fake_internet import Outside
+from tests.support.hostile_arguments import arguments, id_slots
 from workspace.demo.rows import get_demo_id
-from workspace.models import Membership, Project, MemberRole
+from workspace.models import MemberRole, Membership, Project
 
 OPS = {op["op"]: op for op in loader.read_shipped_catalog()["ops"]}
 SLOTS = {path: slots for path, op in OPS.items() if (slots := list(id_slots(op["parameters_schema"])))}

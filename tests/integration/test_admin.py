@@ -6,30 +6,21 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db.models import Model
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.events import event_log
-from analytics.rollups import rollup_job
-from analytics.models import Cohort, Flag, ToolSelection
-from analytics.rollout import exposures, last_seen
-from analytics.rollout.evaluation import EvaluationDetails, Reason
-from analytics.rollout.flags import FlagKey
-from gateway.jobs import runner
+from analytics.models import Flag
 from gateway.clients import api_keys
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope
 from registry.catalog import model
-from registry.releases import publishing
-from registry.drafts import switch_service
 from registry.models import Activation, Op, Release
-from tests.conftest import Api
-from workspace.demo import DEMO_PROJECT_ID
+from registry.releases import publishing
+from tests.support.admin_models import MODELS, OURS, act, page
+from tests.support.api import Api
 
-MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 # Rows that services own: the admin shows them and changes nothing.
 READ_ONLY = {
     "workspace.Edge",
@@ -44,40 +35,6 @@ READ_ONLY = {
     ),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
 }
-OURS = ("analytics", "gateway", "registry", "workspace")
-
-
-def page(model: type[Model], name: str, *args: Any) -> str:
-    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{name}", args=args)
-
-
-def act(http: HttpClient, model: type[Model], action: str, *rows: Model) -> str:
-    """Run an action on rows of a list and return the page that follows."""
-    response = http.post(
-        page(model, "changelist"), {"action": action, "_selected_action": [row.pk for row in rows]}, follow=True
-    )
-    assert response.status_code == 200
-    return response.content.decode()
-
-
-@pytest.fixture
-def everything(api: Api) -> None:
-    """At least one row of every model of ours."""
-    args = {"project_id": DEMO_PROJECT_ID, "title": "<script>alert(1)</script>"}
-    assert api.post(
-        "exec", {"op": "onto.task.create", "args": args, "idempotency_key": "once"}, Gateway_Turn="t1"
-    ).json()["ok"]
-    api.post("batch", {"ops": [{"type": "help", "path": "root"}]})
-    event_log.flush()
-    runner.run_due_jobs(at=timezone.now())
-    Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
-    outcome = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
-    exposures.record_exposures([outcome], subject="ana", at=timezone.now())
-    rollup_job.run(timezone.now())
-    ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
-    exposures.flush()
-    last_seen.flush()
-    switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 
 @pytest.mark.parametrize("label", sorted(m._meta.label for app in OURS for m in apps.get_app_config(app).get_models()))

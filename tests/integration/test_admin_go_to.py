@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from core.admin.site import MAX_GO_TO_ROWS
 from registry.models import Op
-from tests.conftest import Api
+from tests.support.api import Api
 
 URL = "/admin/search/"
 

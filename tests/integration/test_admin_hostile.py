@@ -8,35 +8,29 @@ from urllib.parse import urlencode
 
 import pytest
 from django import forms
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Permission, User
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import DateTimeField, JSONField, Model
-from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.test import RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
 from analytics.events import event_log
-from core.admin.site import MAX_VALUE_LENGTH, MAX_WORDS
 from core.admin.form_fields import LinesField, StrictJSONField
-from gateway.jobs import runner
+from core.admin.site import MAX_VALUE_LENGTH, MAX_WORDS
 from gateway.clients import api_keys
+from gateway.jobs import runner
 from gateway.models import ApiKey, Client
-from tests.conftest import Api
+from tests.support.admin_models import MODELS, page
+from tests.support.api import Api
 from tests.support.cpu_budget import is_thorough
-from tests.integration.test_admin import MODELS, page
+from tests.support.hostile_pages import BIG, ODD_PATHS, answered, stored
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Document
 
-BIG = "9" * 30  # more than any database's integer
 ODD_IDS = ["abc", "zz", "\x00", "zz\x00", BIG, "9" * 5_000, "-1", "é", "{}", "[]", "' OR 1=1 --"]
-ODD_PATHS = [
-    *("abc", "_00", "zz_00", BIG, "-1", "%C3%A9", "_2F_2F", "{}", "%27"),
-    "0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff",
-]
 ODD_JSON = [
     *('"\\ud800"', '{"a": "\\ud800"}', "NaN", '{"a": 1e999}', '"\\u0000"', '["\\u0000"]', "[" * 2_000 + "]" * 2_000),
     *("9" * 5_000, '{"a": 1, "a": 2}', "{"),
@@ -60,18 +54,6 @@ def in_turn(cases: Sequence[Any], count: int, number: int) -> Sequence[Any]:
 
 def ids(model: type[Model]) -> str:
     return model._meta.label
-
-
-def stored() -> dict[str, list[str]]:
-    """Every row of ours as text, by its table; not sessions or the admin's own log."""
-    configs = [apps.get_app_config(app) for app in ("analytics", "gateway", "registry", "workspace")]
-    tables = [model._meta.db_table for each in configs for model in each.get_models(include_auto_created=True)]
-    found = {}
-    with connection.cursor() as cursor:
-        for table in tables:
-            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608 - our own
-            found[table] = sorted(map(repr, cursor.fetchall()))
-    return found
 
 
 @pytest.fixture
@@ -141,7 +123,7 @@ def test_every_form_takes_json_as_strictly_as_the_api(db: None) -> None:
     found = dict(json_fields())
     lines = {name for name, field in found.items() if isinstance(field, LinesField)}
 
-    assert lines == {"CohortAdmin.listed", "RuleInline.values"}
+    assert lines == {"CohortAdmin.listed", "CohortRuleInline.values"}
     assert {"ClientAdmin.op_patterns", "ApiKeyAdmin.scopes", "DocumentAdmin.props", "ExampleInline.args"} <= set(found)
     assert [name for name, field in found.items() if not isinstance(field, StrictJSONField)] == sorted(lines)
 
@@ -211,14 +193,6 @@ def of_model_named(http: HttpClient, model: type[Model]) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"model: {model._meta.label}")
         raise
-
-
-def answered(response: HttpResponse, *statuses: int) -> HttpResponse:
-    """Check that a response is one of these, and that a refusal is a sentence."""
-    assert response.status_code in statuses, (response.status_code, response.content[:300])
-    if response.status_code == 400:
-        assert response.content.decode().endswith(".")
-    return response
 
 
 def test_odd_choices_of_rows_are_refused_with_a_sentence(everything: None, admin_client: HttpClient) -> None:

@@ -23,19 +23,17 @@ from django.test import Client as HttpClient
 from django.test.client import MULTIPART_CONTENT
 from django.urls import resolve, reverse
 
-from tests.integration import test_roles as matrix
-from tests.integration.test_admin_hostile import BIG, ODD_PATHS, answered, stored
-from tests.integration.test_roles import PEOPLE, address, everything, person, rows
+from tests.support import role_matrix
+from tests.support.hostile_pages import BIG, ODD_PATHS, answered, stored
+from tests.support.role_matrix import PEOPLE, address
 
-__all__ = ["everything", "person", "rows"]  # fixtures
-
-OWN = sorted(set(matrix.ADMIN_NAMES) - set(matrix.OF_MODELS))  # neither a list of rows nor a row's page
+OWN = sorted(set(role_matrix.ADMIN_NAMES) - set(role_matrix.OF_MODELS))  # neither a list of rows nor a row's page
 FORMS = sorted(
     name
-    for name, (model, of_model) in matrix.OF_MODELS.items()
+    for name, (model, of_model) in role_matrix.OF_MODELS.items()
     if of_model in ("add", "change") and model._meta.app_label in ("analytics", "registry")
 )
-SENT = [name for name in (*OWN, *FORMS) if "A" in (matrix.may(name)[1] or "") and name != "login"]
+SENT = [name for name in (*OWN, *FORMS) if "A" in (role_matrix.may(name)[1] or "") and name != "login"]
 
 ODD = ["", "abc", "\x00", "zz\x00", "-1", BIG, "9" * 5_000, "x" * 20_000, "[]", "{", "' OR 1=1 --", "\u200b", "é" * 300]
 FORM = "application/x-www-form-urlencoded"
@@ -209,7 +207,7 @@ def test_only_post_changes_anything(rows: dict[str, Any], admin_client: HttpClie
     for name in [*OWN, *FORMS][part::PARTS]:
         with each_undone(admin_client, name):
             url, meant = address(name, rows).partition("?")[0], MEANT
-            if "A" in (matrix.may(name)[0] or ""):
+            if "A" in (role_matrix.may(name)[0] or ""):
                 meant = form_of(admin_client, name, rows) | MEANT
             refused_or_done(
                 admin_client.get(url, {key: value for key, value in meant.items() if len(str(value)) < 1_000})
@@ -272,8 +270,8 @@ def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_clien
     http.cookies = admin_client.cookies
     before = stored()
 
-    for name in (*OWN, *matrix.OF_MODELS):
-        if matrix.may(name)[1] is not None:
+    for name in (*OWN, *role_matrix.OF_MODELS):
+        if role_matrix.may(name)[1] is not None:
             assert http.post(address(name, rows), MEANT).status_code == 403, name
 
     assert stored() == before
@@ -283,7 +281,7 @@ def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_clien
 def test_who_may_not_send_a_form_changes_nothing_by_sending_it(
     rows: dict[str, Any], admin_client: HttpClient, client: HttpClient, person: Any, letter: str
 ) -> None:
-    may_not = [name for name in SENT if letter not in (matrix.may(name)[1] or "")]
+    may_not = [name for name in SENT if letter not in (role_matrix.may(name)[1] or "")]
     forms = {name: form_of(admin_client, name, rows) | MEANT for name in may_not}
     client.force_login(person)
     before = stored()

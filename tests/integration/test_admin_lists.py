@@ -18,7 +18,7 @@ from analytics.models import Cohort, Flag
 from config import sidebar
 from gateway.models import Client
 from registry.models import Op
-from tests.integration.test_admin import MODELS, page
+from tests.support.admin_models import MODELS, page
 
 TRAIL = re.compile(r'<h1[^>]*>.*?((?:<span class="desk-job">|<span class="desk-step").*?)</h1>', re.DOTALL)
 STEP = re.compile(r'<(?:a|span) class="desk-(?:job|step)"[^>]*>(.*?)</(?:a|span)>', re.DOTALL)

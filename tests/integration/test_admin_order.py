@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from analytics.events import event_log
 from analytics.models import CohortRule
-from tests.conftest import Api
+from tests.support.api import Api
 
 pytestmark = pytest.mark.both_databases
 

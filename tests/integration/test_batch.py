@@ -14,15 +14,14 @@ from django.utils import timezone
 
 from analytics.models import OperationEvent
 from core import poller
+from gateway.batches import broker, responses, service, store, sweep
 from gateway.clients import api_keys
-from gateway.batches import responses, broker, service, store, sweep
 from gateway.models import ApiKey, Batch, BatchEntry
-from registry.releases import publishing
 from registry.models import Op
-from tests.conftest import Api
+from registry.releases import publishing
+from tests.support.api import Api, refused
 from tests.support.batches import BAD, LIST, batch, create, held, reasons, slow, sweep_until_done, together
-from tests.integration.conftest import refused
-from tests.integration.test_concurrency import at_once
+from tests.support.concurrency import at_once
 from workspace.contract import OpOutcome, OpRequest
 from workspace.demo import DEMO_TASK_ID
 from workspace.handlers import HANDLERS
@@ -167,7 +166,7 @@ def test_dependent_entries_wait_and_the_others_do_not(api: Api, workers: None, m
 
 
 def test_without_a_broker_the_waiting_thread_runs_them_all(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
 
     answer = batch(api, *[LIST] * 5, BAD, mode="parallel")
 
@@ -364,7 +363,7 @@ def test_what_takes_longer_than_the_batch_may_is_followed(
 def test_a_batch_in_the_background_goes_on_after_somebody_waited_for_it(
     api: Api, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     settings.GATEWAY_BATCH_SECONDS = 1
     slow(monkeypatch, "list_onto_tasks", 1.2)
     body = {"ops": [LIST, LIST], "idempotency_key": "long"}
@@ -409,7 +408,7 @@ def test_a_batch_whose_answer_cannot_be_read_is_not_said_to_be_undone(
 
 
 def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [create("Never")]}, Prefer="respond-async").json()["batch_id"]
     api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
 
@@ -421,7 +420,7 @@ def test_a_revoked_key_runs_nothing_more(api: Api, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_entry_whose_runner_died_is_run_again_and_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [create("Again")]}, Prefer="respond-async").json()["batch_id"]
     BatchEntry.objects.filter(batch=id).update(
         state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=1
@@ -435,7 +434,7 @@ def test_an_entry_whose_runner_died_is_run_again_and_once(api: Api, monkeypatch:
 
 
 def test_an_entry_that_takes_its_runners_down_is_given_up(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [create("Deadly"), LIST]}, Prefer="respond-async").json()["batch_id"]
     BatchEntry.objects.filter(batch=id, index=0).update(
         state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
@@ -449,7 +448,7 @@ def test_an_entry_that_takes_its_runners_down_is_given_up(api: Api, monkeypatch:
 
 
 def test_a_runner_that_was_given_up_undoes_what_it_did(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     whole = HANDLERS["create_onto_task"]
     taken_over = threading.Event()
 
@@ -472,7 +471,7 @@ def test_a_runner_that_was_given_up_undoes_what_it_did(api: Api, monkeypatch: py
 
 
 def test_late_entries_are_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "put", lambda *_: None)
+    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [create("Late")]}, Prefer="respond-async").json()["batch_id"]
     Batch.objects.filter(pk=id).update(runs_until=timezone.now() - timedelta(seconds=1))
 

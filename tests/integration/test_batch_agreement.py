@@ -7,9 +7,9 @@ import pytest
 
 from gateway.clients import api_keys
 from gateway.models import Batch, BatchEntry
-from tests.conftest import Api
+from tests.support.api import Api
 from tests.support.batches import LIST, batch, create, reasons, until_done
-from tests.integration.test_concurrency import at_once
+from tests.support.concurrency import at_once
 from workspace.demo import DEMO_TASK_ID
 from workspace.models import Task
 

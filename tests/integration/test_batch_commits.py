@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from gateway.batches import leases, runner, store
-from tests.conftest import Api
+from tests.support.api import Api
 from tests.support.batches import LIST, create, in_the_background
 
 pytestmark = [

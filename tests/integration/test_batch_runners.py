@@ -9,9 +9,9 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gateway.batches import leases, broker, runner, store, sweep
+from gateway.batches import broker, leases, runner, store, sweep
 from gateway.models import Batch, BatchEntry
-from tests.conftest import Api
+from tests.support.api import Api
 from tests.support.batches import LIST, batch, in_the_background, slow, until_done
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 from workspace.models import Profile
 

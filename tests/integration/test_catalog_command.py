@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from analytics.models import AuditEntry
 from registry.files import loader
+from registry.models import Activation, Group, Op, PromptSection
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from registry.models import Activation, Group, Op, PromptSection
 from tests.support import catalog_fixture
 
 pytestmark = pytest.mark.django_db
@@ -200,7 +200,7 @@ def test_rollback_refuses_what_it_cannot_do(published: None, catalog: Any) -> No
         catalog("rollback")
     with pytest.raises(CommandError, match="No release has the version ffffff"):
         catalog("rollback", "ffffff")
-    with pytest.raises(CommandError, match="6 or more characters"):
+    with pytest.raises(CommandError, match="at least 6 characters"):
         catalog("rollback", "f")
     with pytest.raises(CommandError, match="is already live"):
         catalog("rollback", publishing.get_live_release().version)

@@ -2,8 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +11,8 @@ from django.http import HttpResponse
 
 from gateway.models import IdempotencyRecord
 from registry.catalog import model
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
+from tests.support.concurrency import at_once
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
@@ -24,21 +22,6 @@ from workspace.models import CalendarEvent, ProjectCalendar, Task
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True), pytest.mark.chance]
 
 CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
-
-
-def at_once(calls: list[Callable[[], HttpResponse]]) -> list[HttpResponse]:
-    """Make calls at the same moment, a thread and a connection each."""
-    gate = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], HttpResponse]) -> HttpResponse:
-        gate.wait()
-        try:
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def test_twenty_twins_have_one_effect_and_one_answer(api: Api) -> None:

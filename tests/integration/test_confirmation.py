@@ -10,8 +10,7 @@ from django.utils import timezone
 
 from gateway.models import IdempotencyRecord
 from registry.catalog import model
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
 from workspace.demo import DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
 from workspace.models import Task
 

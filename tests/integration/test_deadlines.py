@@ -8,8 +8,7 @@ from django.db import connection
 
 from gateway.models import IdempotencyRecord
 from registry.catalog import model
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS

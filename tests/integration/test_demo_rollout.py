@@ -9,7 +9,7 @@ from analytics.models import Assignment, Cohort, OperationEvent
 from analytics.rollout import rollout_cache
 from analytics.rollout.flags import FlagKey
 from registry.models import Release
-from tests.conftest import Api
+from tests.support.api import Api
 
 pytestmark = pytest.mark.django_db
 

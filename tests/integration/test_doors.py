@@ -15,8 +15,7 @@ from core import poller
 from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
 from registry.models import Activation
-from tests.conftest import Api
-from tests.integration.conftest import SECRET, refused
+from tests.support.api import SECRET, Api, refused
 from workspace.demo import DEMO_TASK_ID
 
 DOORS = ("help", "exec")

@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
-from analytics.rollout import rollout_cache, last_seen, bucketing
+from analytics.rollout import bucketing, last_seen, rollout_cache
 from analytics.rollout.flags import FlagKey
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Op
-from tests.conftest import Api
+from registry.releases import publishing
+from tests.support.api import Api
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -110,7 +110,10 @@ def test_deleting_a_cohort_says_what_becomes_of_its_users(admin_client: HttpClie
 
 
 def test_deleting_several_cohorts_says_what_becomes_of_their_users(admin_client: HttpClient) -> None:
-    surface, copy = made(), made(name="copy", flag_id=FlagKey.RELEASE, variant=publishing.get_live_release().version, percentage=100)
+    surface, copy = (
+        made(),
+        made(name="copy", flag_id=FlagKey.RELEASE, variant=publishing.get_live_release().version, percentage=100),
+    )
     selected = {"action": "delete_selected", "_selected_action": [surface.pk, copy.pk]}
 
     page = unescape(admin_client.post(reverse("admin:analytics_cohort_changelist"), selected).content.decode())

@@ -40,7 +40,10 @@ def test_no_column_of_an_event_is_left_out_of_its_page() -> None:
     columns = {field.name for field in OperationEvent._meta.fields}
     assert len(shown) == len(set(shown))
     said_otherwise = {"content", "field_errors", "dry_run", "replayed"}
-    assert set(shown) ^ columns == {"id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed"} | said_otherwise
+    assert (
+        set(shown) ^ columns
+        == {"id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed"} | said_otherwise
+    )
 
 
 @pytest.mark.parametrize(

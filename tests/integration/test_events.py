@@ -10,8 +10,7 @@ from django.http import HttpResponse
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 

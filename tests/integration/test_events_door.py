@@ -10,8 +10,7 @@ from django.utils import timezone
 from analytics.events import event_log as recorded
 from analytics.models import OperationEvent
 from gateway.api import pagination
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]

@@ -10,9 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from analytics.models import OperationEvent
 from gateway.arguments import repair
 from gateway.models import IdempotencyRecord
-from tests.conftest import Api
+from tests.support.api import SECRET, Api, refused
 from tests.support.factories import ProjectFactory, TaskFactory
-from tests.integration.conftest import SECRET, refused
 from workspace.contract import OpHandler, OpOutcome
 from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS

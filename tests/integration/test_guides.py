@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import PromptSection, Release
-from tests.conftest import Api
+from registry.releases import publishing
+from tests.support.api import Api
 
 PURPOSE = {"prompt": "overview", "name": "purpose"}
 

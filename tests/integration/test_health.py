@@ -10,7 +10,7 @@ from core import poller
 from gateway.batches import broker
 from registry.catalog import model
 from registry.models import Activation
-from tests.conftest import Api
+from tests.support.api import Api
 
 
 def test_alive_needs_neither_key_nor_database(client: Client) -> None:

@@ -12,8 +12,7 @@ from core import poller
 from gateway.clients import api_keys
 from gateway.models import Client
 from registry.catalog import model
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from tests.support.api import Api, refused
 
 ASKED: list[dict[str, Any]] = [
     {},

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from analytics.models import Cohort, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
-from registry.releases import publishing
-from registry.drafts import switch_service, change_tracking
+from registry.drafts import change_tracking, switch_service
 from registry.models import Activation, Op
-from tests.conftest import Api
+from registry.releases import publishing
+from tests.support.api import Api
 
 
 def text(response: HttpResponse) -> str:

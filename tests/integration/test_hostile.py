@@ -11,9 +11,8 @@ import pytest
 
 from gateway.contracts.validation import find_field_errors
 from registry.jsonschema import schemas
-from tests.conftest import Api
+from tests.support.api import SECRET, Api, refused
 from tests.support.cpu_budget import within
-from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 pytestmark = pytest.mark.both_databases
@@ -28,7 +27,7 @@ HAZARDS = {
         "integration/test_parsing.py::test_body_that_is_no_strict_json_object_is_refused_with_the_rule",
         "integration/test_parsing.py::test_body_of_exec_that_is_malformed_is_told_every_fault",
         "integration/test_parsing.py::test_any_json_is_answered_in_json",
-        "unit/core/test_strictjson.py::test_loads_answers_any_bytes_with_a_value_or_a_refusal",
+        "unit/core/test_strict_json.py::test_loads_answers_any_bytes_with_a_value_or_a_refusal",
         "services/test_raw_requests.py::test_raw_target_and_headers_never_cause_a_fault",
     ],
     "2 a body over the limit is an envelope, before parsing": [
@@ -37,12 +36,12 @@ HAZARDS = {
         "services/test_raw_requests.py::test_raw_body_is_read_by_its_content_length_or_refused",
     ],
     "3 references to files and hosts": [
-        "unit/registry/test_schemas.py::test_no_reference_is_fetched",
-        "unit/registry/test_schemas.py::test_problems_refuses_with_a_sentence",
+        "unit/registry/jsonschema/test_schemas.py::test_no_reference_is_fetched",
+        "unit/registry/jsonschema/test_schemas.py::test_problems_refuses_with_a_sentence",
     ],
     "4 validation as an attack": [
         "integration/test_hostile.py::test_schema_that_is_taken_holds_the_worst_instance_in_time",
-        "unit/registry/test_schemas.py::test_what_problems_takes_compiles_and_checks_anything_in_time",
+        "unit/registry/jsonschema/test_schemas.py::test_what_problems_takes_compiles_and_checks_anything_in_time",
         "integration/test_parsing.py::test_field_errors_are_at_most_fifty",
     ],
     "6 exactly once for embedded ops": [

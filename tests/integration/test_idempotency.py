@@ -13,10 +13,9 @@ from analytics.models import OperationEvent
 from core import poller
 from gateway.clients import api_keys
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from registry.releases import publishing
 from registry.models import Op
-from tests.conftest import Api
-from tests.integration.conftest import SECRET, refused
+from registry.releases import publishing
+from tests.support.api import SECRET, Api, refused
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_COLLEAGUE, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.errors import StateConflict

@@ -9,13 +9,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core import poller, tokens
-from registry.help import token_budget
 from registry.catalog import model
-from registry.releases import publishing
+from registry.help import token_budget
 from registry.management.commands.import_ops import EXIT_INCOMPLETE
 from registry.models import Group, Op
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from registry.releases import publishing
+from tests.support.api import Api, refused
 
 CITY = {"type": "string", "description": "Name of the city, such as Paris."}
 
@@ -236,10 +235,14 @@ def test_help_on_a_large_import_keeps_its_budgets(large: Api) -> None:
     listed = large.help("trade.golda_record")["items"]
     short = large.help("trade.golda_record.get")
     full = large.help("trade.golda_record.get", format="full")
-    sizes = sorted(model.get_live_catalog().tokens[path] for path in model.get_live_catalog().ops if path.startswith("trade."))
+    sizes = sorted(
+        model.get_live_catalog().tokens[path] for path in model.get_live_catalog().ops if path.startswith("trade.")
+    )
 
     assert sum(tokens.count(item["summary"]) for item in listed) / len(listed) <= 13
-    assert (token_budget.count_tokens(short), token_budget.count_tokens(full)) == tuple(model.get_live_catalog().tokens["trade.golda_record.get"])
+    assert (token_budget.count_tokens(short), token_budget.count_tokens(full)) == tuple(
+        model.get_live_catalog().tokens["trade.golda_record.get"]
+    )
     assert sizes[len(sizes) // 2][0] <= 100
     assert sizes[len(sizes) // 2][1] <= 250
     assert token_budget.count_tokens(large.help("trade.golda_record.get", arg="limit")) <= 50

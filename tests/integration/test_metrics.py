@@ -9,10 +9,10 @@ import pytest
 from django.db import DatabaseError
 from django.test import Client
 
-import gateway.metrics
-from core import poller, logs, metrics
+import gateway.api.metrics
+from core import logs, metrics, poller
 from registry.catalog import model
-from tests.conftest import Api
+from tests.support.api import Api
 from tests.unit.core.test_metrics import value
 from workspace.demo import DEMO_PROJECT_ID
 
@@ -110,7 +110,7 @@ def test_a_write_whose_commit_fails_is_counted_as_what_was_answered(api: Api, mo
         raise DatabaseError("the commit failed")
 
     ok, failed, all_before = counted("exec", "write"), counted("exec", "write", "INTERNAL", "internal"), total()
-    monkeypatch.setattr("gateway.execution.local_write.events.record_event", fails)
+    monkeypatch.setattr("gateway.execution.local_write.event_log.record_event", fails)
 
     api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"})
 
@@ -129,7 +129,7 @@ def test_the_follower_takes_release_buffer_and_its_own_success(api: Api) -> None
     assert value("gateway_events_buffered") >= 1
 
     model.clear_cache()
-    gateway.metrics.follow()
+    gateway.api.metrics.follow()
     assert value("gateway_release_live") == 0
 
 

@@ -7,13 +7,13 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.models import Assignment, Cohort, CohortRule
-from analytics.rollout import rollout_cache, exposures
+from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey
 from gateway.clients import api_keys
 from gateway.models import Client, Scope
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Op
+from registry.releases import publishing
 
 pytestmark = pytest.mark.django_db
 

@@ -13,11 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analytics.models import OpDaily
-from registry.releases import token_count_job
 from registry.drafts import draft
-from registry.snapshot.diff import Kind
 from registry.models import Op
-from tests.integration.test_admin import page
+from registry.releases import token_count_job
+from registry.snapshot.diff import Kind
+from tests.support.admin_models import page
 
 pytestmark = pytest.mark.both_databases
 

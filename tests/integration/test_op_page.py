@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Op
-from tests.conftest import Api
+from registry.releases import publishing
 from tests.support.admin_pages import form_of
+from tests.support.api import Api
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_what_blocks_is_told_before_it_is_saved_and_when_it_is_published(
     assert "Blocks publishing" in told
     assert refused.status_code == 200
     assert saved.status_code == 302
-    with pytest.raises(publishing.NotPublishable, match="state_key must be no argument"):
+    with pytest.raises(publishing.NotPublishable, match="state_key must not be an argument"):
         publishing.publish_draft(note="Test", by="tests", at=timezone.now())
 
 

@@ -24,9 +24,8 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from tests.conftest import Api
+from tests.support.api import Api, refused
 from tests.support.cpu_budget import examples
-from tests.integration.conftest import refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Api
+from tests.support.api import SECRET, Api, refused
 from tests.support.cpu_budget import examples
-from tests.integration.conftest import SECRET, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 DOORS = ("help", "exec")

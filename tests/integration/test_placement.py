@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Api
+from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
 from workspace.models import Edge

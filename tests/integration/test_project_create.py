@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Api
+from tests.support.api import Api
 from workspace.models import Edge, Project
 
 PROJECT = {"name": "Spring launch", "type_key": "project.business.product_launch"}

@@ -8,10 +8,9 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Op, Release
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from registry.releases import publishing
+from tests.support.api import Api, refused
 
 pytestmark = pytest.mark.both_databases
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Api
-from tests.integration.conftest import refused
-from tests.integration.test_concurrency import at_once
+from tests.support.api import Api, refused
+from tests.support.concurrency import at_once
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
 from workspace.models import Edge, Plan
@@ -122,7 +121,7 @@ def test_a_dry_run_of_the_whole_call_keeps_nothing_either(api: Api, db: None, bo
             [node(TASK, "task", {"kind": "plan", "title": "No such"})],
             "/nodes/0/connections/0/title",
             "no_such_title",
-            "of no plan in this project",
+            "no plan in this project has this name",
         ),
         ([node(get_demo_id("task", 21))], "/nodes/0/id", "not_found", "No task of this project"),
     ],

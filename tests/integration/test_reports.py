@@ -15,13 +15,13 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 from analytics import reports
-from analytics.rollups import rollup_job
 from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
 from analytics.rollout.flags import FlagKey
+from analytics.rollups import rollup_job
 from gateway.admin.reports.report_page import REPORT_TITLES
 from gateway.demo import activity
 from registry.models import Op, Release
-from tests.conftest import Api
+from tests.support.api import Api
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # a Thursday
 

@@ -11,11 +11,10 @@ from django.test import Client as HttpClient
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from gateway.models import Batch, Client, Scope
 from gateway.api.views import GatewayView, PublicView
+from gateway.models import Batch, Client, Scope
 from registry.models import Release
-from tests.conftest import Api
-from tests.integration.conftest import SECRET, refused
+from tests.support.api import SECRET, Api, refused
 from workspace.demo import DEMO_SUBJECT
 
 TOOLSET = "<the id of one>"  # put in where a body is sent

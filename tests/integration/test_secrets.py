@@ -21,15 +21,15 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.events import event_log
-from core import safe_traceback, poller, logs
-from gateway.jobs import runner
+from core import logs, poller, safe_traceback
 from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import EmbeddedExecutor
+from gateway.jobs import runner
 from gateway.models import Client
-from registry.jsonschema import schemas
 from registry.catalog.model import Catalog
-from tests.conftest import Api
+from registry.jsonschema import schemas
+from tests.support.api import Api
 from workspace import handlers
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID

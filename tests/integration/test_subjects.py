@@ -14,7 +14,7 @@ from analytics.events import event_log
 from analytics.models import AuditEntry, Cohort, CohortRule, Turn
 from gateway.jobs import subject_data
 from gateway.models import ApiKey, BatchEntry
-from tests.conftest import Api
+from tests.support.api import Api
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

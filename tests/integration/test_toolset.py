@@ -14,19 +14,18 @@ from openai.types.chat import ChatCompletionToolParam
 
 from analytics.events import event_log
 from analytics.models import Assignment, Cohort, CohortRule, OperationEvent, ToolSelection
-from analytics.rollout import rollout_cache, exposures
+from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey
 from core import poller, tokens
 from gateway.clients import api_keys
-from gateway.routing import release_routing
 from gateway.contracts import tool_definitions
 from gateway.models import ApiKey, Scope
+from gateway.routing import release_routing
 from gateway.toolset import service
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Op, PromptSection
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from registry.releases import publishing
+from tests.support.api import Api, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +90,11 @@ def test_the_gateway_surface_is_the_three_tools_byte_for_byte(api: Api) -> None:
     found = ask(api)
 
     assert json.dumps([tool["function"] for tool in found["tools"]]) == json.dumps(list(tool_definitions.GATEWAY_TOOLS))
-    assert (found["surface"], found["cohort"], found["release"]) == ("gateway", "dev-team", model.get_live_catalog().version)
+    assert (found["surface"], found["cohort"], found["release"]) == (
+        "gateway",
+        "dev-team",
+        model.get_live_catalog().version,
+    )
     assert "selection" not in found
     sent = json.dumps(found["tools"], separators=(",", ":"), ensure_ascii=False)
     assert found["tokens"] == tokens.count(sent) + tokens.count(found["prompt"])
@@ -103,7 +106,9 @@ def test_nobodys_cohort_is_legacy_with_every_tool_of_the_context(api: Api) -> No
 
     names = {tool["function"]["name"] for tool in project["tools"]}
     assert (project["surface"], project["cohort"]) == ("legacy", "")
-    assert names == {op.tool_name for op in model.get_live_catalog().ops.values() if {"project", "base"} & set(op.contexts)}
+    assert names == {
+        op.tool_name for op in model.get_live_catalog().ops.values() if {"project", "base"} & set(op.contexts)
+    }
     assert project["selection"] == {"kind": "static", "count": len(names)}
     assert {tool["function"]["name"] for tool in nowhere["tools"]} < names
     assert not names & GATEWAY_TOOLS

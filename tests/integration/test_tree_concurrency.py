@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.conftest import Api
-from tests.integration.test_concurrency import at_once
+from tests.support.api import Api
+from tests.support.concurrency import at_once
 from tests.support.document_forest import dense
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID

@@ -13,15 +13,15 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.events import event_log
 from analytics import reports
-from analytics.rollups import rollup_job
+from analytics.events import event_log
 from analytics.models import OperationEvent
+from analytics.rollups import rollup_job
 from registry.catalog import model, switches
-from registry.releases import publishing
 from registry.drafts import switch_service
 from registry.models import Connection, Op, Release
-from tests.conftest import Api
+from registry.releases import publishing
+from tests.support.api import Api
 from workspace.demo import DEMO_SUBJECT
 from workspace.models import Task
 
@@ -166,7 +166,7 @@ def test_draft_that_cannot_run_says_so_and_the_live_one_is_offered(admin_client:
     shown = admin_client.get(page("onto.task.get")).content.decode()
     refused = attempt(admin_client, "onto.task.get", {})
 
-    assert "The draft cannot run: A $ref leads outside the schema." in shown
+    assert "The draft cannot run: A $ref points outside the schema." in shown
     assert "Live release" in shown
     assert "Select a valid choice" in refused.content.decode()
 
@@ -183,7 +183,9 @@ def test_op_that_is_not_live_yet_runs_as_the_draft_says(admin_client: HttpClient
 
 
 def test_switched_off_op_is_refused(admin_client: HttpClient) -> None:
-    switch_service.set_switch(kind="op", name="onto.task.list", is_off=True, reason="Slow", by="tests", at=timezone.now())
+    switch_service.set_switch(
+        kind="op", name="onto.task.list", is_off=True, reason="Slow", by="tests", at=timezone.now()
+    )
     switches.refresh_switches()
 
     assert answer(attempt(admin_client, "onto.task.list", {}))["error"]["details"]["reason"] == "switched_off"

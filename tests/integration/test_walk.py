@@ -2,7 +2,7 @@
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
-from tests.conftest import Api
+from tests.support.api import Api
 from workspace.demo import DEMO_TASK_ID
 
 

@@ -13,13 +13,12 @@ from django.utils import timezone
 
 from analytics.models import OperationEvent
 from core.web_text import subprocess_reader
-from gateway.execution import db_errors
 from gateway.builtin_ops import concurrency_slots, fetch_page
+from gateway.execution import db_errors
 from registry.catalog import model
-from registry.releases import publishing
 from registry.models import Op
-from tests.conftest import Api
-from tests.integration.conftest import SECRET, refused
+from registry.releases import publishing
+from tests.support.api import SECRET, Api, refused
 from tests.support.fake_internet import RESULTS, Outside
 from tests.support.http_servers import Server, answer, redirect
 
@@ -114,10 +113,10 @@ def test_text_of_any_kind_is_read(
     [
         (b"%PDF-1.7", "application/pdf", "a PDF"),
         (b"%PDF-1.7", "text/html", "a PDF"),
-        (b"\x89PNG", "image/png", "no text"),
-        (b"PK\x03\x04", "", "no text"),
-        (b"MZ\x00\x00", "text/plain", "no text"),
-        (b"x", "application/octet-stream", "no text"),
+        (b"\x89PNG", "image/png", "not readable as text"),
+        (b"PK\x03\x04", "", "not readable as text"),
+        (b"MZ\x00\x00", "text/plain", "not readable as text"),
+        (b"x", "application/octet-stream", "not readable as text"),
     ],
 )
 def test_what_is_no_text_is_refused_in_a_sentence(

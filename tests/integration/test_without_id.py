@@ -8,10 +8,9 @@ from django.utils import timezone
 
 from analytics.models import OperationEvent
 from core import poller
-from registry.releases import publishing
 from registry.models import Op
-from tests.conftest import Api
-from tests.integration.conftest import refused
+from registry.releases import publishing
+from tests.support.api import Api, refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
@@ -19,7 +18,9 @@ LISTED = ("task", "goal", "plan", "document", "milestone", "risk")
 
 
 def publish() -> None:
-    publishing.publish_draft(note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired")
+    publishing.publish_draft(
+        note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired"
+    )
     poller.refresh()
 
 
@@ -75,7 +76,7 @@ def test_what_only_a_row_has_is_left_out_with_a_warning(api: Api) -> None:
     without = api.exec("onto.task.get")
 
     assert answer["meta"]["executed_op"] == without["meta"]["executed_op"] == "onto.task.list"
-    assert "Ignored deep: it is for one row." in answer["meta"]["warnings"]
+    assert "Ignored deep: it applies to one row." in answer["meta"]["warnings"]
     assert len(without["meta"]["warnings"]) == 1  # a default was not sent
 
 

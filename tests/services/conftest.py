@@ -1,6 +1,5 @@
 """Servers over databases that the tests reach, too: one of its own for a test that needs it, else one for all."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,16 +9,11 @@ import pytest
 from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from gateway.clients import api_keys
-from gateway.models import Client
 from tests.support.servers import brokers, stores
 from tests.support.servers.brokers import Broker
+from tests.support.servers.environment import PEPPER, environment_of, make_key
 from tests.support.servers.processes import Process, Server, serving, working
 from tests.support.servers.stores import Store
-from workspace.demo import DEMO_SUBJECT
-
-PEPPER = "the pepper of the test servers, which is long enough"
-SECRETS = {"SECRET_KEY": "the secret key of the test servers, which is long enough", "GATEWAY_KEY_PEPPER": PEPPER}
 
 
 @pytest.fixture(scope="session")
@@ -121,23 +115,3 @@ def broker(
 def server(serve: Callable[..., Server]) -> Server:
     """A server as `make run` starts it, with a key for the demo subject that no limit meets."""
     return serve()
-
-
-def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, str]:
-    """Return the variables of a process over a database; the folder takes what processes leave."""
-    return {
-        **os.environ,
-        **SECRETS,
-        "DATABASE_URL": store.url,
-        "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
-        "DJANGO_SETTINGS_MODULE": "tests.support.servers.probe_settings",
-        "AGENTIC_CHAT_TOOL_GATEWAY": "on",  # as make run sets it
-        **variables,
-    }
-
-
-def make_key(**fields: Any) -> str:
-    """Return a new key of the client "tests"."""
-    client, _ = Client.objects.get_or_create(name="tests")
-    _, plaintext = api_keys.issue(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
-    return plaintext

@@ -4,18 +4,15 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 from django.conf import settings
 
 from gateway.models import BatchEntry
+from tests.support.servers.batch_calls import call, done, keep, standing_still
 from tests.support.servers.brokers import Broker
 from tests.support.servers.processes import Process, Server, eventually
-from tests.services.test_writes import standing_still
 from workspace.models import Task
 
 pytestmark = [
@@ -39,27 +36,6 @@ def server(serve: Callable[..., Server], broker: Broker) -> Server:
 @pytest.fixture
 def worker(work: Callable[..., Process], broker: Broker) -> Process:
     return work(CELERY_BROKER_URL=broker.url)
-
-
-def call(op: str, **args: Any) -> dict[str, Any]:
-    return {"type": "exec", "op": op, "args": args}
-
-
-def keep(title: str) -> dict[str, Any]:
-    return {**call("probe.keep", title=title), "idempotency_key": title.replace(" ", "-")}
-
-
-def done(server: Server, id: str, *, within: float) -> dict[str, Any]:
-    """Return the status of a batch once it is done."""
-    found: list[dict[str, Any]] = []
-
-    def is_done() -> bool:
-        with suppress(httpx2.TransportError):  # of a web process that was killed this moment
-            found.append(server.batch_status(id))
-        return bool(found) and found[-1]["status"] == "done"
-
-    eventually(is_done, within=within, what="the batch's end")
-    return found[-1]
 
 
 def test_worker_runs_what_is_sent_in_parallel_and_in_the_background_and_stops_in_order(

@@ -13,8 +13,8 @@ from analytics.models import OperationEvent
 from gateway.models import BatchEntry, IdempotencyRecord
 from tests.support.servers import brokers, crashes
 from tests.support.servers.brokers import Broker
-from tests.services.conftest import environment_of, make_key
 from tests.support.servers.crashes import Fleet, Ledger
+from tests.support.servers.environment import environment_of, make_key
 from tests.support.servers.processes import eventually
 from tests.support.servers.stores import Store
 from workspace.models import Task

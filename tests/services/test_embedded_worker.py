@@ -10,10 +10,9 @@ import pytest
 
 from analytics.models import OperationEvent
 from gateway.models import BatchEntry
+from tests.support.servers.batch_calls import call, done, standing_still
 from tests.support.servers.processes import Server
-from tests.services.test_batches import call, done
-from tests.services.test_production import GOOD, manage
-from tests.services.test_writes import standing_still
+from tests.support.servers.production import GOOD, manage
 from workspace.models import Task
 
 pytestmark = pytest.mark.server

@@ -8,7 +8,7 @@ from openfeature.flag_evaluation import Reason
 
 from analytics.models import Assignment, Cohort, CohortRule, Subject
 from analytics.rollout.flags import FlagKey
-from tests.services.conftest import make_key
+from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually
 
 pytestmark = pytest.mark.server

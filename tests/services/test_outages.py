@@ -13,13 +13,12 @@ from django.conf import settings
 from gateway.models import BatchEntry
 from tests.support.servers import brokers
 from tests.support.servers import postgres as postgresql
+from tests.support.servers.batch_calls import call, done, keep, standing_still
 from tests.support.servers.brokers import Broker
-from tests.services.conftest import environment_of
+from tests.support.servers.environment import environment_of
 from tests.support.servers.postgres import Postgres
 from tests.support.servers.processes import Process, Server, eventually, serving, working
 from tests.support.servers.stores import Store
-from tests.services.test_batches import call, done, keep
-from tests.services.test_writes import standing_still
 from workspace.models import Task
 
 pytestmark = [

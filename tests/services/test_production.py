@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,29 +10,9 @@ import pytest
 from django.conf import settings
 
 from tests.support.servers.processes import Server
+from tests.support.servers.production import GOOD, manage
 
 pytestmark = pytest.mark.server
-
-GOOD = {
-    "GATEWAY_ENV": "production",
-    "SECRET_KEY": secrets.token_urlsafe(50),
-    "GATEWAY_KEY_PEPPER": secrets.token_urlsafe(32),
-    "ALLOWED_HOSTS": "gateway.example.com",
-    "DATABASE_URL": "sqlite://:memory:",
-}
-
-
-def manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run manage.py with these variables and none of this process's own but PATH."""
-    return subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=settings.BASE_DIR,
-        env={"PATH": os.environ["PATH"], **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_production_passes_the_deployment_checks_without_a_warning() -> None:

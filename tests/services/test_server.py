@@ -12,11 +12,11 @@ from django.utils import timezone
 from benchmarks import mixing
 from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
-from registry.releases import publishing
 from registry.drafts import switch_service
 from registry.models import Op
+from registry.releases import publishing
 from tests.support.cpu_budget import is_thorough
-from tests.services.conftest import make_key
+from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually, process_of
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
@@ -74,7 +74,9 @@ def test_server_follows_a_switch_in_every_worker_within_two_seconds_and_replays_
     with shared_server.workers() as workers:
         for kind, name in (("op", OP), ("group", "onto"), ("connection", "workspace")):
             for is_off in (True, False):
-                switch_service.set_switch(kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now())
+                switch_service.set_switch(
+                    kind=kind, name=name, is_off=is_off, reason="Down.", by="tests", at=timezone.now()
+                )
                 took = seconds_until(lambda off=is_off: all(allowed(http) != off for http in workers.values()))
 
                 assert took < FOLLOWS_WITHIN, (kind, is_off)

@@ -30,15 +30,18 @@ pytestmark = pytest.mark.server
 OP = "onto.task.update"
 EDIT = f"from registry.models import Op; Op.objects.filter(op={OP!r}).update(summary='Edited by an admin')"
 PUBLISH = (
-    "from django.utils import timezone; from registry import releases;"
-    " releases.publish(note='Edited', by='admin', at=timezone.now())"
+    "from django.utils import timezone; from registry.releases import publishing;"
+    " publishing.publish_draft(note='Edited', by='admin', at=timezone.now())"
 )
 # All that a start could change: rows of every kind, and the pointer to the live release.
 STATE = (
     "[[model._meta.label, model.objects.count()] for model in apps.get_models() if model._meta.label != "
-    "'analytics.OperationEvent'] + [Activation.objects.get(is_live=True).release_id, releases.draft_version()]"
+    "'analytics.OperationEvent'] + [Activation.objects.get(is_live=True).release_id,"
+    " publishing.compute_draft_version()]"
 )
-IMPORTS = "from django.apps import apps; from registry import releases; from registry.models import Activation"
+IMPORTS = (
+    "from django.apps import apps; from registry.releases import publishing; from registry.models import Activation"
+)
 
 
 @pytest.fixture
@@ -211,7 +214,7 @@ def test_start_ends_quietly_when_it_is_broken_off_in_a_new_checkout(checkout: Ch
 
 
 # What it has printed by then: of the catalog, of itself as it becomes the server, of a worker.
-@pytest.mark.parametrize("printed", ["The live release is up to date.", "Ctrl-C stops it.", " is live"])
+@pytest.mark.parametrize("printed", ["The live release is up to date.", "Ctrl-C stops it.", "release.live "])
 def test_start_ends_quietly_when_it_is_broken_off(old_checkout: Checkout, printed: str) -> None:
     _break_off(old_checkout, lambda process: printed in process.output)
 
@@ -246,7 +249,7 @@ def _of(answer: httpx2.Response, *, release: str) -> httpx2.Response | None:
 
 def test_start_keeps_a_release_that_was_published_meanwhile(old_checkout: Checkout) -> None:
     with old_checkout.started() as server:
-        version = old_checkout.ask("releases.live().version", first=f"{EDIT}\n{PUBLISH}")
+        version = old_checkout.ask("publishing.get_live_release().version", first=f"{EDIT}\n{PUBLISH}")
         # Each worker follows in its own half second, so that text and release are read from one answer.
         followed = eventually(lambda: _of(server.help(OP), release=version), within=2, what="the publish")
         assert followed.json()["summary"] == "Edited by an admin"
@@ -257,8 +260,8 @@ def test_start_keeps_a_release_that_was_published_meanwhile(old_checkout: Checko
 
 
 def test_start_neither_overwrites_nor_publishes_an_edit_but_publishes_what_is_shipped(old_checkout: Checkout) -> None:
-    shipped = old_checkout.folder / "registry" / "catalog" / "groups.yaml"
-    first = old_checkout.ask("releases.live().version", first="from registry import releases")
+    shipped = old_checkout.folder / "registry" / "shipped" / "groups.yaml"
+    first = old_checkout.ask("publishing.get_live_release().version", first="from registry.releases import publishing")
     shipped.write_text(shipped.read_text().replace("Lookups that change nothing", "Newly shipped"))
     with old_checkout.started() as server:  # nobody has edited anything: what is shipped goes live
         second = server.help(OP)

@@ -12,7 +12,8 @@ import pytest
 
 from analytics.models import OperationEvent
 from gateway.models import IdempotencyRecord
-from tests.support.servers.processes import Server, eventually
+from tests.support.servers.batch_calls import standing_still
+from tests.support.servers.processes import Server
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
@@ -31,14 +32,6 @@ def together(call: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [future.result() for future in [pool.submit(when_all_are_there) for _ in range(AT_ONCE)]]
-
-
-def standing_still(folder: Path) -> int:
-    """Return the process that stands still in a handler of the probe."""
-    there = eventually(
-        lambda: [each.name for each in folder.iterdir() if each.name.isdigit()], within=20, what="its begin"
-    )
-    return int(there[0])
 
 
 def test_write_has_one_effect_when_twenty_send_one_key_at_once(shared_server: Server) -> None:

@@ -13,15 +13,15 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models
 
 from tests.support.factories import MADE_AT
-from workspace.entity_types import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME, EntityType
+from workspace.entity_types import CALENDAR, ENTITY_TYPE_BY_NAME, EVENT, EntityType
 from workspace.models import (
     EDITING_ROLES,
     CalendarEvent,
     Edge,
+    MemberRole,
     Membership,
     Project,
     ProjectCalendar,
-    MemberRole,
     Task,
     TaskEventKind,
 )

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from gateway.batches import runner, sweep
 from gateway.models import Batch
-from tests.conftest import Api
+from tests.support.api import Api
 from workspace.contract import OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.handlers import HANDLERS

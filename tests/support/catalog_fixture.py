@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from core import poller
 from registry.catalog import model
-from registry.releases import token_count_job, publishing
 from registry.files import loader
+from registry.releases import publishing, token_count_job
 from workspace import demo
 
 

@@ -13,6 +13,7 @@ from workspace.models import (
     Edge,
     Goal,
     GoalState,
+    MemberRole,
     Membership,
     Milestone,
     MilestoneState,
@@ -24,7 +25,6 @@ from workspace.models import (
     Requirement,
     Risk,
     RiskState,
-    MemberRole,
     Task,
     TaskState,
 )

@@ -1,4 +1,4 @@
-"""Snapshots and catalogs made of a few words, in the form of registry.snapshot."""
+"""Snapshots and catalogs made of a few words, in the form of registry.snapshot.snapshot."""
 
 from typing import Any
 

@@ -27,11 +27,11 @@ from workspace.demo import (
 )
 from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT
 from workspace.demo.rows import KITCHEN, PHOTO_BOOK, WEBSITE, DemoRow, get_demo_id
-from workspace.entity_types import CALENDAR, DOCUMENT, EVENT, ENTITY_TYPE_BY_NAME, PROJECT, TASK, EntityType
+from workspace.entity_types import CALENDAR, DOCUMENT, ENTITY_TYPE_BY_NAME, EVENT, PROJECT, TASK, EntityType
 from workspace.models import Document, Edge, Membership, Profile, Task
-from workspace.services.entities import changes
 from workspace.services.calendar import task_events
 from workspace.services.documents import tree
+from workspace.services.entities import changes
 
 __all__ = [
     "DEMO_COLLEAGUE",
@@ -77,7 +77,12 @@ def load(*, at: datetime) -> dict[str, int]:
             "projects": _add_missing(_build_projects(at)),
             "memberships": _add_missing(_build_memberships(at)),
             "profiles": _add_missing(_build_profiles(at)),
-            **{ENTITY_TYPE_BY_NAME[name].plural: _add_missing(_build_rows_of_kind(ENTITY_TYPE_BY_NAME[name], placed, at)) for name, placed in IN_PROJECTS.items()},
+            **{
+                ENTITY_TYPE_BY_NAME[name].plural: _add_missing(
+                    _build_rows_of_kind(ENTITY_TYPE_BY_NAME[name], placed, at)
+                )
+                for name, placed in IN_PROJECTS.items()
+            },
             EVENT.plural: _add_missing([*_build_rows(EVENT, events.IN_PROJECTS, at), *_build_own_events(at)]),
             CALENDAR.plural: _add_missing(_build_rows(CALENDAR, events.CALENDARS, at)),
             "edges": _add_missing(_build_edges(at)),
@@ -123,7 +128,10 @@ def _place_in_trees(rows: Sequence[Any]) -> list[models.Model]:
         tree.lock_tree(project_id)
     queryset = Document.objects.filter(pk__in=[row.pk for row in rows])
     deleted = set(queryset.exclude(deleted_at=None).values_list("pk", flat=True))
-    parents = {UUID(get_demo_id("document", number)): UUID(get_demo_id("document", on)) for number, on in documents.PARENTS.items()}
+    parents = {
+        UUID(get_demo_id("document", number)): UUID(get_demo_id("document", on))
+        for number, on in documents.PARENTS.items()
+    }
     for row in rows:
         parent_id = parents.get(row.pk)
         row.parent_id = None if parent_id in deleted else parent_id

@@ -1,7 +1,7 @@
 """The events of the demo workspace and its project calendar. Events that show task dates are made from the tasks."""
 
 from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT
-from workspace.demo.rows import FAIR, KITCHEN, WEBSITE, RelativeTime, RelativeDay, get_demo_id, define_row
+from workspace.demo.rows import FAIR, KITCHEN, WEBSITE, RelativeDay, RelativeTime, define_row, get_demo_id
 from workspace.models import CalendarColor, Recurrence
 
 IN_PROJECTS = {
@@ -17,7 +17,9 @@ IN_PROJECTS = {
             end_at=RelativeTime(-19, 10),
             recurrence=Recurrence.WEEKLY,
         ),
-        define_row(number=2, touched=60, title="Hosting call", start_at=RelativeTime(2, 13), end_at=RelativeTime(2, 14)),
+        define_row(
+            number=2, touched=60, title="Hosting call", start_at=RelativeTime(2, 13), end_at=RelativeTime(2, 14)
+        ),
         define_row(
             number=3,
             touched=45,
@@ -48,13 +50,22 @@ IN_PROJECTS = {
         ),
     ),
     FAIR: (
-        define_row(number=6, touched=90, title="Spring trade fair", location="Hall 4", start_date=RelativeDay(35), end_date=RelativeDay(37)),
+        define_row(
+            number=6,
+            touched=90,
+            title="Spring trade fair",
+            location="Hall 4",
+            start_date=RelativeDay(35),
+            end_date=RelativeDay(37),
+        ),
     ),
 }
 
 OWN_EVENTS = {
     DEMO_SUBJECT: (
-        define_row(number=21, touched=20, title="Lunch with Jonas", start_at=RelativeTime(1, 11), end_at=RelativeTime(1, 12)),
+        define_row(
+            number=21, touched=20, title="Lunch with Jonas", start_at=RelativeTime(1, 11), end_at=RelativeTime(1, 12)
+        ),
         define_row(
             number=22,
             touched=80,
@@ -91,7 +102,11 @@ OWN_EVENTS = {
             recurrence=Recurrence.BIWEEKLY,
         ),
     ),
-    DEMO_COLLEAGUE: (define_row(number=31, touched=30, title="Parents' evening", start_at=RelativeTime(3, 18), end_at=RelativeTime(3, 20)),),
+    DEMO_COLLEAGUE: (
+        define_row(
+            number=31, touched=30, title="Parents' evening", start_at=RelativeTime(3, 18), end_at=RelativeTime(3, 20)
+        ),
+    ),
 }
 
 CALENDARS = {

@@ -1,7 +1,7 @@
 """The projects of the demo workspace and their members."""
 
-from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, at_work_start, at_work_end, define_row
-from workspace.models import ProjectState, MemberRole
+from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, at_work_end, at_work_start, define_row
+from workspace.models import MemberRole, ProjectState
 
 DEMO_SUBJECT = "demo-user"  # owns all projects but one
 DEMO_COLLEAGUE = "demo-colleague"  # viewer of the newest project; owner of one that the demo user can edit

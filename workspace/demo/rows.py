@@ -56,7 +56,8 @@ class DemoRow:
     def resolve_columns(self, loaded: datetime) -> dict[str, Any]:
         """Return the columns, with their times relative to the moment of loading."""
         return {
-            name: value.resolve(loaded) if isinstance(value, RelativeTime | RelativeDay) else value for name, value in self.columns.items()
+            name: value.resolve(loaded) if isinstance(value, RelativeTime | RelativeDay) else value
+            for name, value in self.columns.items()
         }
 
 

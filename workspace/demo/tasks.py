@@ -1,6 +1,16 @@
 """The tasks of the demo workspace."""
 
-from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, at_work_start, at_work_end, get_demo_id, define_row
+from workspace.demo.rows import (
+    FAIR,
+    KITCHEN,
+    PHOTO_BOOK,
+    SURVEY,
+    WEBSITE,
+    at_work_end,
+    at_work_start,
+    define_row,
+    get_demo_id,
+)
 from workspace.models import Recurrence, TaskState
 
 TODO, IN_PROGRESS, BLOCKED, DONE = TaskState.TODO, TaskState.IN_PROGRESS, TaskState.BLOCKED, TaskState.DONE

@@ -3,14 +3,14 @@
 from functools import partial
 
 from workspace.contract import OpHandler
-from workspace.handlers.calendar import list_events, project_calendars, events, schedules, slots
-from workspace.handlers.documents import document_moves, document_sections, document_tree, documents, task_documents
-from workspace.handlers.graph import edges, graph, links
-from workspace.handlers.generic import search_all, fields, generic_reads, generic_writes
-from workspace.handlers.tasks import move_task, tasks
-from workspace.handlers import profiles
-from workspace.handlers.projects import projects
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK, EntityType
+from workspace.handlers import profiles
+from workspace.handlers.calendar import events, list_events, project_calendars, schedules, slots
+from workspace.handlers.documents import document_moves, document_sections, document_tree, documents, task_documents
+from workspace.handlers.generic import fields, generic_reads, generic_writes, search_all
+from workspace.handlers.graph import edges, graph, links
+from workspace.handlers.projects import projects
+from workspace.handlers.tasks import move_task, tasks
 from workspace.services.calendar import task_events
 
 
@@ -27,13 +27,21 @@ def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
 
 
 HANDLERS: dict[str, OpHandler] = {
-    **{tool_name: handler for kind in ENTITY_TYPE_BY_NAME.values() for tool_name, handler in _build_generic_handlers(kind).items()},
+    **{
+        tool_name: handler
+        for kind in ENTITY_TYPE_BY_NAME.values()
+        for tool_name, handler in _build_generic_handlers(kind).items()
+    },
     "get_onto_project_details": OpHandler(projects.get_project),
     "create_onto_project": OpHandler(projects.create_project),
     "delete_onto_project": OpHandler(projects.delete_project),
     "get_onto_task_details": OpHandler(tasks.get_task),
-    "create_onto_task": OpHandler(partial(generic_writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)),
-    "update_onto_task": OpHandler(partial(generic_writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)),
+    "create_onto_task": OpHandler(
+        partial(generic_writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)
+    ),
+    "update_onto_task": OpHandler(
+        partial(generic_writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)
+    ),
     "move_onto_task": OpHandler(move_task.move_task),
     "create_onto_document": OpHandler(documents.create_document),
     "update_onto_document": OpHandler(documents.update_document),

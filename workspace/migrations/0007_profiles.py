@@ -4,7 +4,7 @@ import django.utils.timezone
 import uuid
 import workspace.models.entity
 import workspace.models.profile
-import workspace.models.week
+import workspace.models.working_week
 from django.db import migrations, models
 
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 ('subject', models.CharField(help_text="The subject's id, as the chat service sends it.", max_length=200)),
                 ('name', models.CharField(blank=True, default='', help_text='What to call the person.', max_length=200)),
                 ('time_zone', models.CharField(default='UTC', help_text='The IANA name of the zone that rules all calendar times, such as Europe/Berlin.', max_length=64, validators=[workspace.models.profile.validate_zone])),
-                ('working_hours', models.JSONField(blank=True, default=workspace.models.week.usual, help_text='By weekday, spans of wall time: {"monday": ["09:00-12:00", "13:00-17:00"]}. A day without spans is a day off; a night\'s work is 22:00-24:00 on one day and 00:00-06:00 on the next.')),
+                ('working_hours', models.JSONField(blank=True, default=workspace.models.working_week.usual, help_text='By weekday, spans of wall time: {"monday": ["09:00-12:00", "13:00-17:00"]}. A day without spans is a day off; a night\'s work is 22:00-24:00 on one day and 00:00-06:00 on the next.')),
                 ('preferences', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='How the person likes to work, as a JSON object such as {"focus": "mornings"}.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

@@ -5,7 +5,7 @@ from workspace.models.document import Document, DocumentState
 from workspace.models.edge import Edge, EdgeKind
 from workspace.models.entity import Entity, EntityQuerySet
 from workspace.models.goal import Goal, GoalState
-from workspace.models.membership import EDITING_ROLES, Membership, MemberRole
+from workspace.models.membership import EDITING_ROLES, MemberRole, Membership
 from workspace.models.milestone import Milestone, MilestoneState, is_missed
 from workspace.models.plan import Plan, PlanState
 from workspace.models.profile import Profile
@@ -28,6 +28,7 @@ __all__ = [
     "EntityQuerySet",
     "Goal",
     "GoalState",
+    "MemberRole",
     "Membership",
     "Milestone",
     "MilestoneState",
@@ -42,7 +43,6 @@ __all__ = [
     "Risk",
     "RiskImpact",
     "RiskState",
-    "MemberRole",
     "Task",
     "TaskEventKind",
     "TaskState",

@@ -9,7 +9,7 @@ from django.db.models import Case, F, OuterRef, Q, Subquery, Value, When
 
 from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
-from workspace.models.membership import EDITING_ROLES, Membership, MemberRole
+from workspace.models.membership import EDITING_ROLES, MemberRole, Membership
 from workspace.models.profile import DEFAULT_ZONE, validate_zone
 from workspace.models.task import Recurrence
 

@@ -63,7 +63,9 @@ class Document(Entity):
         help_text="The project that the document belongs to.",
     )
     title = models.CharField(max_length=300, help_text="Title of the document.")
-    content = models.TextField(blank=True, default="", max_length=MAX_CONTENT_LENGTH, help_text="The text, in Markdown.")
+    content = models.TextField(
+        blank=True, default="", max_length=MAX_CONTENT_LENGTH, help_text="The text, in Markdown."
+    )
     type_key = models.CharField(
         max_length=100,
         default="document.default",
@@ -160,7 +162,9 @@ def append_to_siblings(documents: Sequence[Document]) -> None:
         return
     siblings = Document.objects.filter(project__in={document.project_id for document in unplaced}, deleted_at=None)
     last_positions = siblings.order_by().values_list("project", "parent").annotate(last=Max("position"))
-    next_positions = {(project, parent): position + 1 for project, parent, position in last_positions if position is not None}
+    next_positions = {
+        (project, parent): position + 1 for project, parent, position in last_positions if position is not None
+    }
     for document in unplaced:
         key = (document.project_id, document.parent_id)
         document.position = next_positions.get(key, 0)

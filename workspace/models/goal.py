@@ -43,7 +43,10 @@ class Goal(Entity):
     priority = models.SmallIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(check_constraints.HIGHEST_PRIORITY), MaxValueValidator(check_constraints.LOWEST_PRIORITY)],
+        validators=[
+            MinValueValidator(check_constraints.HIGHEST_PRIORITY),
+            MaxValueValidator(check_constraints.LOWEST_PRIORITY),
+        ],
         help_text="1 (most urgent) to 5 (least urgent); null clears it.",
     )
     target_date = models.DateField(null=True, blank=True, help_text="The day to achieve the goal by; null clears it.")
@@ -73,7 +76,9 @@ class Goal(Entity):
             # The documented scale has five steps.
             check_constraints.require_priority_range("priority", name="goal_priority_in_range"),
             # completed_at is set for every achieved goal and for no other.
-            check_constraints.require_stamp("completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"),
+            check_constraints.require_stamp(
+                "completed_at", state=GoalState.ACHIEVED, name="goal_completed_at_while_achieved"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -74,7 +74,9 @@ class Milestone(Entity):
             # No filter would find a state outside the enum.
             check_constraints.require_choice("state_key", MilestoneState, name="milestone_state_known"),
             # completed_at is set for every completed milestone and for no other.
-            check_constraints.require_stamp("completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"),
+            check_constraints.require_stamp(
+                "completed_at", state=MilestoneState.COMPLETED, name="milestone_stamped_while_completed"
+            ),
         ]
 
     def __str__(self) -> str:

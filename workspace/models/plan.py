@@ -69,7 +69,9 @@ class Plan(Entity):
             # A phase cannot end before it begins.
             check_constraints.require_order("start_date", "end_date", name="plan_end_not_before_start"),
             # completed_at is set for every completed plan and for no other.
-            check_constraints.require_stamp("completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"),
+            check_constraints.require_stamp(
+                "completed_at", state=PlanState.COMPLETED, name="plan_completed_at_while_completed"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -112,7 +112,9 @@ class Project(Entity):
             # A project cannot end before it begins.
             check_constraints.require_order("start_at", "end_at", name="project_end_not_before_start"),
             # completed_at is set for every completed project and for no other.
-            check_constraints.require_stamp("completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"),
+            check_constraints.require_stamp(
+                "completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -29,7 +29,10 @@ class Requirement(Entity):
     )
     priority = models.SmallIntegerField(
         default=3,
-        validators=[MinValueValidator(check_constraints.HIGHEST_PRIORITY), MaxValueValidator(check_constraints.LOWEST_PRIORITY)],
+        validators=[
+            MinValueValidator(check_constraints.HIGHEST_PRIORITY),
+            MaxValueValidator(check_constraints.LOWEST_PRIORITY),
+        ],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
 

@@ -92,7 +92,9 @@ class Risk(Entity):
                 violation_error_message="probability must be between 0 (never) and 1 (certain).",
             ),
             # mitigated_at is set for every mitigated risk and for no other.
-            check_constraints.require_stamp("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
+            check_constraints.require_stamp(
+                "mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -37,4 +37,6 @@ class TagsField(models.TextField):  # type: ignore[type-arg]  # Django's class i
         """Raise ValidationError for too many tags, and for tags that are too long or span several lines."""
         super().validate(value, model_instance)
         if len(value) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH or "\n" in tag for tag in value):
-            raise ValidationError(f"Send at most {MAX_TAGS} tags, each on one line and up to {MAX_TAG_LENGTH} characters.")
+            raise ValidationError(
+                f"Send at most {MAX_TAGS} tags, each on one line and up to {MAX_TAG_LENGTH} characters."
+            )

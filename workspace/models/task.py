@@ -48,7 +48,9 @@ class TaskQuerySet(EntityQuerySet["Task"]):
         """Annotate the project's name, and whether the task has subtasks and dependencies."""
         project_tasks = Task.objects.filter(project=OuterRef("project"), deleted_at=None)
         subtasks = project_tasks.filter(parent_task=OuterRef("pk"))
-        has_dependencies = Exists(_filter_task_edges(DEPENDS_ON, far_end="dst")) | Exists(_filter_task_edges(BLOCKS, far_end="src"))
+        has_dependencies = Exists(_filter_task_edges(DEPENDS_ON, far_end="dst")) | Exists(
+            _filter_task_edges(BLOCKS, far_end="src")
+        )
         return super().with_context().annotate(has_subtasks=Exists(subtasks), has_dependencies=has_dependencies)
 
 
@@ -87,7 +89,10 @@ class Task(Entity):
     )
     priority = models.SmallIntegerField(
         default=3,
-        validators=[MinValueValidator(check_constraints.HIGHEST_PRIORITY), MaxValueValidator(check_constraints.LOWEST_PRIORITY)],
+        validators=[
+            MinValueValidator(check_constraints.HIGHEST_PRIORITY),
+            MaxValueValidator(check_constraints.LOWEST_PRIORITY),
+        ],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
     start_at = models.DateTimeField(null=True, blank=True, help_text="When work should start; null clears it.")

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from analytics.reports import row_links
 from analytics.models import Cohort
-from analytics.reports import totals
+from analytics.reports import row_links, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_query import ReportQuery, label_value
 from gateway.admin.reports.report_page import ReportContent
+from gateway.admin.reports.report_query import ReportQuery, label_value
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Release
 
@@ -21,9 +20,16 @@ LEAD = (
     "not a controlled comparison."
 )
 FIGURE_COLUMNS = [
-    *(ReportColumn("Calls", tables.format_count), ReportColumn("Failure rate", tables.format_rate), ReportColumn("Repair rate", tables.format_rate)),
+    *(
+        ReportColumn("Calls", tables.format_count),
+        ReportColumn("Failure rate", tables.format_rate),
+        ReportColumn("Repair rate", tables.format_rate),
+    ),
     *(ReportColumn("Turns", tables.format_count), ReportColumn("With a successful call", tables.format_rate)),
-    *(ReportColumn("Unknown names per 1,000 calls", tables.format_mean), ReportColumn("Turns with a loop", tables.format_rate)),
+    *(
+        ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
+        ReportColumn("Turns with a loop", tables.format_rate),
+    ),
     ReportColumn("Average latency", tables.format_milliseconds),
 ]
 
@@ -34,10 +40,14 @@ def page(request: HttpRequest) -> HttpResponse:
     query = ReportQuery(request, left_out=["model"])
     totals_by_family = totals.sum_by_value(query.scope, "model")
     table = build_breakdown_table("models", "Models", "model", query.scope, totals_by_family)
-    return report_page.render_report(request, "report_models", query, ReportContent(lead=LEAD, tables=[table], is_empty=not totals_by_family))
+    return report_page.render_report(
+        request, "report_models", query, ReportContent(lead=LEAD, tables=[table], is_empty=not totals_by_family)
+    )
 
 
-def build_breakdown_table(name: str, title: str, by: str, scope: ReportFilter, totals_by_value: dict[str, Totals]) -> ReportTable:
+def build_breakdown_table(
+    name: str, title: str, by: str, scope: ReportFilter, totals_by_value: dict[str, Totals]
+) -> ReportTable:
     """Return a table of totals, one row per surface, cohort, release or model, most calls first."""
     columns = [ReportColumn(by.capitalize()), *FIGURE_COLUMNS]
     ranked = sorted(totals_by_value.items(), key=lambda each: -each[1].calls)

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from analytics.reports import row_links
 from analytics import reports
-from analytics.reports import OpFigures
+from analytics.reports import OpFigures, row_links
 from analytics.reports.report_filter import ReportFilter
 from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.report_page import ReportContent
+from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Op
 
@@ -20,8 +19,17 @@ LEAD = (
     "succeeds."
 )
 COLUMNS = [
-    *(ReportColumn("Op"), ReportColumn("Calls", tables.format_count), ReportColumn("Failed", tables.format_count), ReportColumn("Failure rate", tables.format_rate)),
-    *(ReportColumn("Most common error"), ReportColumn("Repaired", tables.format_count), ReportColumn("Repair rate", tables.format_rate)),
+    *(
+        ReportColumn("Op"),
+        ReportColumn("Calls", tables.format_count),
+        ReportColumn("Failed", tables.format_count),
+        ReportColumn("Failure rate", tables.format_rate),
+    ),
+    *(
+        ReportColumn("Most common error"),
+        ReportColumn("Repaired", tables.format_count),
+        ReportColumn("Repair rate", tables.format_rate),
+    ),
     ReportColumn("Average latency", tables.format_milliseconds),
 ]
 # Labels of failures that no argument caused.
@@ -40,7 +48,9 @@ def page(request: HttpRequest) -> HttpResponse:
     """Show every op that was called, sorted by one column."""
     report_page.check_permission(request)
     query = ReportQuery(request)
-    figures_by_op = {op: each for op, each in reports.sum_figures_by_op(query.scope.select_daily_figures()).items() if each.calls}
+    figures_by_op = {
+        op: each for op, each in reports.sum_figures_by_op(query.scope.select_daily_figures()).items() if each.calls
+    }
     errors = reports.find_most_common_errors(query.scope.select_daily_figures())
     urls = map_op_urls(figures_by_op)
     rows = [_build_row(query.scope, op, each, errors.get(op), urls.get(op, "")) for op, each in figures_by_op.items()]
@@ -50,7 +60,9 @@ def page(request: HttpRequest) -> HttpResponse:
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    return report_page.render_report(request, "report_ops", query, ReportContent(lead=LEAD, tables=[table], is_empty=not rows))
+    return report_page.render_report(
+        request, "report_ops", query, ReportContent(lead=LEAD, tables=[table], is_empty=not rows)
+    )
 
 
 def map_op_urls(names: Iterable[str]) -> dict[str, str]:
@@ -59,14 +71,18 @@ def map_op_urls(names: Iterable[str]) -> dict[str, str]:
     return {op: reverse("admin:registry_op_change", args=[pk]) for op, pk in rows}
 
 
-def _build_row(scope: ReportFilter, op: str, each: OpFigures, error: tuple[str, str] | None, link: str) -> list[ReportCell]:
+def _build_row(
+    scope: ReportFilter, op: str, each: OpFigures, error: tuple[str, str] | None, link: str
+) -> list[ReportCell]:
     op_filter = {"op__exact": op} if op else row_links.UNKNOWN
     return [
         ReportCell(op or UNKNOWN_NAMES_LABEL, link),
         ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, op_filter)),
         ReportCell(each.failed, row_links.to_events(scope, row_links.FAILED, op_filter)),
         ReportCell(each.failure_rate),
-        ReportCell(f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")),
+        ReportCell(
+            f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")
+        ),
         ReportCell(each.mended, row_links.to_events(scope, row_links.REPAIRS, op_filter)),
         ReportCell(each.repair_rate),
         ReportCell(each.mean_latency_ms),

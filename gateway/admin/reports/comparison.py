@@ -7,17 +7,16 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from analytics.reports import row_links
-from analytics.reports import comparison, totals
-from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange, Proportion, ComparisonVerdict
+from analytics.reports import comparison, row_links, totals
+from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, MetricComparison, OpChange, Proportion
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from core import charts
 from gateway.admin.reports import by_model, report_page, tables
-from gateway.admin.reports.report_query import ReportQuery, label_value, build_choices
 from gateway.admin.reports.by_op import map_op_urls
 from gateway.admin.reports.report_page import ReportContent
+from gateway.admin.reports.report_query import ReportQuery, build_choices, label_value
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Activation, Release
 
@@ -36,9 +35,9 @@ class ComparisonSidesForm(forms.Form):
 
 DIMENSION_TITLES = {"cohort": "Cohorts", "release": "Releases"}
 LEAD = (
-    f"One row per metric. A rate is tested once both sides have {MIN_SAMPLE} samples. The difference is second minus first, "
-    "with its 95% confidence interval (Newcombe, Wilson scores). If the bar crosses zero, the difference may be "
-    "chance; so may one in twenty that do not cross it."
+    f"One row per metric. A rate is tested once both sides have {MIN_SAMPLE} samples. "
+    "The difference is second minus first, with its 95% confidence interval (Newcombe, Wilson scores). "
+    "If the bar crosses zero, the difference may be chance; so may one in twenty that do not cross it."
 )
 SINGLE_SIDE_HINTS = {
     "cohort": "All calls came from one cohort, or from none. Add another under Rollout, Cohorts.",
@@ -65,7 +64,10 @@ def page(request: HttpRequest) -> HttpResponse:
         is_empty=len(totals_by_side) < 2,
         empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
     )
-    kinds = [{"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by} for each in DIMENSION_TITLES]
+    kinds = [
+        {"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by}
+        for each in DIMENSION_TITLES
+    ]
     more: dict[str, object] = {"sides": _build_sides_form(by, totals_by_side, pair), "by": by, "kinds": kinds}
     if by == "release" and pair and Release.objects.filter(pk__in=pair).count() == 2:
         address = reverse("admin:registry_release_compare")
@@ -81,18 +83,28 @@ def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str,
     live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
     candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
     first, second = (query.get(name, "") for name in ("first", "second"))
-    return (first, second) if {first, second} <= set(totals_by_side) and first != second else (candidates[0], candidates[1])
+    return (
+        (first, second)
+        if {first, second} <= set(totals_by_side) and first != second
+        else (candidates[0], candidates[1])
+    )
 
 
-def _build_sides_form(by: str, totals_by_side: Mapping[str, Totals], pair: tuple[str, str] | None) -> ComparisonSidesForm | None:
+def _build_sides_form(
+    by: str, totals_by_side: Mapping[str, Totals], pair: tuple[str, str] | None
+) -> ComparisonSidesForm | None:
     """Return the form that chooses the sides; None if there are fewer than two."""
     if pair is None:
         return None
     return ComparisonSidesForm(build_choices(by, [name for name in totals_by_side if name != NO_COHORT]), pair)
 
 
-def _build_tables(scope: ReportFilter, by: str, totals_by_side: dict[str, Totals], pair: tuple[str, str] | None) -> list[ReportTable]:
-    all_sides_table = by_model.build_breakdown_table(f"{by}s", f"All {DIMENSION_TITLES[by].lower()}", by, scope, totals_by_side)
+def _build_tables(
+    scope: ReportFilter, by: str, totals_by_side: dict[str, Totals], pair: tuple[str, str] | None
+) -> list[ReportTable]:
+    all_sides_table = by_model.build_breakdown_table(
+        f"{by}s", f"All {DIMENSION_TITLES[by].lower()}", by, scope, totals_by_side
+    )
     if pair is None:
         return [all_sides_table]
     first, second = (totals_by_side[name] for name in pair)
@@ -100,8 +112,18 @@ def _build_tables(scope: ReportFilter, by: str, totals_by_side: dict[str, Totals
     rates = comparison.compare_metrics(first, second, days=scope.days)
     moved = comparison.find_changed_ops(scope, by, *pair)
     return [
-        ReportTable("comparison", "Side by side", _build_columns(labels), [*_build_rate_rows(rates), *_build_untested_rows(first, second)]),
-        ReportTable("moved", "Ops whose failure rate changed significantly", _build_columns(labels, "Op"), _build_moved_rows(scope, moved)),
+        ReportTable(
+            "comparison",
+            "Side by side",
+            _build_columns(labels),
+            [*_build_rate_rows(rates), *_build_untested_rows(first, second)],
+        ),
+        ReportTable(
+            "moved",
+            "Ops whose failure rate changed significantly",
+            _build_columns(labels, "Op"),
+            _build_moved_rows(scope, moved),
+        ),
         all_sides_table,
     ]
 
@@ -117,7 +139,11 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
         [
             ReportCell(f"{each.metric.name}, of {each.metric.denominator}"),
             *(ReportCell(_format_share(side)) for side in (each.first, each.second)),
-            ReportCell(None if each.interval is None or each.difference is None else _format_points(each.difference, each.interval)),
+            ReportCell(
+                None
+                if each.interval is None or each.difference is None
+                else _format_points(each.difference, each.interval)
+            ),
             _draw_interval(each.interval, max_distance),
             ReportCell(_describe_comparison(each)),
         ]
@@ -140,7 +166,10 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
         [
             ReportCell(each.op, urls.get(each.op, "")),
             *(ReportCell(_format_share(side)) for side in (each.first, each.second)),
-            ReportCell(_format_points(each.difference, each.interval), row_links.to_events(scope, {"op__exact": each.op}, row_links.FAILED)),
+            ReportCell(
+                _format_points(each.difference, each.interval),
+                row_links.to_events(scope, {"op__exact": each.op}, row_links.FAILED),
+            ),
             _draw_interval(each.interval, max_distance),
             ReportCell(f"{'Better' if each.difference < 0 else 'Worse'}: {_describe_range(each.interval)}"),
         ]

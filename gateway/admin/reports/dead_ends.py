@@ -12,14 +12,13 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
-from analytics.reports import row_links
 from analytics.models import Turn
-from analytics.reports import dead_ends, totals
+from analytics.reports import dead_ends, row_links, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_page import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery, label_value
-from gateway.admin.reports.report_page import ReportFigure, ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Group, Op, OpAlias, name_validator
 
@@ -30,8 +29,17 @@ LEAD = (
 NAME_COLUMNS = [ReportColumn("Name sent"), ReportColumn("Times", tables.format_count), ReportColumn("Alias of")]
 ADD_ALIAS_LABEL = SafeString("Add alias")
 LOOP_COLUMNS = [
-    *(ReportColumn("Turn"), ReportColumn("Repeated calls", tables.format_count), ReportColumn("Calls", tables.format_count)),
-    *(ReportColumn("Failed", tables.format_count), ReportColumn("Model"), ReportColumn("Release"), ReportColumn("Started")),
+    *(
+        ReportColumn("Turn"),
+        ReportColumn("Repeated calls", tables.format_count),
+        ReportColumn("Calls", tables.format_count),
+    ),
+    *(
+        ReportColumn("Failed", tables.format_count),
+        ReportColumn("Model"),
+        ReportColumn("Release"),
+        ReportColumn("Started"),
+    ),
 ]
 
 
@@ -111,7 +119,12 @@ def _is_valid_alias(name: str) -> bool:
 
 
 def _build_loops_table(scope: ReportFilter) -> ReportTable:
-    return ReportTable("loops", "Turns with the longest loops", LOOP_COLUMNS, [_build_loop_row(each) for each in dead_ends.list_worst_loops(scope)])
+    return ReportTable(
+        "loops",
+        "Turns with the longest loops",
+        LOOP_COLUMNS,
+        [_build_loop_row(each) for each in dead_ends.list_worst_loops(scope)],
+    )
 
 
 def _build_loop_row(turn: Turn) -> list[ReportCell]:
@@ -119,5 +132,7 @@ def _build_loop_row(turn: Turn) -> list[ReportCell]:
     return [
         *(ReportCell(turn.turn, turn_url), ReportCell(turn.repeats), ReportCell(turn.calls), ReportCell(turn.failed)),
         *(ReportCell(label_value("model", turn.model)), ReportCell(label_value("release", turn.release))),
-        ReportCell(turn.time.isoformat(" ", "minutes"), html=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))),
+        ReportCell(
+            turn.time.isoformat(" ", "minutes"), html=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))
+        ),
     ]

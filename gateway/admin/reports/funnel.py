@@ -2,14 +2,13 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from analytics.reports import row_links
-from analytics.reports import funnel
+from analytics.reports import funnel, row_links
 from analytics.reports.funnel import FunnelStep
 from analytics.reports.report_filter import ReportFilter
 from core import charts
 from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.report_page import ReportContent
+from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
@@ -17,7 +16,12 @@ LEAD = (
     "took a step, and the last columns only turns that took all earlier steps too."
 )
 COLUMNS = [
-    *(ReportColumn("Step"), ReportColumn("Turns", tables.format_count), ReportColumn("Of all", tables.format_rate), ReportColumn("Share")),
+    *(
+        ReportColumn("Step"),
+        ReportColumn("Turns", tables.format_count),
+        ReportColumn("Of all", tables.format_rate),
+        ReportColumn("Share"),
+    ),
     *(ReportColumn("With all earlier steps", tables.format_count), ReportColumn("Of all turns", tables.format_rate)),
 ]
 # Filters of the turn list behind each step. Turns have no column for success, so the last step lists all calling turns.
@@ -29,8 +33,12 @@ def page(request: HttpRequest) -> HttpResponse:
     report_page.check_permission(request)
     query = ReportQuery(request)
     steps = funnel.count_steps(query.scope)
-    rows = [_build_row(query.scope, step, steps[0].turns, which) for step, which in zip(steps, STEP_FILTERS, strict=True)]
-    report = ReportContent(lead=LEAD, tables=[ReportTable("funnel", "Turns", COLUMNS, rows)], is_empty=not steps[0].turns)
+    rows = [
+        _build_row(query.scope, step, steps[0].turns, which) for step, which in zip(steps, STEP_FILTERS, strict=True)
+    ]
+    report = ReportContent(
+        lead=LEAD, tables=[ReportTable("funnel", "Turns", COLUMNS, rows)], is_empty=not steps[0].turns
+    )
     return report_page.render_report(request, "report_funnel", query, report)
 
 

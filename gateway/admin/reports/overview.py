@@ -7,14 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
-from analytics.reports import row_links
-from analytics.reports import totals
+from analytics.reports import row_links, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from core import charts
 from gateway.admin.reports import report_page, tables
+from gateway.admin.reports.report_page import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
-from gateway.admin.reports.report_page import ReportFigure, ReportContent
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
@@ -37,7 +36,12 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Totals) -> list[ReportFigure]:
     def build_figure(
-        title: str, value: Callable[[Totals], float | None], formatter: tables.Formatter, of: str, link: str, chart: str = ""
+        title: str,
+        value: Callable[[Totals], float | None],
+        formatter: tables.Formatter,
+        of: str,
+        link: str,
+        chart: str = "",
     ) -> ReportFigure:
         whole = value(total)
         drawn = _draw_chart(chart or title, days, value, formatter)
@@ -52,7 +56,10 @@ def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Tota
         ),
         build_figure(
             *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
-            *(f"{count(total.mended)} of {count(total.failed)} failed calls", row_links.to_events(scope, row_links.REPAIRS)),
+            *(
+                f"{count(total.mended)} of {count(total.failed)} failed calls",
+                row_links.to_events(scope, row_links.REPAIRS),
+            ),
         ),
         build_figure("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
         build_figure(
@@ -76,7 +83,11 @@ def _draw_chart(
 def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:
     columns = [
         *(ReportColumn("Day"), ReportColumn("Calls", tables.format_count), ReportColumn("Failed", tables.format_count)),
-        *(ReportColumn("Failure rate", tables.format_rate), ReportColumn("Repaired", tables.format_count), ReportColumn("Repair rate", tables.format_rate)),
+        *(
+            ReportColumn("Failure rate", tables.format_rate),
+            ReportColumn("Repaired", tables.format_count),
+            ReportColumn("Repair rate", tables.format_rate),
+        ),
         *(ReportColumn("Turns", tables.format_count), ReportColumn("Unknown names", tables.format_count)),
         *(ReportColumn("Per 1,000 calls", tables.format_mean), ReportColumn("Turns with a loop", tables.format_count)),
     ]

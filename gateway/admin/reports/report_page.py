@@ -51,12 +51,17 @@ class ReportContent:
     empty: str = ""
 
 
-def render_report(request: HttpRequest, name: str, query: ReportQuery, report: ReportContent, **more: Any) -> HttpResponse:
+def render_report(
+    request: HttpRequest, name: str, query: ReportQuery, report: ReportContent, **more: Any
+) -> HttpResponse:
     """Return the report as a page, or the table named by the parameter `csv` as a CSV file."""
     for table in report.tables:
         if request.GET.get("csv") == table.name:
             return table.to_csv_response()
-    tables = [replace(each, download=query.build_query_string(**_get_other_params(request), csv=each.name)) for each in report.tables]
+    tables = [
+        replace(each, download=query.build_query_string(**_get_other_params(request), csv=each.name))
+        for each in report.tables
+    ]
     context = {
         "title": REPORT_TITLES[name],
         "query": query,
@@ -75,7 +80,11 @@ def check_permission(request: HttpRequest) -> None:
 
 
 def _build_nav_item(name: str, current_name: str, query: ReportQuery) -> dict[str, Any]:
-    return {"title": REPORT_TITLES[name], "link": reverse(f"admin:{name}") + query.build_query_string(), "is_here": name == current_name}
+    return {
+        "title": REPORT_TITLES[name],
+        "link": reverse(f"admin:{name}") + query.build_query_string(),
+        "is_here": name == current_name,
+    }
 
 
 def _get_other_params(request: HttpRequest) -> dict[str, str]:

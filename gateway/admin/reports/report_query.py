@@ -10,7 +10,7 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.reports import report_filter as scopes
-from analytics.reports.report_filter import NO_COHORT, PERIODS, FILTER_FIELDS, ReportFilter
+from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, PERIODS, ReportFilter
 
 DEFAULT_DAYS = 28
 MAX_ECHOED_CHARS = 60  # characters of an invalid value that are repeated on the page
@@ -33,13 +33,18 @@ class ReportFilterForm(forms.Form):
         for name in FILTER_FIELDS:
             if name not in left_out:
                 self.fields[name] = forms.ChoiceField(
-                    choices=[("", "All"), *build_choices(name, seen[name])], required=False, widget=UnfoldAdminSelectWidget
+                    choices=[("", "All"), *build_choices(name, seen[name])],
+                    required=False,
+                    widget=UnfoldAdminSelectWidget,
                 )
 
 
 def build_choices(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
     """Return (value, label) of each choice of a filter."""
-    return [*([(NO_COHORT, NO_COHORT_LABEL)] if name == "cohort" else []), *((value, label_value(name, value)) for value in values)]
+    return [
+        *([(NO_COHORT, NO_COHORT_LABEL)] if name == "cohort" else []),
+        *((value, label_value(name, value)) for value in values),
+    ]
 
 
 def label_value(name: str, value: str) -> str:
@@ -59,7 +64,9 @@ class ReportQuery:
         submitted = ReportFilterForm(request.GET.dict(), self.seen_values, left_out)
         submitted.full_clean()
         self.filters = {name: value for name, value in submitted.cleaned_data.items() if value}
-        self.form = ReportFilterForm(self.filters, self.seen_values, left_out)  # valid values only: the figures are about these
+        self.form = ReportFilterForm(
+            self.filters, self.seen_values, left_out
+        )  # valid values only: the figures are about these
         self.unknown_filters = [f"{name} {submitted.data[name][:MAX_ECHOED_CHARS]}" for name in submitted.errors]
         self.scope = ReportFilter(at, **self.filters)
 

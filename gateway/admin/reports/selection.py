@@ -2,15 +2,14 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from analytics.reports import row_links
 from analytics.models import ToolSelection
-from analytics.reports import selection
+from analytics.reports import row_links, selection
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import SelectionTotals
 from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.by_op import map_op_urls
-from gateway.admin.reports.report_page import ReportFigure, ReportContent
+from gateway.admin.reports.report_page import ReportContent, ReportFigure
+from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
@@ -18,8 +17,16 @@ LEAD = (
     "the toolset; an escalation adds the tool in the same turn."
 )
 EMPTY_TEXT = "No turns reported. A chat service reports each turn when it ends, with POST telemetry and the toolset id."
-MISSED_COLUMNS = [ReportColumn("Tool"), ReportColumn("Turns", tables.format_count), ReportColumn("Of all turns", tables.format_rate)]
-OUTCOME_COLUMNS = [ReportColumn("How the turn ended"), ReportColumn("Turns", tables.format_count), ReportColumn("Of all turns", tables.format_rate)]
+MISSED_COLUMNS = [
+    ReportColumn("Tool"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Of all turns", tables.format_rate),
+]
+OUTCOME_COLUMNS = [
+    ReportColumn("How the turn ended"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Of all turns", tables.format_rate),
+]
 
 
 def page(request: HttpRequest) -> HttpResponse:
@@ -50,11 +57,17 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
         ),
         ReportFigure(
             *("Turns with a tool miss", tables.format_rate(selections.miss_rate or 0)),
-            *(f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns", row_links.to_tool_selections(scope, {"missing": "yes"})),
+            *(
+                f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns",
+                row_links.to_tool_selections(scope, {"missing": "yes"}),
+            ),
         ),
         ReportFigure(
             *("Turns with an escalation", tables.format_rate(selections.escalation_rate or 0)),
-            *(f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns", row_links.to_tool_selections(scope, {"escalating": "yes"})),
+            *(
+                f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns",
+                row_links.to_tool_selections(scope, {"escalating": "yes"}),
+            ),
         ),
         ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
     ]

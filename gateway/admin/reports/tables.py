@@ -57,7 +57,9 @@ class ReportTable:
 
     def build_body_cells(self) -> list[list[dict[str, Any]]]:
         """Return the body cells for the template."""
-        return [[_build_cell(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+        return [
+            [_build_cell(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+        ]
 
     def to_csv_response(self) -> HttpResponse:
         """Return the table as a CSV download with unrounded numbers."""

@@ -76,7 +76,8 @@ def _acquire_lock(port: int) -> None:
     except BlockingIOError:
         other_port = os.read(lock, 5).decode()
         raise CommandError(
-            f"This checkout's gateway already runs on port {other_port}. Use it, or stop it with Ctrl-C in its terminal."
+            f"This checkout's gateway already runs on port {other_port}. "
+            "Use it, or stop it with Ctrl-C in its terminal."
         ) from None
     os.truncate(lock, 0)
     os.write(lock, str(port).encode())

@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from registry.snapshot import diff, snapshot
-from registry.files import text_diff, export, yaml_format
 from registry.drafts import draft
+from registry.files import export, text_diff, yaml_format
 from registry.releases import publishing
+from registry.snapshot import diff, snapshot
 
 
 class Command(BaseCommand):
@@ -87,7 +87,9 @@ class Command(BaseCommand):
         except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         seen_version, content_changes = publishing.compute_draft_version(), draft.preview_write(content)
-        self.stdout.write(text_diff.format_changes(content_changes) if content_changes else "The draft has this content already.")
+        self.stdout.write(
+            text_diff.format_changes(content_changes) if content_changes else "The draft has this content already."
+        )
         return content, content_changes, seen_version
 
     def _import(self, options: dict[str, Any]) -> None:
@@ -135,8 +137,12 @@ class Command(BaseCommand):
 
     def _rollback(self, options: dict[str, Any]) -> None:
         try:
-            release = publishing.find_release(options["version"]) if options["version"] else publishing.get_previous_release()
-            publishing.activate_release(version=release.version, note=options["note"], by=options["by"], at=timezone.now())
+            release = (
+                publishing.find_release(options["version"]) if options["version"] else publishing.get_previous_release()
+            )
+            publishing.activate_release(
+                version=release.version, note=options["note"], by=options["by"], at=timezone.now()
+            )
         except publishing.AlreadyLive:
             raise CommandError(f"Release {release} is already live.") from None
         except (publishing.UnknownRelease, publishing.AlreadyWithdrawn) as error:

@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from registry.drafts import history
+from registry.imports import import_report, openai, run_import
 from registry.releases import publishing
-from registry.imports import openai, run_import, import_report
 from registry.text.cleanup import escape_for_terminal
 
 EXIT_INCOMPLETE = 3  # exit code if some functions were left out and the rest imported
@@ -35,10 +35,13 @@ class Command(BaseCommand):
         if result.refusals:
             count = len(result.refusals)
             raise CommandError(
-                f"{count} of {count + len(result.upstream_names)} functions were left out, the rest imported.", returncode=EXIT_INCOMPLETE
+                f"{count} of {count + len(result.upstream_names)} functions were left out, the rest imported.",
+                returncode=EXIT_INCOMPLETE,
             )
 
-    def _import(self, file: Path, provider_format: openai.ProviderFormat, group: str, show_all: bool) -> run_import.ImportResult:
+    def _import(
+        self, file: Path, provider_format: openai.ProviderFormat, group: str, show_all: bool
+    ) -> run_import.ImportResult:
         try:
             document = openai.parse_functions(file.read_bytes(), provider_format)
             with transaction.atomic():

@@ -5,8 +5,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from registry.files import yaml_format, loader
 from registry.drafts import history
+from registry.files import loader, yaml_format
 from registry.releases import publishing
 
 

@@ -75,7 +75,9 @@ class Checkout:
             wait_until_ready(process, f"http://127.0.0.1:{port}")
             # Readiness is said by one worker, and a signal would find the other still loading. Each logs its release.
             served = "Ctrl-C stops it."
-            eventually(lambda: process.output.partition(served)[2].count("release.live ") == WORKERS, within=STARTS_WITHIN)
+            eventually(
+                lambda: process.output.partition(served)[2].count("release.live ") == WORKERS, within=STARTS_WITHIN
+            )
             yield Server(port, process, self.dev_env["GATEWAY_API_KEY"])
             assert process.stop(signal.SIGINT) == 0
         finally:

@@ -20,8 +20,8 @@ import httpx2
 from django.conf import settings
 
 from gateway.management.commands import start
-from tests.support.servers.processes import Process, eventually, free_port, start_worker
 from tests.support.servers.fault_points import WEB, WORKER
+from tests.support.servers.processes import Process, eventually, free_port, start_worker
 
 CLIENTS = 6
 WORKERS = 2  # over a broker: while one that died starts again, the other goes on, and takes over what it held

@@ -1,4 +1,4 @@
-"""Points at which a process of the gateway can be made to die: an app that only tests/services/crash_settings.py loads.
+"""Points at which a gateway process can be killed: an app that only the crash settings load.
 
 A file named role.point.signal in CRASH_FOLDER arms a point. The first thread of a process of that role that comes by
 takes the file away and sends its process the signal.
@@ -28,38 +28,31 @@ class SabotageConfig(AppConfig):
 
     def ready(self) -> None:
         """Wrap the steps in the modules that hold them."""
-        from analytics.events import event_log as events
-        from gateway.execution import pipeline as execution, idempotency, local_write as writes
-        from gateway.batches import (
-            responses as answers,
-            leases as holds,
-            broker as queue,
-            runner as running,
-            store,
-            sweep,
-        )
+        from analytics.events import event_log
+        from gateway.batches import broker, leases, responses, runner, store, sweep
+        from gateway.execution import idempotency, local_write, pipeline
         from tests.support.servers import probe
 
-        _wrap(store, "create", "taken")
-        _wrap(queue, "wake", "wake")
-        _wrap(holds, "claim", "entry-claim")
-        _wrap(idempotency, "claim", "key-claim")
+        _wrap(store, "create_batch", "taken")
+        _wrap(broker, "wake_workers", "wake")
+        _wrap(leases, "claim_entry", "entry-claim")
+        _wrap(idempotency, "claim_key", "key-claim")
         keep = probe.HANDLERS["probe_keep"]
         probe.HANDLERS["probe_keep"] = replace(keep, apply=_pointed(keep.apply, "handler"))
-        _wrap(idempotency, "finish", "outcome")
-        _wrap(holds, "finish", "entry-finish")
-        _wrap(events, "record", "event")
-        _wrap(writes, "_written", "commit")
-        _wrap(execution, "execute", "exec")
-        _wrap(running, "go_on", "go-on")
-        _wrap(running, "run", "run")
-        _wrap(running, "work", "turn")
-        _wrap(answers, "final", "answer")
-        _wrap(sweep, "sweep", "sweep")
-        _wrap(sweep, "help_out", "help")
-        _wrap(sweep, "_take_over", "take-over")
+        _wrap(idempotency, "store_response", "outcome")
+        _wrap(leases, "finish_entry", "entry-finish")
+        _wrap(event_log, "record_event", "event")
+        _wrap(local_write, "_write_once", "commit")
+        _wrap(pipeline, "execute", "exec")
+        _wrap(runner, "continue_batch", "go-on")
+        _wrap(runner, "run_next_entry", "run")
+        _wrap(runner, "run_turn", "turn")
+        _wrap(responses, "build_results", "answer")
+        _wrap(sweep, "sweep_batches", "sweep")
+        _wrap(sweep, "start_helper", "help")
+        _wrap(sweep, "_recover_entry", "take-over")
         if os.environ.get("CRASH_HASTE"):
-            holds.LEASE = store.NOTIFY_AFTER = HASTE
+            leases.LEASE = store.NOTIFY_AFTER = HASTE
             sweep.INTERVAL = 0.5
 
 

@@ -15,8 +15,8 @@ SET_UP = """
 import django
 django.setup()
 from django.db import connection
-from tests.services.conftest import make_key
-from tests.services.stores import Store
+from tests.support.servers.environment import make_key
+from tests.support.servers.stores import Store
 
 Store(connection.settings_dict["NAME"]).set_up()
 print(make_key())

@@ -41,7 +41,10 @@ def test_percentile_of_many_values() -> None:
 
 
 def test_write_lists_every_figure_with_six_fields(tmp_path: Path) -> None:
-    with_goal, without = BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("help.requests_per_s", 5.0, "1/s", "b")
+    with_goal, without = (
+        BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"),
+        BenchmarkFigure("help.requests_per_s", 5.0, "1/s", "b"),
+    )
 
     figures.write_json([with_goal, without], tmp_path / "bench.json")
 
@@ -52,7 +55,9 @@ def test_write_lists_every_figure_with_six_fields(tmp_path: Path) -> None:
 
 
 def test_table_shows_what_was_missed() -> None:
-    told = figures.format_table([BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")])
+    told = figures.format_table(
+        [BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")]
+    )
 
     assert [line.split()[-2] for line in told.splitlines()[1:]] == ["MISSED", "met"]
 

@@ -1,7 +1,7 @@
 from benchmarks import rows, servers, synthetic
 from gateway.management.commands import start
-from registry.catalog import model
 from registry import checks
+from registry.catalog import model
 from registry.snapshot import snapshot
 
 

@@ -13,7 +13,7 @@ READ_ELSEWHERE = {"PORT"}  # by manage.py start
 
 def _read_in_settings() -> set[str]:
     source = (ROOT / "config/settings.py").read_text()
-    return set(re.findall(r'(?:env\.\w+|secret|names|networks|number|amount)\(\s*"([A-Z_]+)"', source))
+    return set(re.findall(r'(?:env\.\w+|read_\w+)\(\s*"([A-Z_]+)"', source))
 
 
 def _listed() -> set[str]:

@@ -12,7 +12,9 @@ from config import sidebar
 
 
 def entries() -> list[sidebar.SidebarList]:
-    return [entry for section in sidebar.SECTIONS for entry in section.entries if isinstance(entry, sidebar.SidebarList)]
+    return [
+        entry for section in sidebar.SECTIONS for entry in section.entries if isinstance(entry, sidebar.SidebarList)
+    ]
 
 
 def titles(user: User) -> dict[str, list[str]]:
@@ -37,8 +39,8 @@ def test_an_entry_and_its_list_have_one_word() -> None:
 
     two = {model for model, (title, rows) in told.items() if title not in rows and rows not in title}
 
-    # A question that has activations for its answer; and Django's groups, which here are roles: groups hold ops.
-    assert two == {"registry.Activation", "auth.Group"}
+    # Django's groups are roles here: groups hold ops.
+    assert two == {"auth.Group"}
 
 
 @pytest.mark.django_db

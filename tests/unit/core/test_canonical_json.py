@@ -75,7 +75,9 @@ def test_digest_is_the_same_in_any_order(value: dict[str, Any], random: Any) -> 
 def test_dumps_is_stable_over_parsing(value: Any) -> None:
     once = canonical_json.dumps(value)
 
-    assert canonical_json.dumps(json.loads(once, parse_int=float)) == once  # a double beyond 2**53 is written as an integer
+    assert (
+        canonical_json.dumps(json.loads(once, parse_int=float)) == once
+    )  # a double beyond 2**53 is written as an integer
 
 
 @given(ORDINARY)
@@ -85,7 +87,9 @@ def test_dumps_is_what_the_reference_writes_however_plain_a_value_is(value: Any)
 
 @given(ORDINARY, ORDINARY)
 def test_digest_differs_where_values_differ(one: Any, other: Any) -> None:
-    assert (canonical_json.digest(one) == canonical_json.digest(other)) is (canonical_json.dumps(one) == canonical_json.dumps(other))
+    assert (canonical_json.digest(one) == canonical_json.digest(other)) is (
+        canonical_json.dumps(one) == canonical_json.dumps(other)
+    )
 
 
 def test_hash_of_a_form_is_the_digest_of_its_value() -> None:

@@ -43,7 +43,9 @@ def test_a_line_is_readable_locally() -> None:
 
     told = line("release is live", as_json=False)
 
-    assert told.partition(" ")[2] == "WARNING gateway.calls release is live trace=tr_1 release=abcdef012345"
+    assert (
+        told.partition(" ")[2] == "WARNING gateway.execution.exec_call release is live trace=tr_1 release=abcdef012345"
+    )
 
 
 def test_a_line_carries_trace_and_release_of_its_request_until_cleared() -> None:

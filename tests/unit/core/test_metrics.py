@@ -58,9 +58,9 @@ from core import metrics
 for _ in range(3):
     metrics.count_call(("exec", "write", "OK", ""), seconds=0.01)
 metrics.EVENTS_BUFFERED.set(5)
-metrics.FOLLOWED.set(int(sys.argv[1]))
+metrics.LAST_POLL.set(int(sys.argv[1]))
 if "ends" not in sys.argv:
-    print(metrics.exposition().decode())
+    print(metrics.render_metrics().decode())
 """
 
 

@@ -48,7 +48,7 @@ def test_told_names_types_and_places_in_the_order_they_happened(raises: object, 
 
     assert [line for line in text.splitlines() if line.startswith("builtins.")] == types
     assert f"in {raises.__name__}" in text  # type: ignore[attr-defined]
-    assert "test_faults.py" in text
+    assert "test_safe_traceback.py" in text
     assert SECRET not in text
 
 

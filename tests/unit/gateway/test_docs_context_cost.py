@@ -4,8 +4,8 @@ import pytest
 
 from gateway import docs_context_cost
 from registry.catalog import model
-from registry.files import loader
 from registry.catalog.model import FULL_VISIBILITY
+from registry.files import loader
 
 SHIPPED = loader.read_shipped_catalog()
 

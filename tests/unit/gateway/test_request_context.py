@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.request_context import UserContext, identify_caller, is_uuid, read_trace_id
-from gateway.contracts.errors import PermissionDeniedError, InvalidRequestError
 from gateway.clients.api_keys import VerifiedKey
+from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.models import Scope
+from gateway.request_context import UserContext, identify_caller, is_uuid, read_trace_id
 from registry.catalog.model import FULL_VISIBILITY
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"

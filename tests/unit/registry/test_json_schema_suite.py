@@ -1,6 +1,6 @@
 """The cases of the JSON Schema Test Suite for 2020-12, held against our adapter; what it misses stands here with why.
 
-make test fetches the suite, which is not ours to ship (tests/suite.py).
+make test fetches the suite, which is not ours to ship (tools/fetch_json_schema_suite.py).
 """
 
 import json

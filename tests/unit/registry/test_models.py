@@ -9,8 +9,8 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from registry.models import Activation, Example, Group, Op, OpAlias, PolicyRule, PromptSection, Release, get_parent_path
-from tests.support.op_entries import schema
 from tests.support.copy_rows import make_op
+from tests.support.op_entries import schema
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

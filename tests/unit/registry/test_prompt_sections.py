@@ -7,12 +7,12 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from core import canonical_json
-from registry.catalog import model
 from registry import checks
-from registry.files import yaml_format, loader
+from registry.catalog import model
+from registry.files import loader, yaml_format
+from registry.models import PromptSection
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from registry.models import PromptSection
 from tests.support.op_entries import content
 
 pytestmark = pytest.mark.django_db

@@ -13,15 +13,15 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import tokens
 from registry import checks, search
-from registry.help import help_pages
+from registry.catalog.model import FULL_VISIBILITY, Catalog, build_catalog
 from registry.files import loader
+from registry.help import help_pages
+from registry.help.help_pages import HelpQuery
 from registry.jsonschema import schemas
 from registry.snapshot import snapshot
-from registry.catalog.model import FULL_VISIBILITY, Catalog, build_catalog
-from registry.help.help_pages import HelpQuery
-from tests.conftest import EXAMPLE, Api
-from tests.loops import for_each
-from workspace.entity_types import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
+from tests.support.api import EXAMPLE, Api
+from tests.support.loops import for_each
+from workspace.entity_types import CALENDAR, ENTITY_TYPE_BY_NAME, EVENT
 from workspace.models.tags import MAX_TAG_LENGTH, MAX_TAGS, TagsField
 from workspace.relations import Rel
 

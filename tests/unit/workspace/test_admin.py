@@ -24,7 +24,7 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.entity_types import CALENDAR, EVENT, ENTITY_TYPE_BY_NAME
+from workspace.entity_types import CALENDAR, ENTITY_TYPE_BY_NAME, EVENT
 from workspace.models import Document, Edge, Membership, Profile, Project, Risk, Task
 from workspace.services.documents import tree
 

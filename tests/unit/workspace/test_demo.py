@@ -10,8 +10,8 @@ from tests.support import document_forest
 from tests.support.handler_calls import call
 from workspace import demo, relations
 from workspace.demo import edges as demo_edges
-from workspace.errors import Forbidden, NotFound
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.errors import Forbidden, NotFound
 from workspace.models import (
     CalendarEvent,
     Document,
@@ -19,6 +19,7 @@ from workspace.models import (
     Edge,
     EdgeKind,
     GoalState,
+    MemberRole,
     Membership,
     MilestoneState,
     PlanState,
@@ -29,7 +30,6 @@ from workspace.models import (
     Recurrence,
     RiskImpact,
     RiskState,
-    MemberRole,
     Task,
     TaskState,
 )
@@ -59,7 +59,14 @@ ADDED = {
     "calendars": 1,
     "edges": 50,
 }
-MODELS = (*(kind.model for kind in ENTITY_TYPE_BY_NAME.values()), Membership, Profile, CalendarEvent, ProjectCalendar, Edge)
+MODELS = (
+    *(kind.model for kind in ENTITY_TYPE_BY_NAME.values()),
+    Membership,
+    Profile,
+    CalendarEvent,
+    ProjectCalendar,
+    Edge,
+)
 
 
 def rows() -> list[Any]:

@@ -7,7 +7,7 @@ from django.db import models
 from workspace import diagrams
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Task
-from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, ALLOWED_PARENTS, Rel
+from workspace.relations import ALLOWED_PARENTS, KINDS_BY_RELATION, PARENT_RELATIONS, Rel
 
 SAID, EDGES = diagrams.render_entities(), diagrams.render_relations()
 
@@ -50,6 +50,11 @@ def test_every_relation_is_in_the_table_and_in_the_picture_where_it_can_be_read(
     (line,) = [line for line in EDGES.splitlines() if line.startswith(f"| `{rel}` |")]
     _, _, sources, destinations, _ = (part.strip() for part in line.split("|"))
 
-    for told, kinds in ((sources, {pair[0] for pair in KINDS_BY_RELATION[rel]}), (destinations, {pair[1] for pair in KINDS_BY_RELATION[rel]})):
-        assert told == ("any" if len(kinds) == len(ENTITY_TYPE_BY_NAME) else ", ".join(sorted(kind.value for kind in kinds)))
+    for told, kinds in (
+        (sources, {pair[0] for pair in KINDS_BY_RELATION[rel]}),
+        (destinations, {pair[1] for pair in KINDS_BY_RELATION[rel]}),
+    ):
+        assert told == (
+            "any" if len(kinds) == len(ENTITY_TYPE_BY_NAME) else ", ".join(sorted(kind.value for kind in kinds))
+        )
     assert (f"|{rel}|" in EDGES) == (len(KINDS_BY_RELATION[rel]) <= diagrams.MAX_DRAWN_PAIRS)

@@ -3,17 +3,17 @@
 import pytest
 from django.db import models
 
-from workspace.handlers.generic import fields
 from workspace.entity_types import (
     CALENDAR,
     DOCUMENT,
-    EVENT,
     ENTITY_TYPE_BY_NAME,
+    EVENT,
     PROJECT,
     REQUIREMENT,
     TASK,
     EntityType,
 )
+from workspace.handlers.generic import fields
 from workspace.models import Entity
 
 EVERY = ENTITY_TYPE_BY_NAME | {kind.name: kind for kind in (EVENT, CALENDAR)}
@@ -27,7 +27,14 @@ def test_kind_names_columns_that_exist(kind: EntityType) -> None:
 
     properties = {name for name, value in vars(kind.model).items() if isinstance(value, property)}
 
-    named = {kind.label, *kind.fields, *kind.search_columns, *kind.texts, *(kind.span_columns or ()), *(kind.completion_stamp or ())[1:]}
+    named = {
+        kind.label,
+        *kind.fields,
+        *kind.search_columns,
+        *kind.texts,
+        *(kind.span_columns or ()),
+        *(kind.completion_stamp or ())[1:],
+    }
     assert named | {*kind.extra_columns, *(key.column for order in kind.orders for key in order.keys)} <= columns
     assert {*kind.list_row, *kind.full_row} <= columns | context | properties
 

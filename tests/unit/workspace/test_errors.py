@@ -1,6 +1,14 @@
 import pytest
 
-from workspace.errors import StateConflict, ArgumentError, Forbidden, InvalidArgs, NotFound, WorkspaceError, build_invalid_args
+from workspace.errors import (
+    ArgumentError,
+    Forbidden,
+    InvalidArgs,
+    NotFound,
+    StateConflict,
+    WorkspaceError,
+    build_invalid_args,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.support.document_forest import dense
+from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
 from workspace.models import Document
 
 pytestmark = pytest.mark.both_databases

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import EdgeKind
-from workspace.relations import PARENT_RELATIONS, KINDS_BY_RELATION, RELATION_ALIASES, ALLOWED_PARENTS, Rel, Relation, resolve_relation
+from workspace.relations import (
+    ALLOWED_PARENTS,
+    KINDS_BY_RELATION,
+    PARENT_RELATIONS,
+    RELATION_ALIASES,
+    Rel,
+    Relation,
+    resolve_relation,
+)
 
 kinds = st.sampled_from(EdgeKind)
 known = st.sampled_from([*Rel, *RELATION_ALIASES])

@@ -7,7 +7,7 @@ import pytest
 from registry.catalog import model
 from registry.files import loader
 from registry.help import token_counts
-from tests.conftest import Api
+from tests.support.api import Api
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Document
@@ -51,7 +51,9 @@ def test_the_copy_of_a_list_tells_its_order_and_no_other(kind: EntityType, actio
 def test_null_clears_whatever_may_be_empty(kind: EntityType) -> None:
     arguments = SHIPPED.ops[kind.get_op_path("update")].schema["properties"]
     columns = {field.attname: field for field in kind.model._meta.concrete_fields}
-    clearable = {name for name in arguments.keys() & columns.keys() if name in kind.nullable_texts or columns[name].null}
+    clearable = {
+        name for name in arguments.keys() & columns.keys() if name in kind.nullable_texts or columns[name].null
+    }
 
     assert {name for name in clearable if "null" not in arguments[name]["type"]} == set()
 

@@ -8,15 +8,15 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import EVENT, TASK
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.generic_writes import UNCHANGED
-from workspace.entity_types import EVENT, TASK
 from workspace.models import CalendarEvent, Project, Task, TaskEventKind
 from workspace.services.access import access
-from workspace.services.entities import changes
-from workspace.services.calendar import event_times, events, calendar_scope, task_events
-from workspace.services.time import times, local_time
 from workspace.services.access.access import NamedRow
+from workspace.services.calendar import calendar_scope, event_times, events, task_events
+from workspace.services.entities import changes
+from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
 
 # For an event that shows a task's dates: fields that belong to the task, and fields of its own besides the times.
@@ -34,7 +34,10 @@ def get_event(request: OpRequest) -> OpOutcome:
 
 
 def create_event(request: OpRequest) -> OpOutcome:
-    """Create an event in the user's own or a project's calendar. Raises NotFound, Forbidden, StateConflict, InvalidArgs."""
+    """Create an event in the user's own or a project's calendar.
+
+    Raises NotFound, Forbidden, StateConflict, InvalidArgs.
+    """
     events.refuse_external_calendar(request.args.get("calendar_id"))
     clock = local_time.from_request(request)
     event = CalendarEvent(
@@ -119,7 +122,10 @@ def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...
 
 def _lock_task(request: OpRequest) -> Task:
     """Lock and return the task that the new event is for. Raises NotFound, Forbidden, InvalidArgs."""
-    if request.args.get("calendar_scope", calendar_scope.PROJECT) != calendar_scope.PROJECT or "calendar_id" in request.args:
+    if (
+        request.args.get("calendar_scope", calendar_scope.PROJECT) != calendar_scope.PROJECT
+        or "calendar_id" in request.args
+    ):
         message = "A task's event is in its project's calendar; leave out calendar_scope and calendar_id."
         raise build_invalid_args([ArgumentError(path="/task_id", code="other_calendar", message=message)])
     reference = NamedRow(TASK.name, UUID(request.args["task_id"]), TASK.id_argument)
@@ -144,7 +150,8 @@ def _refuse_task_fields(args: Mapping[str, Any]) -> None:
         ArgumentError(
             path=f"/{name}",
             code="of_the_task",
-            message=f"{name} belongs to the task whose dates this event shows; change it with {TASK.get_op_path('update')}.",
+            message=f"{name} belongs to the task whose dates this event shows; "
+            f"change it with {TASK.get_op_path('update')}.",
         )
         for name in TASK_FIELDS
         if name in args
@@ -180,7 +187,9 @@ def _set_task_dates(task: Task, dates: Mapping[str, datetime | None], request: O
         raise build_invalid_args([ArgumentError(path=path, code=errors[0].code, message=message)])
     if errors := task_events.check_recurrence_end(task, sent):
         message = "The task's recurrence ends before that; send an earlier time, or a later recurrence_until with "
-        raise build_invalid_args([ArgumentError(path=path, code=errors[0].code, message=f"{message}{TASK.get_op_path('update')} first.")])
+        raise build_invalid_args(
+            [ArgumentError(path=path, code=errors[0].code, message=f"{message}{TASK.get_op_path('update')} first.")]
+        )
     task.updated_at = request.at
     task.save(update_fields=[*dates, "updated_at"])
     task_events.sync_events([task], by=request.subject, at=request.at)

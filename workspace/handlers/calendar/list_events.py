@@ -9,12 +9,12 @@ from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EVENT
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services.access import access
-from workspace.services.calendar import event_list, events, calendar_scope
+from workspace.services.calendar import calendar_scope, event_list, events
+from workspace.services.calendar.calendar_scope import CalendarScope
+from workspace.services.calendar.event_list import OccurrencePosition, TimeRange
 from workspace.services.entities import pagination
 from workspace.services.search import search
-from workspace.services.time import times, local_time
-from workspace.services.calendar.event_list import OccurrencePosition, TimeRange
-from workspace.services.calendar.calendar_scope import CalendarScope
+from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
 
 DEFAULT_DAYS = 7  # length of the time range when time_max is not sent
@@ -42,7 +42,9 @@ def list_events(request: OpRequest) -> OpOutcome:
     page, has_more = event_list.slice_page(occurrences, after=after, limit=limit)
     rows = event_list.load_events(page) if page else {}
     result: dict[str, Any] = {
-        "events": [events.serialize_occurrence(rows[each.id], each, zone=clock.zone) for each in page if each.id in rows],
+        "events": [
+            events.serialize_occurrence(rows[each.id], each, zone=clock.zone) for each in page if each.id in rows
+        ],
         "total": len(occurrences),
         "has_more": has_more,
         "time_range": serialize_time_range(span),
@@ -90,7 +92,9 @@ def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQue
     elif scope.name == calendar_scope.BY_ID:
         queryset = queryset.owned_by(request.subject)
     if "query" in request.args:
-        queryset = queryset.filter(search.match_all_words(search.split_required_words(request.args["query"]), columns=EVENT.search_columns))
+        queryset = queryset.filter(
+            search.match_all_words(search.split_required_words(request.args["query"]), columns=EVENT.search_columns)
+        )
     return queryset
 
 

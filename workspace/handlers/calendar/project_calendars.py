@@ -4,13 +4,13 @@ from typing import Any
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import CALENDAR
 from workspace.errors import StateConflict, build_invalid_args
 from workspace.handlers.generic.generic_writes import UNCHANGED
-from workspace.entity_types import CALENDAR
 from workspace.models import Project, ProjectCalendar
 from workspace.services.access import access, profiles
-from workspace.services.entities import changes, serialization
 from workspace.services.calendar import events
+from workspace.services.entities import changes, serialization
 
 CREATE, UPDATE = "create", "update"
 
@@ -64,7 +64,9 @@ def _update_calendar(request: OpRequest, calendar: ProjectCalendar) -> OpOutcome
     _assign_fields(calendar, request)
     changed = changes.get_changed_fields(before, serialization.serialize_columns(calendar, kind=CALENDAR))
     if not changed:
-        return _build_outcome(calendar, message="Nothing changed: the calendar already has these values.", unchanged=True)
+        return _build_outcome(
+            calendar, message="Nothing changed: the calendar already has these values.", unchanged=True
+        )
     calendar.updated_at = request.at
     calendar.save(update_fields=[*changed, "updated_at"])
     return _build_outcome(calendar, message=f"Changed {', '.join(changed)}.")

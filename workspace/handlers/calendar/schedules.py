@@ -6,21 +6,24 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import TASK
 from workspace.errors import StateConflict
 from workspace.handlers.generic.generic_reads import build_row_outcome
 from workspace.handlers.generic.generic_writes import UNCHANGED
-from workspace.entity_types import TASK
 from workspace.models import CalendarEvent, Task, TaskState
 from workspace.models.calendar_event import LATEST
 from workspace.models.working_week import WEEKDAYS
 from workspace.services.access import access
-from workspace.services.calendar import event_list, conflicts, event_times, events, task_events
+from workspace.services.calendar import conflicts, event_list, event_times, events, task_events
+from workspace.services.calendar.event_list import Occurrence, TimeRange
 from workspace.services.entities import changes, serialization
-from workspace.services.time import recurrence, times, local_time
-from workspace.services.calendar.event_list import TimeRange, Occurrence
+from workspace.services.time import local_time, recurrence, times
 from workspace.services.time.local_time import EXPECTED, LocalTimeParser
 
-COLUMN_ARGUMENTS = ("duration_minutes", "recurrence")  # set like any column; the times are parsed in the user's time zone
+COLUMN_ARGUMENTS = (
+    "duration_minutes",
+    "recurrence",
+)  # set like any column; the times are parsed in the user's time zone
 END_ARGUMENTS = ("recurrence_until", "recurrence_count")  # the two ways to end a recurrence
 
 
@@ -106,7 +109,9 @@ def _format_time(task: Task, clock: LocalTimeParser) -> str:
     day = WEEKDAYS[start.astimezone(clock.zone).weekday()].title()
     text = f"{day} {times.format_time(start, zone=clock.zone)} to {times.format_time(end, zone=clock.zone)}"
     text += f", {task.recurrence}" if task.recurrence else ""
-    return text + (f" until {times.format_time(task.recurrence_until, zone=clock.zone)}" if task.recurrence_until else "")
+    return text + (
+        f" until {times.format_time(task.recurrence_until, zone=clock.zone)}" if task.recurrence_until else ""
+    )
 
 
 def _list_events(task: Task, clock: LocalTimeParser) -> list[dict[str, Any]]:

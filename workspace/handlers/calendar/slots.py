@@ -9,11 +9,11 @@ from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.calendar import list_events
 from workspace.models import CalendarEvent, Profile
 from workspace.models.working_week import WEEKDAYS, Week
-from workspace.services.calendar import event_list, free_slots as slots
-from workspace.services.entities import pagination
 from workspace.services.access import profiles
-from workspace.services.time import times
+from workspace.services.calendar import event_list, free_slots
 from workspace.services.calendar.event_list import TimeRange
+from workspace.services.entities import pagination
+from workspace.services.time import times
 from workspace.services.time.local_time import LocalTimeParser
 
 DEFAULT_MINUTES = 60  # length of a slot if duration_minutes is not sent
@@ -27,18 +27,18 @@ def find_slots(request: OpRequest) -> OpOutcome:
     hours = _choose_hours(profile, request)
     span = _get_future_span(list_events.parse_time_range(request, clock), request)
     events = event_list.list_occurrences(CalendarEvent.objects.visible_to(request.subject).exclude_due_markers(), span)
-    free_slots = slots.find_free_slots(
-        slots.iter_working_spans(hours, zone=clock.zone, after=span.start, before=span.end),
+    found_slots = free_slots.find_free_slots(
+        free_slots.iter_working_spans(hours, zone=clock.zone, after=span.start, before=span.end),
         [(event.start, event.end) for event in events],
         min_length=timedelta(minutes=request.args.get("duration_minutes", DEFAULT_MINUTES)),
     )
-    page = free_slots[: min(request.args.get("limit", pagination.DEFAULT_LIMIT), pagination.MAX_LIMIT)]
+    page = found_slots[: min(request.args.get("limit", pagination.DEFAULT_LIMIT), pagination.MAX_LIMIT)]
     result = {
         "slots": [_serialize_slot(*each, zone=clock.zone) for each in page],
-        "total": len(free_slots),
-        "has_more": len(page) < len(free_slots),
+        "total": len(found_slots),
+        "has_more": len(page) < len(found_slots),
         "time_range": list_events.serialize_time_range(span),
-        "message": _build_message(len(page), len(free_slots), request),
+        "message": _build_message(len(page), len(found_slots), request),
     }
     return OpOutcome(result=result, warnings=tuple(clock.warnings))
 
@@ -48,7 +48,7 @@ def _choose_hours(profile: Profile, request: OpRequest) -> Week:
     preferred = request.args.get("preferred_hours")
     days_off = request.args.get("include_days_off", False)
     if preferred:
-        return slots.build_preferred_week(profile.working_hours, preferred, include_days_off=days_off)
+        return free_slots.build_preferred_week(profile.working_hours, preferred, include_days_off=days_off)
     if days_off:
         message = "Days off have no working hours; send preferred_hours with include_days_off, such as [10, 11]."
         raise build_invalid_args([ArgumentError(path="/include_days_off", code="no_hours", message=message)])

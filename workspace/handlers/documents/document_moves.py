@@ -5,22 +5,22 @@ from typing import Any, cast
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import StateConflict, ArgumentError, InvalidArgs, build_invalid_args
-from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.entity_types import DOCUMENT
+from workspace.errors import ArgumentError, InvalidArgs, StateConflict, build_invalid_args
+from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import Document, Project
 from workspace.services.access import access
-from workspace.services.search import title_lookup
 from workspace.services.documents import tree
 from workspace.services.documents.document_forest import DocumentForest
+from workspace.services.search import title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 
 def move_document(request: OpRequest) -> OpOutcome:
     """Move a document and everything below it within its project's tree.
 
-    Raises NotFound and Forbidden for the document, NotFound for its new parent, StateConflict if the tree's version is not
-    the one that the caller expects, InvalidArgs.
+    Raises NotFound and Forbidden for the document, NotFound for its new parent, StateConflict if the tree's version is
+    not the one that the caller expects, InvalidArgs.
     """
     document, project = lock_document(request)
     _check_project(request.args, project)
@@ -92,7 +92,9 @@ def _build_cycle_error(args: Mapping[str, Any]) -> InvalidArgs:
     return build_invalid_args([ArgumentError(path=f"/{name}", code="circle", message=message)])
 
 
-def _build_move_result(document: Document, project: Project, forest: DocumentForest, *, is_change: bool) -> dict[str, Any]:
+def _build_move_result(
+    document: Document, project: Project, forest: DocumentForest, *, is_change: bool
+) -> dict[str, Any]:
     """Return the result of a move. `forest` is the tree as it was before the move."""
     below_count = sum(1 for _ in forest.iter_descendants(document.pk))
     siblings = {*forest.get_children(document.parent_id), document.pk}
@@ -108,6 +110,8 @@ def _build_move_result(document: Document, project: Project, forest: DocumentFor
         },
         "structure": {"version": project.tree_version},
         "message": (
-            f"Moved the document{below_note} to {place}." if is_change else f"Nothing changed: it is already at {place}."
+            f"Moved the document{below_note} to {place}."
+            if is_change
+            else f"Nothing changed: it is already at {place}."
         ),
     }

@@ -5,14 +5,14 @@ from typing import Any, cast
 
 from core import suggestions
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import DOCUMENT
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.handlers.generic import generic_reads
-from workspace.entity_types import DOCUMENT
 from workspace.models import Document
 from workspace.services.access import access
 from workspace.services.documents import excerpts
-from workspace.services.search.matching import fold_case
 from workspace.services.documents.outline import MAX_HEADING_LENGTH, MarkdownSection, parse_sections
+from workspace.services.search.matching import fold_case
 
 MAX_HEADINGS = 200
 MAX_CANDIDATES = 10  # sections that an error lists
@@ -31,7 +31,9 @@ def get_outline(request: OpRequest) -> OpOutcome:
     next_offset = offset + len(page)
     result: dict[str, Any] = {
         "document": _summarize_document(document),
-        "headings": [_describe_section(each) | {"offset": each.start, "length": each.end - each.start} for each in page],
+        "headings": [
+            _describe_section(each) | {"offset": each.start, "length": each.end - each.start} for each in page
+        ],
         "total": len(headings),
         "has_more": next_offset < len(headings),
         "message": _build_headings_message(len(page), len(headings), has_more=next_offset < len(headings)),
@@ -48,11 +50,14 @@ def get_section(request: OpRequest) -> OpOutcome:
     offset = request.args.get("offset", 0)
     excerpt = excerpts.read_part(text, "content", offset=offset, max_chars=generic_reads.get_max_chars(request))
     is_truncated = "truncated" in excerpt
-    message = f"Characters {offset} to {offset + len(excerpt['content'])} of the section{'' if is_truncated else ', the end'}."
+    ending = "" if is_truncated else ", the end"
+    message = f"Characters {offset} to {offset + len(excerpt['content'])} of the section{ending}."
     if is_truncated:
         message += " For more, send next_offset as offset."
     description = _describe_section(target) | {"length": len(text)}
-    return _build_outcome(document, {"document": _summarize_document(document), "section": description | excerpt, "message": message})
+    return _build_outcome(
+        document, {"document": _summarize_document(document), "section": description | excerpt, "message": message}
+    )
 
 
 def _get_document(request: OpRequest) -> Document:
@@ -91,12 +96,19 @@ def _find_section(all_sections: Sequence[MarkdownSection], args: Mapping[str, An
     candidates = [each for each in all_sections if _is_match(each, name, args[name])]
     if len(candidates) == 1:
         return candidates[0]
-    raise _build_ambiguity_error(name, candidates) if candidates else _build_not_found_error(name, all_sections, args[name])
+    raise (
+        _build_ambiguity_error(name, candidates)
+        if candidates
+        else _build_not_found_error(name, all_sections, args[name])
+    )
 
 
 def _is_match(each: MarkdownSection, name: str, value: Any) -> bool:
     if name == "heading":
-        return fold_case(each.heading) in (fold_case(_normalize_heading(value)), fold_case(_normalize_heading(value.lstrip("# "))))
+        return fold_case(each.heading) in (
+            fold_case(_normalize_heading(value)),
+            fold_case(_normalize_heading(value.lstrip("# "))),
+        )
     return bool(getattr(each, name) == (value.lstrip("#") if name == "anchor" else value))
 
 
@@ -110,7 +122,9 @@ def _build_ambiguity_error(name: str, candidates: Sequence[MarkdownSection]) -> 
     which = ", ".join(f"{each['anchor']} (line {each['line']})" for each in choices)
     more = f" and {len(candidates) - MAX_CANDIDATES} more" if len(candidates) > MAX_CANDIDATES else ""
     message = f"{len(candidates)} sections have this {name}; send one of these anchors instead: {which}{more}."
-    return build_invalid_args([ArgumentError(path=f"/{name}", code="ambiguous_heading", message=message, expected=choices)])
+    return build_invalid_args(
+        [ArgumentError(path=f"/{name}", code="ambiguous_heading", message=message, expected=choices)]
+    )
 
 
 def _build_not_found_error(name: str, all_sections: Sequence[MarkdownSection], value: Any) -> InvalidArgs:
@@ -120,10 +134,14 @@ def _build_not_found_error(name: str, all_sections: Sequence[MarkdownSection], v
         return build_invalid_args([ArgumentError(path=f"/{name}", code="no_headings", message=message)])
     if name == "index":
         message = f"index is beyond the last section; send 0 to {len(all_sections) - 1}."
-        return build_invalid_args([ArgumentError(path="/index", code="no_such_section", message=message, expected=len(all_sections) - 1)])
+        return build_invalid_args(
+            [ArgumentError(path="/index", code="no_such_section", message=message, expected=len(all_sections) - 1)]
+        )
     by_heading = {each.heading: each for each in reversed(all_sections[:MAX_COMPARED_HEADINGS])}
     similar = [by_heading[heading] for heading in suggestions.find_similar(value, by_heading)]
     choices = [_describe_section(each) for each in similar or all_sections[:MAX_CANDIDATES]]
     intro = "Similar anchors" if similar else "The first anchors"
     message = f"No section has this {name}. {intro}: {', '.join(each['anchor'] for each in choices)}."
-    return build_invalid_args([ArgumentError(path=f"/{name}", code="no_such_section", message=message, expected=choices)])
+    return build_invalid_args(
+        [ArgumentError(path=f"/{name}", code="no_such_section", message=message, expected=choices)]
+    )

@@ -11,8 +11,8 @@ from workspace.entity_types import DOCUMENT, PROJECT
 from workspace.models import Document, Project
 from workspace.services.access import access
 from workspace.services.documents import excerpts
-from workspace.services.entities import pagination, serialization
 from workspace.services.documents.document_forest import DocumentForest
+from workspace.services.entities import pagination, serialization
 
 MAX_NODES = 200
 MAX_LEVELS = 20  # the JSON is nested twice as deep, and some parsers limit the depth
@@ -33,7 +33,9 @@ def get_tree(request: OpRequest) -> OpOutcome:
     levels, limit = min(args.get("depth", MAX_LEVELS), MAX_LEVELS), min(args.get("limit", MAX_NODES), MAX_NODES)
     offset = args.get("offset", 0)
     node_ids = forest.list_descendants(parent_id, levels=levels, limit=limit, offset=offset)
-    return OpOutcome(result=_build_structure(forest, parent_id, node_ids, version, offset) | _list_documents(node_ids, request))
+    return OpOutcome(
+        result=_build_structure(forest, parent_id, node_ids, version, offset) | _list_documents(node_ids, request)
+    )
 
 
 def get_path(request: OpRequest) -> OpOutcome:
@@ -52,7 +54,9 @@ def _describe_path(forest: DocumentForest, id: UUID) -> list[dict[str, Any]]:
     return [{"id": str(each), "title": titles[each]} for each in path_ids]
 
 
-def _build_structure(forest: DocumentForest, parent_id: UUID | None, node_ids: Sequence[UUID], version: int, offset: int) -> dict[str, Any]:
+def _build_structure(
+    forest: DocumentForest, parent_id: UUID | None, node_ids: Sequence[UUID], version: int, offset: int
+) -> dict[str, Any]:
     nodes, children = _build_nodes(forest, node_ids), forest.get_children(parent_id)
     root_ids = [id for id in children if id in nodes]
     total = sum(1 for _ in forest.iter_descendants(parent_id))
@@ -91,14 +95,18 @@ def _list_documents(node_ids: Sequence[UUID], request: OpRequest) -> dict[str, A
         return {}
     queryset = DOCUMENT.get_rows().filter(pk__in=node_ids)
     document_rows = pagination.list_first(queryset, listing=pagination.Listing.from_args(DOCUMENT), limit=len(node_ids))
-    documents_by_id = {row.pk: serialization.serialize_list_row(row, kind=DOCUMENT, at=request.at) for row in document_rows}
+    documents_by_id = {
+        row.pk: serialization.serialize_list_row(row, kind=DOCUMENT, at=request.at) for row in document_rows
+    }
     if with_content:
         texts = queryset.values_list("pk", Left("content", excerpts.DEFAULT_CHARS))
         _add_content(documents_by_id, dict(texts), order=node_ids)
     return {"documents": {str(id): documents_by_id[id] for id in node_ids if id in documents_by_id}}
 
 
-def _add_content(documents_by_id: Mapping[UUID, dict[str, Any]], texts: Mapping[UUID, str], *, order: Sequence[UUID]) -> None:
+def _add_content(
+    documents_by_id: Mapping[UUID, dict[str, Any]], texts: Mapping[UUID, str], *, order: Sequence[UUID]
+) -> None:
     """Replace the previews with content, in order, until the character budget for all documents is used up."""
     remaining = excerpts.DEFAULT_CHARS
     for id in order:

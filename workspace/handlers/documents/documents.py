@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import DOCUMENT
 from workspace.errors import build_invalid_args
 from workspace.handlers.documents import document_moves
 from workspace.handlers.generic import generic_reads, generic_writes
-from workspace.entity_types import DOCUMENT
 from workspace.models import Document
 from workspace.services.access import access
 from workspace.services.documents import markdown, tree

@@ -7,15 +7,15 @@ from typing import Any, cast
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import DOCUMENT, TASK
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.documents import documents
-from workspace.entity_types import DOCUMENT, TASK
 from workspace.models import Document, Edge, EdgeKind, Entity, Task
 from workspace.relations import Rel, Relation
 from workspace.services.access import access
+from workspace.services.access.access import NamedRow
 from workspace.services.edges import edges
 from workspace.services.entities import pagination, serialization
-from workspace.services.access.access import NamedRow
 
 MAX_DOCUMENTS = 50  # documents of a task
 

@@ -7,8 +7,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
+from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models.tags import TagsField
 
 ENTITY_TYPES = {f"ontology_{name}": kind for name, kind in ENTITY_TYPE_BY_NAME.items()}
@@ -47,7 +47,9 @@ def get_field_info(request: OpRequest) -> OpOutcome:
     names = kind.fields if kind is PROJECT else ("project_id", *kind.fields)
     if name is not None and name not in names:
         message = f"field_name is not a field of a {kind.name}; send one of {', '.join(names)}, or omit it for all."
-        raise build_invalid_args([ArgumentError(path="/field_name", code="unknown_field", message=message, expected=list(names))])
+        raise build_invalid_args(
+            [ArgumentError(path="/field_name", code="unknown_field", message=message, expected=list(names))]
+        )
     fields = [_describe_field(each, kind=kind) for each in ([name] if name else names)]
     message = f"The field {name} of a {kind.name}." if name else f"The {len(fields)} fields of a {kind.name}."
     return OpOutcome(result={"entity_type": request.args["entity_type"], "fields": fields, "message": message})
@@ -77,7 +79,9 @@ def _get_example(field: "models.Field[Any, Any]") -> Any:
         return default
     if field.flatchoices:
         return field.flatchoices[0][0]
-    return EXAMPLES_BY_NAME.get(field.name) or next(value for column, value in EXAMPLES_BY_CLASS if isinstance(field, column))
+    return EXAMPLES_BY_NAME.get(field.name) or next(
+        value for column, value in EXAMPLES_BY_CLASS if isinstance(field, column)
+    )
 
 
 def _get_limits(field: "models.Field[Any, Any]") -> dict[str, Any]:

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.entity_types import EntityType
+from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models import EntityQuerySet
 from workspace.services.access import access
 from workspace.services.documents import excerpts
@@ -43,10 +43,14 @@ def search_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
         matches = queryset.filter(search.match_all_words(words, columns=kind.search_columns))
         page = _read_page(matches, request, listing=listing, after=after)
         if page.total or len(words) == 1:
-            return _build_list_outcome(page, request, kind=kind, what=f"matching {kind.plural}, {listing.order.description}")
+            return _build_list_outcome(
+                page, request, kind=kind, what=f"matching {kind.plural}, {listing.order.description}"
+            )
     queryset = queryset.filter(search.match_any_word(words, columns=kind.search_columns))
     page = _read_page(queryset, request, listing=listing, after=after, relaxed=True)
-    return _build_list_outcome(page, request, kind=kind, what=f"{kind.plural} with any of the words, because none has all of them")
+    return _build_list_outcome(
+        page, request, kind=kind, what=f"{kind.plural} with any of the words, because none has all of them"
+    )
 
 
 def get_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
@@ -77,14 +81,17 @@ def build_row_outcome(
 ) -> OpOutcome:
     """Build the outcome of get, create and update: the complete row under its kind's name, long texts cut."""
     excerpt = excerpts.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
-    return _build_outcome(row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings)
+    return _build_outcome(
+        row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
+    )
 
 
 def build_cut_note(excerpt: excerpts.Excerpt, *, kind: EntityType, place: str = "") -> str:
     """Return a sentence naming the texts that were cut and the op that reads the rest; "" if none was cut."""
     if not excerpt.truncated_fields:
         return ""
-    return f" Cut{place}: {', '.join(excerpt.truncated_fields)}; {kind.get_op_path('get')} with field and offset returns the rest."
+    fields = ", ".join(excerpt.truncated_fields)
+    return f" Cut{place}: {fields}; {kind.get_op_path('get')} with field and offset returns the rest."
 
 
 def build_more_note(number: int, plural: str, *, path: str) -> str:
@@ -97,11 +104,15 @@ def _get_field_part(row: Any, request: OpRequest, *, kind: EntityType) -> OpOutc
     columns = serialization.serialize_columns(row, kind=kind)
     excerpt = excerpts.read_field(columns, name, kind=kind, offset=offset, max_chars=get_max_chars(request))
     end = offset + len(excerpt.row[name])
-    message = f"{name} of the {kind.name}, characters {offset} to {end}{'' if excerpt.truncated_fields else ', the end'}."
+    message = (
+        f"{name} of the {kind.name}, characters {offset} to {end}{'' if excerpt.truncated_fields else ', the end'}."
+    )
     return _build_outcome(row, excerpt, kind=kind, message=message)
 
 
-def _build_outcome(row: Any, excerpt: excerpts.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()) -> OpOutcome:
+def _build_outcome(
+    row: Any, excerpt: excerpts.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()
+) -> OpOutcome:
     result = {kind.name: excerpt.row, "message": message}
     return OpOutcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
 

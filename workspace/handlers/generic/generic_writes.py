@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.generic_reads import build_row_outcome
-from workspace.entity_types import EntityType
 from workspace.models import Edge, Entity, Project
 from workspace.services.access import access
-from workspace.services.entities import changes, serialization
 from workspace.services.documents import merging
 from workspace.services.edges import edge_arguments
+from workspace.services.entities import changes, serialization
 
 # Returns the errors of a row that no single column can show; called with the row and the sent arguments.
 RowCheck = Callable[[Entity, Mapping[str, Any]], list[ArgumentError]]
@@ -34,25 +34,35 @@ class RowChangedHook(Protocol):
 UNCHANGED = "unchanged"  # warning of a write that changed nothing
 
 
-def create_row(request: OpRequest, *, kind: EntityType, check: RowCheck | None = None, then: RowsCreatedHook | None = None) -> OpOutcome:
+def create_row(
+    request: OpRequest, *, kind: EntityType, check: RowCheck | None = None, then: RowsCreatedHook | None = None
+) -> OpOutcome:
     """Create a row in a project, with the edges that its arguments ask for.
 
     Raises NotFound and Forbidden for the project and for all rows to link to, InvalidArgs.
     """
     project = access.get_changeable_project(subject=request.subject, id=request.args["project_id"])
     row, errors = build_row(request.args, kind=kind, project=project, by=request.subject, at=request.at)
-    requested_edges = edge_arguments.resolve_links(request.args, kind=kind, project_id=project.pk, subject=request.subject)
+    requested_edges = edge_arguments.resolve_links(
+        request.args, kind=kind, project_id=project.pk, subject=request.subject
+    )
     errors = errors + requested_edges.errors
     if errors := errors or (check(row, request.args) if check else []):
         raise build_invalid_args(errors)
-    edges = edge_arguments.build_edges(requested_edges, row, project_id=project.pk, subject=request.subject, at=request.at)
+    edges = edge_arguments.build_edges(
+        requested_edges, row, project_id=project.pk, subject=request.subject, at=request.at
+    )
     row.save(force_insert=True)
     Edge.objects.bulk_create(edges)
     if then:
         then([row], by=request.subject, at=request.at)
     edge_note = f" and {len(edges)} edge{'s' if len(edges) > 1 else ''}" if edges else ""
     row_outcome = build_row_outcome(
-        row, kind=kind, at=request.at, message=f"Created the {kind.name}{edge_note}.", warnings=tuple(requested_edges.warnings)
+        row,
+        kind=kind,
+        at=request.at,
+        message=f"Created the {kind.name}{edge_note}.",
+        warnings=tuple(requested_edges.warnings),
     )
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
@@ -67,7 +77,9 @@ def build_row(
     return row, changes.assign_fields(row, kind=kind, sent=sent, at=at, pointer=pointer)
 
 
-def update_row(request: OpRequest, *, kind: EntityType, check: RowCheck | None = None, then: RowChangedHook | None = None) -> OpOutcome:
+def update_row(
+    request: OpRequest, *, kind: EntityType, check: RowCheck | None = None, then: RowChangedHook | None = None
+) -> OpOutcome:
     """Update the fields and links that were sent. Raises NotFound, Forbidden, InvalidArgs."""
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     before = serialization.serialize_columns(row, kind=kind)
@@ -75,8 +87,14 @@ def update_row(request: OpRequest, *, kind: EntityType, check: RowCheck | None =
     errors = merged.errors + changes.assign_fields(row, kind=kind, sent=merged.fields, at=request.at)
     if errors := errors or (check(row, request.args) if check else []):
         raise build_invalid_args(errors)
-    changed = [name for name in changes.get_changed_fields(before, serialization.serialize_columns(row, kind=kind)) if name in kind.columns]
-    changed_links, edges = edge_arguments.update_links(request.args, row, kind=kind, subject=request.subject, at=request.at)
+    changed = [
+        name
+        for name in changes.get_changed_fields(before, serialization.serialize_columns(row, kind=kind))
+        if name in kind.columns
+    ]
+    changed_links, edges = edge_arguments.update_links(
+        request.args, row, kind=kind, subject=request.subject, at=request.at
+    )
     if not changed and not changed_links:
         message = f"Nothing changed: the {kind.name} already has these values."
         return build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=(*merged.warnings, UNCHANGED))

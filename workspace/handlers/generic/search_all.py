@@ -7,8 +7,8 @@ from uuid import UUID
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.services.access import access
-from workspace.services.search import trigram_search, ranking, search, snippets
 from workspace.services.entities import pagination
+from workspace.services.search import ranking, search, snippets, trigram_search
 from workspace.services.search.ranking import SearchHit
 
 WITH_ALL_WORDS = "{shown} of {total} rows with every word, best first."
@@ -48,16 +48,23 @@ def _parse_words(query: str) -> tuple[list[str], tuple[str, ...]]:
     return words[: ranking.MAX_WORDS], (f"Searched for only the first {ranking.MAX_WORDS} words of query.",)
 
 
-def _search_in_stages(request: OpRequest, kinds: Sequence[EntityType], words: list[str]) -> tuple[list[SearchHit], int, str, tuple[str, ...]]:
+def _search_in_stages(
+    request: OpRequest, kinds: Sequence[EntityType], words: list[str]
+) -> tuple[list[SearchHit], int, str, tuple[str, ...]]:
     limit = min(request.args.get("limit", pagination.DEFAULT_LIMIT), pagination.MAX_LIMIT)
     project_id, subject = request.args.get("project_id"), request.subject
     candidates = ranking.scan_rows(kinds, subject=subject, project_id=project_id, words=words)
-    cut_warnings = tuple(SEARCH_LIMITED.format(most=ranking.MAX_ROWS, plural=kind.plural, path=kind.get_op_path("search")) for kind in candidates.cut_kinds)
+    cut_warnings = tuple(
+        SEARCH_LIMITED.format(most=ranking.MAX_ROWS, plural=kind.plural, path=kind.get_op_path("search"))
+        for kind in candidates.cut_kinds
+    )
     for all_words, template in ((True, WITH_ALL_WORDS), (False, WITH_ANY_WORD)):
         hits, total = ranking.rank_matches(candidates.matches, words=words, all_words=all_words, limit=limit)
         if hits:
             return hits, total, template, cut_warnings
-    hits, total = trigram_search.find_similar_titles(kinds, subject=subject, project_id=project_id, words=words, limit=limit)
+    hits, total = trigram_search.find_similar_titles(
+        kinds, subject=subject, project_id=project_id, words=words, limit=limit
+    )
     return hits, total, SIMILAR_TITLES if hits else NO_MATCHES, cut_warnings
 
 

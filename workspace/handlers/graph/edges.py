@@ -5,14 +5,14 @@ from typing import Any
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Edge, EdgeKind
 from workspace.relations import Relation, resolve_relation
 from workspace.services.access import access
+from workspace.services.access.access import NamedRow
 from workspace.services.edges import edges
 from workspace.services.search import title_lookup
-from workspace.services.access.access import NamedRow
 from workspace.services.search.title_lookup import TitledRow
 
 ENDS = ("src", "dst")
@@ -26,7 +26,9 @@ def link_rows(request: OpRequest) -> OpOutcome:
     args = request.args
     ends, title_warnings = _parse_ends(request)
     if ends[0].id == ends[1].id:
-        raise _build_argument_error("dst_id", "self_edge", "src and dst are the same row; send another row's id as dst_id.")
+        raise _build_argument_error(
+            "dst_id", "self_edge", "src and dst are the same row; send another row's id as dst_id."
+        )
     src, dst = access.lock_named_rows(ends, subject=request.subject)
     relation = resolve_relation(EdgeKind(ends[0].kind), args["rel"], EdgeKind(ends[1].kind))
     props = args.get("props", {}) | ({edges.ORIGINAL_REL: args["rel"]} if relation.is_guess else {})

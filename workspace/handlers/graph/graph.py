@@ -3,12 +3,12 @@
 from typing import Any
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import PROJECT
 from workspace.errors import build_invalid_args
 from workspace.handlers.generic import generic_writes
-from workspace.entity_types import PROJECT
 from workspace.models import Edge, Project
 from workspace.services.access import access
-from workspace.services.edges import edges, graph, edge_arguments, graph_reorganize
+from workspace.services.edges import edge_arguments, edges, graph, graph_reorganize
 from workspace.services.edges.graph_reorganize import GraphPlan
 
 MAX_LISTED_CHANGES = 200  # created, deleted or updated edges that the result lists, each
@@ -26,8 +26,11 @@ def get_graph(request: OpRequest) -> OpOutcome:
         limit=min(args.get("limit", graph.MAX_NODES), graph.MAX_NODES),
     )
     counts = {"nodes": project_graph.node_count, "edges": project_graph.edge_count}
-    has_more = project_graph.node_count > len(project_graph.nodes) or project_graph.edge_count > len(project_graph.edges)
-    summary = f"{len(project_graph.nodes)} of {project_graph.node_count} nodes and {len(project_graph.edges)} of {project_graph.edge_count} edges."
+    has_more = project_graph.node_count > len(project_graph.nodes) or project_graph.edge_count > len(
+        project_graph.edges
+    )
+    nodes = f"{len(project_graph.nodes)} of {project_graph.node_count} nodes"
+    summary = f"{nodes} and {len(project_graph.edges)} of {project_graph.edge_count} edges."
     hint = " Send kinds to list fewer kinds completely." if has_more else ""
     result = _serialize_project(project) | {
         "nodes": project_graph.nodes,
@@ -42,15 +45,19 @@ def get_graph(request: OpRequest) -> OpOutcome:
 def reorganize_graph(request: OpRequest) -> OpOutcome:
     """Change the parents and links of rows, all or none; with options.dry_run, only return what would change.
 
-    Raises NotFound and Forbidden for the project and all named rows, InvalidArgs, and StateConflict if the plan does not match
-    the sent plan_hash.
+    Raises NotFound and Forbidden for the project and all named rows, InvalidArgs, and StateConflict if the plan does
+    not match the sent plan_hash.
     """
     args, options = request.args, request.args.get("options") or {}
     project = access.get_changeable_project(subject=request.subject, id=args["project_id"])
-    rows_by_title = edge_arguments.find_by_title(graph_reorganize.iter_connections(args["nodes"]), project_id=project.pk, subject=request.subject)
+    rows_by_title = edge_arguments.find_by_title(
+        graph_reorganize.iter_connections(args["nodes"]), project_id=project.pk, subject=request.subject
+    )
     if rows_by_title.errors:
         raise build_invalid_args(rows_by_title.errors)
-    reorganization = graph_reorganize.parse_request(args["nodes"], options, project_id=project.pk, matches=rows_by_title)
+    reorganization = graph_reorganize.parse_request(
+        args["nodes"], options, project_id=project.pk, matches=rows_by_title
+    )
     if reorganization.errors:
         raise build_invalid_args(reorganization.errors)
     rows = access.lock_named_rows(reorganization.named, subject=request.subject, project_id=project.pk)
@@ -75,7 +82,9 @@ def _build_outcome(project: Project, plan: GraphPlan, *, node_count: int, is_dry
     changes = {"created": plan.created, "deleted": plan.deleted, "updated": plan.updated}
     counts = {name: len(found) for name, found in changes.items()}
     edges_by_change = {
-        name: [_serialize_edge(edge, has_id=not (is_dry_run and name == "created")) for edge in found[:MAX_LISTED_CHANGES]]
+        name: [
+            _serialize_edge(edge, has_id=not (is_dry_run and name == "created")) for edge in found[:MAX_LISTED_CHANGES]
+        ]
         for name, found in changes.items()
     }
     result = _serialize_project(project) | {

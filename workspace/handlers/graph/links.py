@@ -4,8 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import NotFound
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
+from workspace.errors import NotFound
 from workspace.services.access import access
 from workspace.services.edges import edges, linked_rows
 from workspace.services.search import ranking
@@ -27,7 +27,9 @@ def get_relationships(request: OpRequest) -> OpOutcome:
             rows = list(queryset[: MAX_EDGES + 1])
             total += len(rows) if len(rows) <= MAX_EDGES else queryset.count()
             serialized_edges += [edges.serialize_edge(edge) | {"direction": direction} for edge in rows[:MAX_EDGES]]
-    message = f"{len(serialized_edges)} of {total} edges of this {kind.name}. onto.entity.links.get returns the linked rows."
+    message = (
+        f"{len(serialized_edges)} of {total} edges of this {kind.name}. onto.entity.links.get returns the linked rows."
+    )
     result = {
         "relationships": serialized_edges,
         "total": total,
@@ -39,7 +41,11 @@ def get_relationships(request: OpRequest) -> OpOutcome:
 
 def get_linked_rows(request: OpRequest) -> OpOutcome:
     """Return the rows that a row is linked to, grouped by kind with counts. Raises NotFound."""
-    kind, id, subject = ENTITY_TYPE_BY_NAME[request.args["entity_kind"]], UUID(request.args["entity_id"]), request.subject
+    kind, id, subject = (
+        ENTITY_TYPE_BY_NAME[request.args["entity_kind"]],
+        UUID(request.args["entity_id"]),
+        request.subject,
+    )
     access.require_row(kind, subject=subject, id=str(id), argument="entity_id")
     kind_filter = request.args.get("filter_kind", "all")
     links_by_kind = [
@@ -54,22 +60,33 @@ def get_linked_rows(request: OpRequest) -> OpOutcome:
         "counts": {other.plural: count for other, _, count in non_empty_links},
         "total": total,
         "has_more": total > row_count,
-        "message": _build_message(kind, kind_filter, row_count=row_count, counts={other.name: count for other, _, count in non_empty_links}),
+        "message": _build_message(
+            kind, kind_filter, row_count=row_count, counts={other.name: count for other, _, count in non_empty_links}
+        ),
     }
     return OpOutcome(result=result)
 
 
 def _build_message(kind: EntityType, kind_filter: str, *, row_count: int, counts: dict[str, int]) -> str:
     if not counts:
-        return NO_LINKS.format(kind=kind.name) if kind_filter == "all" else f"No {kind_filter} is linked to this {kind.name}."
-    by_kind = ", ".join(f"{count} {name if count == 1 else ENTITY_TYPE_BY_NAME[name].plural}" for name, count in counts.items())
+        return (
+            NO_LINKS.format(kind=kind.name)
+            if kind_filter == "all"
+            else f"No {kind_filter} is linked to this {kind.name}."
+        )
+    by_kind = ", ".join(
+        f"{count} {name if count == 1 else ENTITY_TYPE_BY_NAME[name].plural}" for name, count in counts.items()
+    )
     ops = ", ".join(ENTITY_TYPE_BY_NAME[name].get_op_path("get") for name in counts)
     return f"{row_count} of {sum(counts.values())} links of this {kind.name}: {by_kind}. Complete rows: {ops}."
 
 
 def _find_kind(id: UUID, *, subject: str) -> EntityType:
     """Return the kind of a row that the subject can see. Raises NotFound."""
-    querysets = [ranking.query_visible_rows(kind, subject=subject, project_id=None).filter(pk=id) for kind in ENTITY_TYPE_BY_NAME.values()]
+    querysets = [
+        ranking.query_visible_rows(kind, subject=subject, project_id=None).filter(pk=id)
+        for kind in ENTITY_TYPE_BY_NAME.values()
+    ]
     row = ranking.union_all([place.values(*ranking.HIT_COLUMNS) for place in querysets]).first()
     if row is None:
         raise NotFound("No row that you can see has this entity_id; find its id with onto.search.")

@@ -8,18 +8,20 @@ from typing import Any, cast
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, EntityType
 from workspace.errors import ArgumentError
 from workspace.handlers.documents import documents
 from workspace.handlers.generic import generic_writes
-from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, EntityType
 from workspace.models import Entity, Project
-from workspace.services.time import partial_dates
 from workspace.services.entities import state_aliases
+from workspace.services.time import partial_dates
 
 ENTITY_KINDS = {kind.name: kind for kind in (GOAL, MILESTONE, PLAN, TASK, DOCUMENT, RISK, REQUIREMENT)}
 
 _ENTITY_KEYS = ("temp_id", "kind")  # keys of a sent entity that are not fields of its kind
-_LABEL_COLUMNS = tuple(dict.fromkeys(kind.label for kind in ENTITY_KINDS.values()))  # name, title, text: it differs by kind
+_LABEL_COLUMNS = tuple(
+    dict.fromkeys(kind.label for kind in ENTITY_KINDS.values())
+)  # name, title, text: it differs by kind
 
 
 @dataclass(slots=True)
@@ -46,7 +48,9 @@ def build_entities(sent: list[dict[str, Any]], *, project: Project, by: str, at:
     entities = NewEntities()
     for index, entity in enumerate(sent):
         pointer = f"/entities/{index}"
-        row, errors, warnings = build_entity(entity, ENTITY_KINDS[entity["kind"]], project=project, by=by, at=at, pointer=pointer)
+        row, errors, warnings = build_entity(
+            entity, ENTITY_KINDS[entity["kind"]], project=project, by=by, at=at, pointer=pointer
+        )
         entities.errors += [*_check_temp_id(entity, entities, pointer), *errors]
         entities.warnings += warnings
         entities.rows.setdefault(entity["temp_id"], row)
@@ -68,7 +72,9 @@ def _normalize_fields(entity: Mapping[str, Any], kind: EntityType) -> tuple[dict
     """Return an entity's fields under the names of its kind, and a warning for each repair."""
     fields = {name: value for name, value in entity.items() if name not in _ENTITY_KEYS}
     warnings: list[str] = []
-    other_labels = [name for name in _LABEL_COLUMNS if name in fields and name != kind.label and name not in kind.fields]
+    other_labels = [
+        name for name in _LABEL_COLUMNS if name in fields and name != kind.label and name not in kind.fields
+    ]
     if kind.label not in fields and other_labels:
         fields[kind.label] = fields.pop(other_labels[0])
         warnings.append(f"Read {other_labels[0]} as {kind.label}.")

@@ -9,9 +9,9 @@ from uuid import UUID
 from workspace import relations
 from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
-from workspace.services.edges import edges, edge_arguments
 from workspace.services.access.access import NamedRow
-from workspace.services.edges.edge_arguments import ResolvedLinks, LinkRequest
+from workspace.services.edges import edge_arguments, edges
+from workspace.services.edges.edge_arguments import LinkRequest, ResolvedLinks
 
 MAX_WARNINGS = 20
 
@@ -83,7 +83,9 @@ def _split_pair(pair: Any) -> list[tuple[str, Mapping[str, str]]]:
     return [("0", pair[0]), ("1", pair[1])]
 
 
-def _resolve_end(sent: Mapping[str, str], rows: Mapping[str, Entity], path: str, errors: list[ArgumentError]) -> RelationshipEnd | None:
+def _resolve_end(
+    sent: Mapping[str, str], rows: Mapping[str, Entity], path: str, errors: list[ArgumentError]
+) -> RelationshipEnd | None:
     row = rows.get(sent["temp_id"])
     if row is None:
         message = "No entity in this call has this temp_id; send one from entities."
@@ -97,7 +99,9 @@ def _resolve_end(sent: Mapping[str, str], rows: Mapping[str, Entity], path: str,
     return RelationshipEnd(row, kind)
 
 
-def _add_relationship(parsed: ParsedRelationships, src: RelationshipEnd, dst: RelationshipEnd, sent: Mapping[str, Any], *, argument: str) -> None:
+def _add_relationship(
+    parsed: ParsedRelationships, src: RelationshipEnd, dst: RelationshipEnd, sent: Mapping[str, Any], *, argument: str
+) -> None:
     """Add a relationship to the links of its row: the child if one end contains the other, else the first end."""
     if src.row.pk == dst.row.pk:
         message = f"{argument} links an entity to itself; name two different ones."

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from workspace.errors import ArgumentError
-from workspace.handlers.projects import new_entities as entities
-from workspace.handlers.projects.new_entities import NewEntities
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, EntityType
+from workspace.errors import ArgumentError
+from workspace.handlers.projects import new_entities
+from workspace.handlers.projects.new_entities import NewEntities
 from workspace.models import Document, Edge, EdgeKind, Project
 from workspace.models.document import MAX_CONTENT_LENGTH
 from workspace.relations import Rel, Relation
@@ -41,21 +41,30 @@ class ProjectBrief:
     warnings: list[str]
 
 
-def build_brief(sent: Mapping[str, Any] | None, new_entities: NewEntities, *, project: Project, by: str, at: datetime) -> ProjectBrief:
+def build_brief(
+    sent: Mapping[str, Any] | None, created_entities: NewEntities, *, project: Project, by: str, at: datetime
+) -> ProjectBrief:
     """Build the document that was sent, or one from the project's texts and first rows."""
-    default_fields = {"title": f"{project.name[:MAX_NAME_LENGTH]}: overview", "content": compose_content(project, new_entities)}
+    default_fields = {
+        "title": f"{project.name[:MAX_NAME_LENGTH]}: overview",
+        "content": compose_content(project, created_entities),
+    }
     fields = {"type_key": TYPE_KEY} | dict(sent or default_fields)
-    row, errors, warnings = entities.build_entity(
+    row, errors, warnings = new_entities.build_entity(
         fields, DOCUMENT, project=project, by=by, at=at, pointer="/context_document"
     )
-    return ProjectBrief(cast("Document", row), edges.build_edge(PROJECT_HAS_DOCUMENT, project, row, by=by, at=at), errors, warnings)
+    return ProjectBrief(
+        cast("Document", row), edges.build_edge(PROJECT_HAS_DOCUMENT, project, row, by=by, at=at), errors, warnings
+    )
 
 
-def compose_content(project: Project, new_entities: NewEntities) -> str:
+def compose_content(project: Project, created_entities: NewEntities) -> str:
     """Return the project's texts and a list of its first rows as Markdown."""
     texts = [project.executive_summary, project.description, project.context]
-    texts += [_format_section(heading, new_entities.get_rows(kind), kind) for heading, kind in SECTIONS]
-    return ("\n\n".join(text.strip() for text in texts if text.strip()) or EMPTY_CONTENT)[: MAX_CONTENT_LENGTH - 1] + "\n"
+    texts += [_format_section(heading, created_entities.get_rows(kind), kind) for heading, kind in SECTIONS]
+    return ("\n\n".join(text.strip() for text in texts if text.strip()) or EMPTY_CONTENT)[
+        : MAX_CONTENT_LENGTH - 1
+    ] + "\n"
 
 
 def _format_section(heading: str, rows: Iterable[Any], kind: EntityType) -> str:
@@ -64,6 +73,8 @@ def _format_section(heading: str, rows: Iterable[Any], kind: EntityType) -> str:
 
 
 def _format_row(row: Any, kind: EntityType) -> str:
-    date_columns = [name for name in ("target_date", "due_at", "end_date") if name in kind.fields and getattr(row, name)]
+    date_columns = [
+        name for name in ("target_date", "due_at", "end_date") if name in kind.fields and getattr(row, name)
+    ]
     deadline = f" (by {getattr(row, date_columns[0]):%Y-%m-%d})" if date_columns else ""
     return " ".join(getattr(row, kind.label).split()) + deadline

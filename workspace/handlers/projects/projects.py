@@ -7,16 +7,16 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import ArgumentError, build_invalid_args
-from workspace.handlers.projects import new_entities as entities, project_brief, new_relationships
-from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.entity_types import DOCUMENT, PLAN, PROJECT, TASK, EntityType
-from workspace.models import Edge, Membership, Project, MemberRole
+from workspace.errors import ArgumentError, build_invalid_args
+from workspace.handlers.generic import generic_reads, generic_writes
+from workspace.handlers.projects import new_entities, new_relationships, project_brief
+from workspace.models import Edge, MemberRole, Membership, Project
 from workspace.models.document import BRAIN_DUMPS, NOTES
 from workspace.services.access import access
+from workspace.services.calendar import task_events
 from workspace.services.entities import changes, pagination
 from workspace.services.time import partial_dates
-from workspace.services.calendar import task_events
 
 MAX_SLUG_LENGTH = 80
 
@@ -42,7 +42,9 @@ def get_project(request: OpRequest) -> OpOutcome:
             listing = pagination.Listing.from_args(kind, {"sort_by": order})
             project[name], has_more = pagination.serialize_first(inside, listing=listing, limit=max_rows, at=request.at)
             if has_more:
-                message += generic_reads.build_more_note(max_rows, name.replace("_", " "), path=kind.get_op_path("list"))
+                message += generic_reads.build_more_note(
+                    max_rows, name.replace("_", " "), path=kind.get_op_path("list")
+                )
     return replace(outcome, result={"project": project, "message": message})
 
 
@@ -55,21 +57,26 @@ def create_project(request: OpRequest) -> OpOutcome:
         return _build_clarification_outcome(questions)
     by, at = request.subject, request.at
     project, errors = _build_project(request)
-    new_entities = entities.build_entities(request.args.get("entities", []), project=project, by=by, at=at)
-    links = new_relationships.parse_relationships(request.args.get("relationships", []), new_entities.rows)
-    brief = project_brief.build_brief(request.args.get("context_document"), new_entities, project=project, by=by, at=at)
-    if errors := errors + new_entities.errors + links.errors + brief.errors:
+    created_entities = new_entities.build_entities(request.args.get("entities", []), project=project, by=by, at=at)
+    links = new_relationships.parse_relationships(request.args.get("relationships", []), created_entities.rows)
+    brief = project_brief.build_brief(
+        request.args.get("context_document"), created_entities, project=project, by=by, at=at
+    )
+    if errors := errors + created_entities.errors + links.errors + brief.errors:
         raise build_invalid_args(errors)
-    edges = [*new_relationships.build_edges(links, new_entities.rows, by=by, at=at), brief.edge]
+    edges = [*new_relationships.build_edges(links, created_entities.rows, by=by, at=at), brief.edge]
     project.save(force_insert=True)
     Membership.objects.create(project=project, subject=by, role=MemberRole.OWNER, created_at=at)
-    new_entities.save()
-    task_events.create_events(new_entities.get_rows(TASK), by=by, at=at)
+    created_entities.save()
+    task_events.create_events(created_entities.get_rows(TASK), by=by, at=at)
     brief.document.save(force_insert=True)
     Edge.objects.bulk_create(edges)
-    counts = {kind.plural: len(new_entities.get_rows(kind)) + (kind is DOCUMENT) for kind in entities.ENTITY_KINDS.values()}
+    counts = {
+        kind.plural: len(created_entities.get_rows(kind)) + (kind is DOCUMENT)
+        for kind in new_entities.ENTITY_KINDS.values()
+    }
     outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)})
-    return replace(outcome, warnings=(*new_entities.warnings, *brief.warnings, *links.warnings))
+    return replace(outcome, warnings=(*created_entities.warnings, *brief.warnings, *links.warnings))
 
 
 def delete_project(request: OpRequest) -> OpOutcome:
@@ -82,8 +89,8 @@ def delete_project(request: OpRequest) -> OpOutcome:
 def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
     question_phrase = "the question" if len(questions) == 1 else f"the {len(questions)} questions"
     message = (
-        f"Nothing was created. Ask the user {question_phrase} in clarifications, then repeat the whole call with the answers "
-        "and without clarifications."
+        f"Nothing was created. Ask the user {question_phrase} in clarifications, "
+        "then repeat the whole call with the answers and without clarifications."
     )
     return OpOutcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
 
@@ -101,7 +108,10 @@ def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str
     id = str(project.pk)
     row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
     outcome = generic_reads.build_row_outcome(
-        row, kind=PROJECT, at=request.at, message=f"Created the project with {_format_counts(counts)}; you are its owner."
+        row,
+        kind=PROJECT,
+        at=request.at,
+        message=f"Created the project with {_format_counts(counts)}; you are its owner.",
     )
     more = {
         "project_id": id,
@@ -118,6 +128,6 @@ def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str
 
 def _format_counts(counts: dict[str, int]) -> str:
     """Return the counts in words, such as "2 tasks and 1 document"."""
-    singular_names = {kind.plural: kind.name for kind in entities.ENTITY_KINDS.values()} | {"edges": "edge"}
+    singular_names = {kind.plural: kind.name for kind in new_entities.ENTITY_KINDS.values()} | {"edges": "edge"}
     parts = [f"{number} {singular_names[many] if number == 1 else many}" for many, number in counts.items() if number]
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

@@ -6,9 +6,9 @@ from uuid import UUID
 from django.db.models import Q
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.errors import StateConflict, ArgumentError, build_invalid_args
-from workspace.handlers.generic.generic_reads import build_row_outcome
 from workspace.entity_types import TASK
+from workspace.errors import ArgumentError, StateConflict, build_invalid_args
+from workspace.handlers.generic.generic_reads import build_row_outcome
 from workspace.models import Edge, Task
 from workspace.services.access import access
 from workspace.services.calendar import task_events
@@ -18,7 +18,8 @@ def move_task(request: OpRequest) -> OpOutcome:
     """Move a task with its subtasks, all or none. No link between two projects remains.
 
     The parent task and linked rows stay behind; links to them are removed with a warning.
-    Raises NotFound and Forbidden for the task and for the project, StateConflict if the task has moved meanwhile, InvalidArgs.
+    Raises NotFound and Forbidden for the task and for the project, StateConflict if the task has moved meanwhile,
+    InvalidArgs.
     """
     task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
     source = task.project_id

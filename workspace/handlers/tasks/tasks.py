@@ -6,15 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import PROJECT, TASK
 from workspace.errors import ArgumentError
 from workspace.handlers.generic import generic_reads
-from workspace.entity_types import PROJECT, TASK
 from workspace.models import Entity
 from workspace.services.access import access
+from workspace.services.calendar import task_events
 from workspace.services.documents import excerpts
 from workspace.services.edges import linked_rows
 from workspace.services.entities import pagination, serialization, subtasks
-from workspace.services.calendar import task_events
 
 MAX_SUBTASKS, MAX_LINKS = 50, 20
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
@@ -34,12 +34,18 @@ def get_task(request: OpRequest) -> OpOutcome:
     task: dict[str, Any] = dict(outcome.result["task"])
     message = outcome.result["message"]
     if request.args.get("include_subtasks"):
-        queryset = TASK.get_rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
-        task["subtasks"], has_more = pagination.serialize_first(queryset, listing=BY_PRIORITY, limit=MAX_SUBTASKS, at=request.at)
+        queryset = (
+            TASK.get_rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
+        )
+        task["subtasks"], has_more = pagination.serialize_first(
+            queryset, listing=BY_PRIORITY, limit=MAX_SUBTASKS, at=request.at
+        )
         if has_more:
             message += generic_reads.build_more_note(MAX_SUBTASKS, "subtasks", path=TASK.get_op_path("list"))
     if request.args.get("include_links"):
-        task["links"], has_more = linked_rows.list_linked_summaries(UUID(task["id"]), subject=request.subject, limit=MAX_LINKS)
+        task["links"], has_more = linked_rows.list_linked_summaries(
+            UUID(task["id"]), subject=request.subject, limit=MAX_LINKS
+        )
         if has_more:
             message += generic_reads.build_more_note(MAX_LINKS, "links", path="onto.entity.links.get")
     if request.args.get("include_project_context"):

@@ -6,8 +6,8 @@ from typing import Any, cast
 from uuid import UUID
 
 from workspace import policies
-from workspace.errors import ArgumentError, Forbidden, NotFound
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
+from workspace.errors import ArgumentError, Forbidden, NotFound
 from workspace.models import Entity, EntityQuerySet, Project
 
 
@@ -39,12 +39,17 @@ def get_changeable_row(kind: EntityType, *, subject: str, id: str) -> Entity:
 
     For callers that have locked something above the row. Raises NotFound, Forbidden.
     """
-    return require_change_permission(_get_one(kind.get_rows().with_context(), kind=kind, subject=subject, id=id), kind=kind)
+    return require_change_permission(
+        _get_one(kind.get_rows().with_context(), kind=kind, subject=subject, id=id), kind=kind
+    )
 
 
 def get_changeable_project(*, subject: str, id: str) -> Project:
     """Return a project that the subject may add rows to, without locking it. Raises NotFound, Forbidden."""
-    return cast("Project", require_change_permission(_get_one(PROJECT.get_rows(), kind=PROJECT, subject=subject, id=id), kind=PROJECT))
+    return cast(
+        "Project",
+        require_change_permission(_get_one(PROJECT.get_rows(), kind=PROJECT, subject=subject, id=id), kind=PROJECT),
+    )
 
 
 def lock_named_rows(named: Sequence[NamedRow], *, subject: str, project_id: UUID | None = None) -> list[Entity]:
@@ -60,7 +65,10 @@ def lock_named_rows(named: Sequence[NamedRow], *, subject: str, project_id: UUID
         rows |= {(kind.name, row.pk): row for row in (_filter_visible(kind, ids, subject, project_id) if ids else ())}
     if missing_rows := [reference for reference in named if (reference.kind, reference.id) not in rows]:
         raise _build_missing_error(missing_rows, place="of this project " if project_id else "")
-    return [require_change_permission(rows[reference.kind, reference.id], kind=ENTITY_TYPE_BY_NAME[reference.kind]) for reference in named]
+    return [
+        require_change_permission(rows[reference.kind, reference.id], kind=ENTITY_TYPE_BY_NAME[reference.kind])
+        for reference in named
+    ]
 
 
 def lock_deletable_project(*, subject: str, id: str) -> Project:
@@ -111,7 +119,10 @@ def build_not_found(kind: EntityType, *, argument: str = "", place: str = "") ->
 
 
 def _build_missing_error(named: Sequence[NamedRow], *, place: str) -> NotFound:
-    messages = [build_not_found(ENTITY_TYPE_BY_NAME[reference.kind], argument=reference.argument, place=place).message for reference in named]
+    messages = [
+        build_not_found(ENTITY_TYPE_BY_NAME[reference.kind], argument=reference.argument, place=place).message
+        for reference in named
+    ]
     paths = [f"/{reference.argument}" for reference in named]
     errors = [ArgumentError(path, NotFound.reason, message) for path, message in zip(paths, messages, strict=True)]
     return NotFound(messages[0], field_errors=errors)
@@ -128,7 +139,9 @@ def _get_one(queryset: EntityQuerySet[Any], *, kind: EntityType, subject: str, i
     return row
 
 
-def _filter_visible(kind: EntityType, ids: Iterable[UUID], subject: str, project_id: UUID | None) -> EntityQuerySet[Any]:
+def _filter_visible(
+    kind: EntityType, ids: Iterable[UUID], subject: str, project_id: UUID | None
+) -> EntityQuerySet[Any]:
     queryset = kind.get_rows().visible_to(subject).filter(pk__in=ids).order_by("pk")
     if project_id is not None:
         queryset = queryset.filter(**{"pk" if kind is PROJECT else "project_id": project_id})

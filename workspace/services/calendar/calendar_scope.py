@@ -26,10 +26,14 @@ def parse_scope(args: Mapping[str, Any]) -> CalendarScope:
     name = args.get("calendar_scope") or (BY_ID if calendar_id else PROJECT if project_id else USER)
     if name == PROJECT:
         if project_id is None:
-            raise _build_missing_error("project_id", "calendar_scope project requires project_id; send it, or leave the scope out.")
+            raise _build_missing_error(
+                "project_id", "calendar_scope project requires project_id; send it, or leave the scope out."
+            )
         return CalendarScope(PROJECT, project_id)
     if name == BY_ID and calendar_id is None:
-        raise _build_missing_error("calendar_id", "calendar_scope calendar_id needs calendar_id; send primary for the user's own.")
+        raise _build_missing_error(
+            "calendar_id", "calendar_scope calendar_id needs calendar_id; send primary for the user's own."
+        )
     return CalendarScope(name, warnings=(UNUSED_PROJECT_WARNING,) if project_id else ())
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 from workspace.errors import InvalidArgs
 from workspace.models import CalendarEvent, Task
 from workspace.services.calendar import event_list
+from workspace.services.calendar.event_list import Occurrence, TimeRange
 from workspace.services.time import times
-from workspace.services.calendar.event_list import TimeRange, Occurrence
 
 LOOKAHEAD = timedelta(days=28)  # how far ahead recurring tasks are checked
 
@@ -22,7 +22,11 @@ def build_conflict_warnings(task: Task, span: TimeRange, *, subject: str) -> tup
         other_occurrences = event_list.list_occurrences(visible.exclude(task=task), span)
     except InvalidArgs:
         return (TOO_MANY_EVENTS,)
-    conflicts = [other for other in other_occurrences if any(_is_overlapping(occurrence, other) for occurrence in task_occurrences)]
+    conflicts = [
+        other
+        for other in other_occurrences
+        if any(_is_overlapping(occurrence, other) for occurrence in task_occurrences)
+    ]
     return (_format_warning(conflicts, span),) if conflicts else ()
 
 

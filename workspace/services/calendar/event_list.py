@@ -17,7 +17,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import CalendarEvent, CalendarEventQuerySet
-from workspace.services.time import recurrence, times, local_time
+from workspace.services.time import local_time, recurrence, times
 
 MAX_OCCURRENCES = 2_000  # occurrences in one list; a person has fewer in a year
 MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
@@ -75,9 +75,15 @@ def list_occurrences(queryset: CalendarEventQuerySet, span: TimeRange) -> list[O
     return sorted(occurrences)
 
 
-def slice_page(occurrences: Sequence[Occurrence], *, after: OccurrencePosition | None, limit: int) -> tuple[list[Occurrence], bool]:
+def slice_page(
+    occurrences: Sequence[Occurrence], *, after: OccurrencePosition | None, limit: int
+) -> tuple[list[Occurrence], bool]:
     """Return the occurrences on one page, and whether there are more."""
-    remaining = [occurrence for occurrence in occurrences if after is None or (occurrence.start, occurrence.id) > (after.last, after.id)]
+    remaining = [
+        occurrence
+        for occurrence in occurrences
+        if after is None or (occurrence.start, occurrence.id) > (after.last, after.id)
+    ]
     return remaining[:limit], len(remaining) > limit
 
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.models.working_week import WEEKDAYS
-from workspace.services.time import local_time
 from workspace.services.calendar.event_list import MAX_LENGTH
 from workspace.services.calendar.task_events import SINGLE_DATE_LENGTH
+from workspace.services.time import local_time
 from workspace.services.time.local_time import LocalTimeParser
 
 DEFAULT_LENGTH = timedelta(minutes=30)  # default length of a new event
@@ -81,10 +81,16 @@ def _set_moments(event: CalendarEvent, start: datetime | None, end: datetime | N
         finish = end or begin + length
     if finish <= begin:
         clock.add_error(
-            _get_faulty_argument(end), "out_of_order", "end_at must be after start_at; send a later end_at or leave it out."
+            _get_faulty_argument(end),
+            "out_of_order",
+            "end_at must be after start_at; send a later end_at or leave it out.",
         )
     elif finish - begin > MAX_LENGTH:
-        clock.add_error(_get_faulty_argument(end), "too_long", f"An event takes at most {MAX_LENGTH.days} days; send an earlier end_at.")
+        clock.add_error(
+            _get_faulty_argument(end),
+            "too_long",
+            f"An event takes at most {MAX_LENGTH.days} days; send an earlier end_at.",
+        )
     event.start_at, event.end_at, event.start_date, event.end_date = begin, finish, None, None
 
 
@@ -96,7 +102,11 @@ def _set_days(event: CalendarEvent, start: date | None, end: date | None, clock:
         message = "end_at is before start_at; for whole days it is the last day, so send the same day or a later one."
         clock.add_error(_get_faulty_argument(end), "out_of_order", message)
     elif last - first >= MAX_LENGTH:
-        clock.add_error(_get_faulty_argument(end), "too_long", f"An event takes at most {MAX_LENGTH.days} days; send an earlier end_at.")
+        clock.add_error(
+            _get_faulty_argument(end),
+            "too_long",
+            f"An event takes at most {MAX_LENGTH.days} days; send an earlier end_at.",
+        )
     event.start_at, event.end_at, event.start_date, event.end_date = None, None, first, last
 
 

@@ -4,13 +4,13 @@ from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from workspace.errors import StateConflict, NotFound
 from workspace.entity_types import EVENT
+from workspace.errors import NotFound, StateConflict
 from workspace.models import CalendarEvent, Task
 from workspace.services.access import access
+from workspace.services.calendar.event_list import Occurrence
 from workspace.services.entities import serialization
 from workspace.services.time import times
-from workspace.services.calendar.event_list import Occurrence
 
 PRIMARY_CALENDAR = "primary"  # the calendar_id of the subject's own calendar
 

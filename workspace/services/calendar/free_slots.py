@@ -12,7 +12,9 @@ from workspace.services.time.recurrence import MomentSpan
 _DAY = timedelta(days=1)
 
 
-def find_free_slots(hours: Iterable[MomentSpan], busy: Iterable[MomentSpan], *, min_length: timedelta) -> list[MomentSpan]:
+def find_free_slots(
+    hours: Iterable[MomentSpan], busy: Iterable[MomentSpan], *, min_length: timedelta
+) -> list[MomentSpan]:
     """Return the parts of the hours that are not busy and at least `min_length` long, in order.
 
     Each slot is as long as possible: it ends at busy time or at the end of the hours.

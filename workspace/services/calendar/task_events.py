@@ -56,7 +56,9 @@ def build_required_events(task: Task) -> list[TaskDateEvent]:
     return [
         event
         for event in required
-        if event.start_at >= EARLIEST and event.end_at <= LATEST and (completed_at is None or event.start_at <= completed_at)
+        if event.start_at >= EARLIEST
+        and event.end_at <= LATEST
+        and (completed_at is None or event.start_at <= completed_at)
     ]
 
 
@@ -86,7 +88,13 @@ def sync_after_change(row: Entity, changed: Collection[str], *, by: str, at: dat
 def create_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
     """Create the events of new tasks in one insert, in the time zone of `by`, the acting subject."""
     tasks = cast("Sequence[Task]", rows)
-    _save_events([_build_event(task, required, by=by, at=at) for task in tasks for required in build_required_events(task)], [], [], by=by, at=at)
+    _save_events(
+        [_build_event(task, required, by=by, at=at) for task in tasks for required in build_required_events(task)],
+        [],
+        [],
+        by=by,
+        at=at,
+    )
 
 
 def sync_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
@@ -133,7 +141,9 @@ def _iter_required_events(start: datetime | None, due: datetime | None) -> Itera
         yield TaskDateEvent(DUE, due - SINGLE_DATE_LENGTH, due)
 
 
-def _pair_events(required: Sequence[TaskDateEvent], stored: dict[str, CalendarEvent]) -> list[tuple[TaskDateEvent, CalendarEvent | None]]:
+def _pair_events(
+    required: Sequence[TaskDateEvent], stored: dict[str, CalendarEvent]
+) -> list[tuple[TaskDateEvent, CalendarEvent | None]]:
     """Pair each required event with a stored one, and remove that from `stored`.
 
     A stored event that is no longer needed is reused for a new one, so that its id stays valid.
@@ -198,7 +208,9 @@ def _update_event(event: CalendarEvent, task: Task, required: TaskDateEvent, *, 
     return event
 
 
-def _save_events(new: list[CalendarEvent], changed: list[CalendarEvent], deleted_ids: list[UUID], *, by: str, at: datetime) -> None:
+def _save_events(
+    new: list[CalendarEvent], changed: list[CalendarEvent], deleted_ids: list[UUID], *, by: str, at: datetime
+) -> None:
     if deleted_ids:  # first, because each date of a task has a unique event
         CalendarEvent.objects.filter(pk__in=deleted_ids).update(deleted_at=at)
     if changed:

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from django.db import models
 
-from workspace.errors import ArgumentError
 from workspace.entity_types import APPEND, MERGE, PREPEND, REPLACE, EntityType
+from workspace.errors import ArgumentError
 from workspace.models import Entity
 
 NO_MODEL_WARNING = "No model is configured to merge texts, so {name} was appended."

@@ -15,14 +15,14 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from workspace import relations
-from workspace.errors import ArgumentError
 from workspace.entity_types import EntityType
+from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS, Rel, Relation
 from workspace.services.access import access
+from workspace.services.access.access import NamedRow
 from workspace.services.edges import edges
 from workspace.services.search import title_lookup
-from workspace.services.access.access import NamedRow
 from workspace.services.search.title_lookup import TitledRow
 
 CONTAINMENT, SEMANTIC = "containment", "semantic"
@@ -132,7 +132,9 @@ def parse_links(sent: Mapping[str, Any], *, kind: EntityType, ids: Mapping[str, 
     return resolved
 
 
-def get_relation_between(src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: str | None) -> Relation | None:
+def get_relation_between(
+    src_kind: EdgeKind, dst_kind: EdgeKind, *, rel: str | None, intent: str | None
+) -> Relation | None:
     """Return the relation between two rows, in either direction.
 
     The intent "containment" decides first, then the relation name sent, then the kinds. None if containment was
@@ -156,7 +158,9 @@ def build_neither_parent_error(src: EdgeKind, dst: EdgeKind, argument: str) -> A
     return ArgumentError(path=f"/{argument}/intent", code="no_parent", message=message, expected="semantic")
 
 
-def choose_parent(resolved: ResolvedLinks, child: EdgeKind, *, allow_multiple: bool, keep_hint: str = KEEP_ALL_HINT) -> None:
+def choose_parent(
+    resolved: ResolvedLinks, child: EdgeKind, *, allow_multiple: bool, keep_hint: str = KEEP_ALL_HINT
+) -> None:
     """Choose the primary parent: the one sent as primary, else the most specific, else the first.
 
     The other parents get the default relation, unless several parents are allowed. `keep_hint` ends the warning about
@@ -195,7 +199,9 @@ def build_edges(resolved: ResolvedLinks, row: Entity, *, project_id: UUID, subje
     return build_row_edges(resolved, row, other_rows, by=subject, at=at)
 
 
-def build_row_edges(resolved: ResolvedLinks, row: Entity, other_rows: Sequence[Entity], *, by: str, at: datetime) -> list[Edge]:
+def build_row_edges(
+    resolved: ResolvedLinks, row: Entity, other_rows: Sequence[Entity], *, by: str, at: datetime
+) -> list[Edge]:
     """Return the unsaved edges from a row to the rows of its links. `other_rows` are those rows, in the same order."""
     edges_by_identity: dict[edges.EdgeIdentity, Edge] = {}
     for link, other in zip(resolved.links, other_rows, strict=True):
@@ -222,12 +228,16 @@ def update_links(
     """
     child = EdgeKind(kind.name)
     arguments = {name: argument_link for name, argument_link in LINK_ARGUMENTS.get(child, {}).items() if name in sent}
-    references = [NamedRow(other, UUID(sent[name]), name) for name, (other, _) in arguments.items() if sent[name] is not None]
+    references = [
+        NamedRow(other, UUID(sent[name]), name) for name, (other, _) in arguments.items() if sent[name] is not None
+    ]
     rows = access.lock_named_rows(references, subject=subject, project_id=row.project_id) if references else []
     rows_by_argument = {reference.argument: other for reference, other in zip(references, rows, strict=True)}
     changed_arguments, current_edges = [], []
     for name, (other, rel) in arguments.items():
-        is_change, edge = _replace_link(row, _get_relation(child, other, rel), rows_by_argument.get(name), subject=subject, at=at)
+        is_change, edge = _replace_link(
+            row, _get_relation(child, other, rel), rows_by_argument.get(name), subject=subject, at=at
+        )
         changed_arguments += [name] if is_change else []
         current_edges += [edge] if edge else []
     return changed_arguments, current_edges
@@ -272,7 +282,9 @@ def _build_missing_id_error(argument: str) -> ArgumentError:
     return ArgumentError(path=f"/{argument}/id", code="required", message=message, expected="uuid, required")
 
 
-def _add_link(resolved: ResolvedLinks, child: EdgeKind, sent: dict[str, Any], *, argument: str, rel: str | None = None) -> None:
+def _add_link(
+    resolved: ResolvedLinks, child: EdgeKind, sent: dict[str, Any], *, argument: str, rel: str | None = None
+) -> None:
     other, intent = EdgeKind(sent["kind"]), sent.get("intent")
     if intent == CONTAINMENT and other not in ALLOWED_PARENTS[child]:
         resolved.errors.append(_build_parent_error(child, argument))
@@ -289,7 +301,9 @@ def _get_relation(child: EdgeKind, other: EdgeKind, rel: str | None, *, is_seman
     """Return the relation to another row: the one named, else the parent relation, else the default of the kinds."""
     if rel is not None:
         return relations.resolve_relation(child, rel, other)
-    return (None if is_semantic else relations.get_parent_relation(child, other)) or relations.get_semantic_relation(child, other)
+    return (None if is_semantic else relations.get_parent_relation(child, other)) or relations.get_semantic_relation(
+        child, other
+    )
 
 
 def _build_parent_error(child: EdgeKind, argument: str) -> ArgumentError:

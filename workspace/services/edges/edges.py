@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from workspace.errors import NotFound
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
+from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Entity, Project
 from workspace.relations import Relation
 from workspace.services.time import times
@@ -51,7 +51,8 @@ def get_identity(edge: Edge) -> EdgeIdentity:
 def link_edge(edge: Edge) -> tuple[Edge, bool]:
     """Save the edge unless an identical one exists. Return the stored edge and whether it is new.
 
-    The caller must hold the row locks of `workspace.services.access`, so that nobody links the same rows concurrently.
+    The caller must hold the row locks of `workspace.services.access.access`, so that nobody links the same rows
+    concurrently.
     """
     existing = _filter_alive().filter(src_id=edge.src_id, rel=edge.rel, dst_id=edge.dst_id).first()
     if existing is not None:
@@ -102,10 +103,16 @@ def build_not_found() -> NotFound:
     )
 
 
-def build_rename_warnings(sent: str, relation: Relation, *, argument: str = "rel", is_new: bool = True) -> tuple[str, ...]:
+def build_rename_warnings(
+    sent: str, relation: Relation, *, argument: str = "rel", is_new: bool = True
+) -> tuple[str, ...]:
     """Return a warning if the relation is stored, or was found, under another name or direction than the one sent."""
     if relation.is_guess:
-        outcome = f"stored as {relation.sentence}, with the original in {ORIGINAL_REL}" if is_new else f"read as {relation.sentence}"
+        outcome = (
+            f"stored as {relation.sentence}, with the original in {ORIGINAL_REL}"
+            if is_new
+            else f"read as {relation.sentence}"
+        )
         warning = f"{argument} is not a relation between these kinds; {outcome}."
     elif sent != relation.rel:
         warning = f"Read {argument} as {relation.sentence}."

@@ -36,7 +36,9 @@ def load_graph(project_id: UUID, *, subject: str, kinds: Sequence[str], include_
     At most `limit` nodes, by kind and then newest update first. An edge is included if both its ends are.
     `include_done` adds done tasks.
     """
-    queryset = _query_nodes([kind for kind in NODE_TYPES if not kinds or kind.name in kinds], project_id, subject, include_done)
+    queryset = _query_nodes(
+        [kind for kind in NODE_TYPES if not kinds or kind.name in kinds], project_id, subject, include_done
+    )
     rows = list(queryset[: limit + 1])
     nodes_by_id = {row["pk"]: row for row in rows[:limit]}
     node_count = len(rows) if len(rows) <= limit else queryset.count()

@@ -18,13 +18,13 @@ from django.db.models import Q
 
 from core import canonical_json
 from workspace import relations
-from workspace.errors import StateConflict, ArgumentError
+from workspace.errors import ArgumentError, StateConflict
 from workspace.models import Edge, EdgeKind, Entity
-from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS, Rel
-from workspace.services.edges import edges, edge_arguments
+from workspace.relations import ALLOWED_PARENTS, PARENT_RELATIONS, Rel
 from workspace.services.access.access import NamedRow
+from workspace.services.edges import edge_arguments, edges
+from workspace.services.edges.edge_arguments import LinkRequest, ResolvedLinks, TitleMatches
 from workspace.services.edges.edges import EdgeIdentity
-from workspace.services.edges.edge_arguments import TitleMatches, ResolvedLinks, LinkRequest
 
 # Relations that are chosen by default when the caller names none. New links may replace them.
 DEFAULT_RELATIONS = (Rel.SUPPORTS_GOAL, Rel.TARGETS_MILESTONE, Rel.REFERENCES, Rel.DEPENDS_ON)
@@ -82,7 +82,9 @@ class GraphPlan:
     @property
     def hash(self) -> str:
         """A hash of the changes: equal for plans that make the same changes."""
-        created = sorted([*map(str, edges.get_identity(edge)), canonical_json.dumps(edge.props).decode()] for edge in self.created)
+        created = sorted(
+            [*map(str, edges.get_identity(edge)), canonical_json.dumps(edge.props).decode()] for edge in self.created
+        )
         deleted = sorted(str(edge.pk) for edge in self.deleted)
         updated = sorted([str(edge.pk), canonical_json.dumps(edge.props).decode()] for edge in self.updated)
         return hashlib.sha256(canonical_json.dumps([created, deleted, updated])).hexdigest()[:16]
@@ -101,7 +103,11 @@ def iter_connections(sent: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, M
 
 
 def parse_request(
-    sent: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, project_id: UUID, matches: TitleMatches | None = None
+    sent: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    *,
+    project_id: UUID,
+    matches: TitleMatches | None = None,
 ) -> GraphRequest:
     """Parse a call's request. Pure: runs no query. `matches` has the rows named by title, already looked up."""
     ids, request = matches.ids if matches else {}, GraphRequest(warnings=list(matches.warnings) if matches else [])
@@ -123,23 +129,32 @@ def parse_request(
 def list_visible_edges(ids: Iterable[UUID], *, subject: str) -> list[Edge]:
     """Return the edges of the rows that the subject can see. The caller must have locked the rows."""
     ids = list(ids)
-    return list(edges.filter_visible(subject).filter(Q(src_id__in=ids) | Q(dst_id__in=ids)).order_by("created_at", "pk"))
+    return list(
+        edges.filter_visible(subject).filter(Q(src_id__in=ids) | Q(dst_id__in=ids)).order_by("created_at", "pk")
+    )
 
 
-def plan_changes(request: GraphRequest, rows: Mapping[UUID, Entity], current_edges: Iterable[Edge], *, by: str, at: datetime) -> GraphPlan:
+def plan_changes(
+    request: GraphRequest, rows: Mapping[UUID, Entity], current_edges: Iterable[Edge], *, by: str, at: datetime
+) -> GraphPlan:
     """Return the changes that turn `current_edges` into the requested ones. Pure."""
     result = GraphPlan(warnings=list(request.warnings))
     by_ends = {edges.get_identity(edge): edge for edge in current_edges}
     wanted: dict[EdgeIdentity, Edge] = {}
     removed: list[Edge] = []
     for id, node in request.nodes.items():
-        parent_edges = [edge for edge in by_ends.values() if edge.dst_id == id and edge.rel == PARENT_RELATIONS.get(node.kind)]
+        parent_edges = [
+            edge for edge in by_ends.values() if edge.dst_id == id and edge.rel == PARENT_RELATIONS.get(node.kind)
+        ]
         resolved = _resolve_node(node, parent_edges)
         kept = _get_kept_edges(node, parent_edges, resolved)
         removed += [edge for edge in parent_edges if edge not in kept]
         removed += [edge for edge in by_ends.values() if _is_replaced(edge, id, node)]
         other_rows = [rows[link.named.id] for link in resolved.links]
-        wanted |= {edges.get_identity(edge): edge for edge in edge_arguments.build_row_edges(resolved, rows[id], other_rows, by=by, at=at)}
+        wanted |= {
+            edges.get_identity(edge): edge
+            for edge in edge_arguments.build_row_edges(resolved, rows[id], other_rows, by=by, at=at)
+        }
         result.updated += _update_primary_marks(resolved, kept)
         result.warnings += resolved.warnings
         result.errors += [] if kept or resolved.primary or node.may_lie_in_project else [_build_no_parent_error(node)]
@@ -181,7 +196,9 @@ def _build_node(kind: EdgeKind, argument: str, fields: Mapping[str, Any]) -> Gra
     )
 
 
-def _add_connection(request: GraphRequest, id: UUID, sent: Mapping[str, Any], argument: str, *, project_id: UUID) -> None:
+def _add_connection(
+    request: GraphRequest, id: UUID, sent: Mapping[str, Any], argument: str, *, project_id: UUID
+) -> None:
     """Add a connection as a link of the child row if it is a parent relation, else of the node's row."""
     node, other, other_id = request.nodes[id], EdgeKind(sent["kind"]), UUID(sent["id"])
     rel, intent = sent.get("rel"), sent.get("intent")
@@ -201,7 +218,9 @@ def _add_connection(request: GraphRequest, id: UUID, sent: Mapping[str, Any], ar
         child.links.append(LinkRequest(named, relation, sent_rel=rel, is_explicit=bool(rel or intent)))
 
 
-def _check_other_end(id: UUID, other: EdgeKind, other_id: UUID, argument: str, project_id: UUID) -> ArgumentError | None:
+def _check_other_end(
+    id: UUID, other: EdgeKind, other_id: UUID, argument: str, project_id: UUID
+) -> ArgumentError | None:
     if other is EdgeKind.PROJECT and other_id != project_id:
         message = f"{argument}/id is a different project; send project_id, or leave the connection out."
         return ArgumentError(f"/{argument}/id", "other_project", message)
@@ -217,7 +236,9 @@ def _resolve_node(node: GraphNode, parent_edges: Sequence[Edge]) -> ResolvedLink
     edge_arguments.choose_parent(resolved, node.kind, allow_multiple=node.allow_multiple)
     if node.mode is ParentMode.MERGE:
         _keep_current_parent(resolved, node, parent_edges)
-    if node.semantic_mode is SemanticMode.PRESERVE and (skipped := [link for link in resolved.links if not link.is_parent]):
+    if node.semantic_mode is SemanticMode.PRESERVE and (
+        skipped := [link for link in resolved.links if not link.is_parent]
+    ):
         resolved.links = [link for link in resolved.links if link.is_parent]
         resolved.warnings.append(f"Left out {skipped[0].named.argument}: semantic_mode preserve adds no links.")
     return resolved
@@ -225,10 +246,16 @@ def _resolve_node(node: GraphNode, parent_edges: Sequence[Edge]) -> ResolvedLink
 
 def _keep_current_parent(resolved: ResolvedLinks, node: GraphNode, parent_edges: Sequence[Edge]) -> None:
     """Keep the current parent instead of new ones, unless several are allowed. The current primary stays primary."""
-    parents = [edge for edge in parent_edges if edge.src_kind != EdgeKind.PROJECT]  # every row belongs to its project anyway
+    parents = [
+        edge for edge in parent_edges if edge.src_kind != EdgeKind.PROJECT
+    ]  # every row belongs to its project anyway
     if any(edge.props.get(edges.IS_PRIMARY) for edge in parents):
         resolved.primary = None  # even if the call names a current parent again
-    new_parents = [link for link in resolved.links if link.is_parent and link.named.id not in {edge.src_id for edge in parent_edges}]
+    new_parents = [
+        link
+        for link in resolved.links
+        if link.is_parent and link.named.id not in {edge.src_id for edge in parent_edges}
+    ]
     if node.allow_multiple or not parents:
         return
     keep_hint = "Send mode replace to move it" if node.is_listed else "List it among nodes to move it"
@@ -238,8 +265,11 @@ def _keep_current_parent(resolved: ResolvedLinks, node: GraphNode, parent_edges:
         if link.named.kind != EdgeKind.PROJECT:
             other = edge_arguments.demote_parent(link, node.kind)
             resolved.links.append(other)
-            message = f"The {node.kind.value} already has a parent; stored {link.named.argument} as {other.relation.sentence}."
-            resolved.warnings.append(f"{message} {keep_hint}, or {edge_arguments.ALLOW_MULTI_PARENT}: true to keep both.")
+            sentence = other.relation.sentence
+            message = f"The {node.kind.value} already has a parent; stored {link.named.argument} as {sentence}."
+            resolved.warnings.append(
+                f"{message} {keep_hint}, or {edge_arguments.ALLOW_MULTI_PARENT}: true to keep both."
+            )
 
 
 def _get_kept_edges(node: GraphNode, parent_edges: Sequence[Edge], resolved: ResolvedLinks) -> list[Edge]:

@@ -9,8 +9,8 @@ from django.db.models.expressions import OuterRef
 
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
 from workspace.models import Edge
-from workspace.services.search import ranking
 from workspace.services.edges.edges import INCOMING, OUTGOING
+from workspace.services.search import ranking
 
 MAX_ROWS_PER_KIND = 50  # rows per kind
 
@@ -22,7 +22,9 @@ def list_linked_kinds(id: UUID) -> list[EntityType]:
     return [kind for name, kind in ENTITY_TYPE_BY_NAME.items() if name in names]
 
 
-def list_linked_rows(id: UUID, *, kind: EntityType, subject: str, limit: int = MAX_ROWS_PER_KIND) -> tuple[list[dict[str, Any]], int]:
+def list_linked_rows(
+    id: UUID, *, kind: EntityType, subject: str, limit: int = MAX_ROWS_PER_KIND
+) -> tuple[list[dict[str, Any]], int]:
     """Return the linked rows of a type that the subject can see, one list row per edge, and their total number.
 
     Unfinished rows come first, then the newest updates. Takes one query, or two if there are more than `limit`.
@@ -40,7 +42,9 @@ def list_linked_summaries(id: UUID, *, subject: str, limit: int) -> tuple[list[d
 
     Leaves out the project. Takes two queries.
     """
-    queryset = Edge.objects.filter(_filter_by_end(id)).exclude(src_kind=PROJECT.name).order_by("rel", "created_at", "pk")
+    queryset = (
+        Edge.objects.filter(_filter_by_end(id)).exclude(src_kind=PROJECT.name).order_by("rel", "created_at", "pk")
+    )
     edges = list(queryset[: limit + 1])
     ends = {
         edge.pk: (edge.dst_id, edge.dst_kind) if edge.src_id == id else (edge.src_id, edge.src_kind) for edge in edges
@@ -61,7 +65,9 @@ def _load_summaries(ends: Iterable[tuple[UUID, str]], subject: str) -> dict[UUID
         ids.setdefault(kind_name, set()).add(end_id)
     parts = [
         ranking.query_visible_rows(ENTITY_TYPE_BY_NAME[name], subject=subject, project_id=None)
-        .annotate(found_state=F("state_key") if ENTITY_TYPE_BY_NAME[name].has_state else Value("", output_field=CharField()))
+        .annotate(
+            found_state=F("state_key") if ENTITY_TYPE_BY_NAME[name].has_state else Value("", output_field=CharField())
+        )
         .filter(pk__in=row_ids)
         .values("pk", "found_kind", "found_title", "found_state")
         for name, row_ids in ids.items()

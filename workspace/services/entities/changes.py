@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import models
 
 from core import canonical_json
-from workspace.errors import ArgumentError
 from workspace.entity_types import EntityType
+from workspace.errors import ArgumentError
 from workspace.models import Entity
 from workspace.models.tags import TagsField
 from workspace.services.time import times
@@ -23,13 +23,17 @@ PARSERS: dict[type, Parser] = {
 }
 
 
-def assign_fields(row: Entity, *, kind: EntityType, sent: Mapping[str, Any], at: datetime, pointer: str = "") -> list[ArgumentError]:
+def assign_fields(
+    row: Entity, *, kind: EntityType, sent: Mapping[str, Any], at: datetime, pointer: str = ""
+) -> list[ArgumentError]:
     """Set the fields that were sent, and the completion time. Does not save the row.
 
     Returns all errors. `pointer` is the JSON pointer of `sent` in the call's args.
     """
     names = [name for name in kind.fields if name in sent]
-    errors = [error for name in names if (error := _set_field(row, name, sent[name], kind=kind, path=f"{pointer}/{name}"))]
+    errors = [
+        error for name in names if (error := _set_field(row, name, sent[name], kind=kind, path=f"{pointer}/{name}"))
+    ]
     if not errors:
         errors = _check_order(row, kind=kind, sent=sent, pointer=pointer)
         errors += _clear_dependent_fields(row, kind=kind, sent=sent, pointer=pointer)
@@ -103,7 +107,9 @@ def _check_order(row: Entity, *, kind: EntityType, sent: Mapping[str, Any], poin
     return [ArgumentError(path=f"{pointer}/{argument}", code="out_of_order", message=message)]
 
 
-def _clear_dependent_fields(row: Entity, *, kind: EntityType, sent: Mapping[str, Any], pointer: str) -> list[ArgumentError]:
+def _clear_dependent_fields(
+    row: Entity, *, kind: EntityType, sent: Mapping[str, Any], pointer: str
+) -> list[ArgumentError]:
     """Clear the fields whose required field is empty. Returns an error for each of them that was sent."""
     errors = []
     for name, needed in kind.required_columns.items():

@@ -19,8 +19,8 @@ from django.db.models import F, OrderBy, Q
 from django.db.models.functions import Left
 
 from core import canonical_json
+from workspace.entity_types import EntityType, SortKey, SortOrder
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
-from workspace.entity_types import SortKey, EntityType, SortOrder
 from workspace.models import Entity, EntityQuerySet
 from workspace.services.entities import serialization
 from workspace.services.time import times
@@ -49,7 +49,9 @@ class Listing:
         order = kind.get_order(args.get("sort_by"))
         filters = {name: _canonicalize(value) for name, value in args.items() if name not in _PAGE_ARGUMENTS}
         active_filters = {name: value for name, value in filters.items() if value is not None and value != []}
-        mark = hashlib.sha256(canonical_json.dumps([kind.name, active_filters | {"sort_by": order.name}])).hexdigest()[:8]
+        mark = hashlib.sha256(canonical_json.dumps([kind.name, active_filters | {"sort_by": order.name}])).hexdigest()[
+            :8
+        ]
         return cls(kind, order, mark)
 
 
@@ -121,7 +123,9 @@ def serialize_first(
     Gets use it for related rows.
     """
     first_rows = list_first(queryset, listing=listing, limit=limit + 1)
-    return [serialization.serialize_list_row(row, kind=listing.kind, at=at) for row in first_rows[:limit]], len(first_rows) > limit
+    return [serialization.serialize_list_row(row, kind=listing.kind, at=at) for row in first_rows[:limit]], len(
+        first_rows
+    ) > limit
 
 
 def get_position(row: Entity, *, listing: Listing, relaxed: bool = False) -> RowPosition:

@@ -82,7 +82,9 @@ def scan_rows(kinds: Iterable[EntityType], *, subject: str, project_id: str | No
     return result
 
 
-def rank_matches(matches: Iterable[WordMatch], *, words: Sequence[str], all_words: bool, limit: int) -> tuple[list[SearchHit], int]:
+def rank_matches(
+    matches: Iterable[WordMatch], *, words: Sequence[str], all_words: bool, limit: int
+) -> tuple[list[SearchHit], int]:
     """Return the best `limit` rows and the number of all matching rows.
 
     With `all_words` a row must have every word, in any of its texts; otherwise one word is enough. Ties sort by the
@@ -118,9 +120,13 @@ def get_text_columns(kind: EntityType) -> tuple[str, ...]:
     return (kind.label, *kind.texts)
 
 
-def _query_word_matches(kind: EntityType, *, subject: str, project_id: str | None, words: Sequence[str]) -> QuerySet[Any]:
+def _query_word_matches(
+    kind: EntityType, *, subject: str, project_id: str | None, words: Sequence[str]
+) -> QuerySet[Any]:
     queryset = query_visible_rows(kind, subject=subject, project_id=project_id)
-    word_masks = {f"words_in_{column}": WordsIn(Left(column, MAX_CHARACTERS), words) for column in get_text_columns(kind)}
+    word_masks = {
+        f"words_in_{column}": WordsIn(Left(column, MAX_CHARACTERS), words) for column in get_text_columns(kind)
+    }
     is_finished = Q(state_key__in=kind.final_states) if kind.final_states else Value(False)
     newest: QuerySet[Any] = queryset.annotate(found_over=is_finished, **word_masks).order_by("-updated_at", "-pk")
     return newest.values(*HIT_COLUMNS, "found_over", *word_masks)

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db.models import F
 
-from workspace.errors import ArgumentError
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
+from workspace.errors import ArgumentError
 from workspace.services.search import search
-from workspace.services.time import times
 from workspace.services.search.matching import fold_case
+from workspace.services.time import times
 
 MAX_CANDIDATES = 10  # candidates that an error lists
 
@@ -36,7 +36,10 @@ def find_ids(lookups: Sequence[TitledRow], *, subject: str, project_id: UUID) ->
     one query per kind.
     """
     results: list[UUID | ArgumentError] = []
-    rows = {name: _query_candidates(lookups, ENTITY_TYPE_BY_NAME[name], subject, project_id) for name in {lookup.kind for lookup in lookups}}
+    rows = {
+        name: _query_candidates(lookups, ENTITY_TYPE_BY_NAME[name], subject, project_id)
+        for name in {lookup.kind for lookup in lookups}
+    }
     for lookup in lookups:
         matches = [row for row in rows[lookup.kind] if _is_same_title(row["called"], lookup.title)]
         exact_matches = [row for row in matches if row["called"].strip() == lookup.title.strip()]
@@ -44,7 +47,9 @@ def find_ids(lookups: Sequence[TitledRow], *, subject: str, project_id: UUID) ->
     return results
 
 
-def _query_candidates(lookups: Sequence[TitledRow], kind: EntityType, subject: str, project_id: UUID) -> list[dict[str, Any]]:
+def _query_candidates(
+    lookups: Sequence[TitledRow], kind: EntityType, subject: str, project_id: UUID
+) -> list[dict[str, Any]]:
     """Return the rows of a type whose label contains one of the titles, newest update first."""
     titles = [title for lookup in lookups if lookup.kind == kind.name and (title := lookup.title.strip())]
     if not titles:

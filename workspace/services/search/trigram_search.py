@@ -24,7 +24,10 @@ def find_similar_titles(
     trigrams_by_word = [(word, grams) for word in words if (grams := extract_trigrams(word))]
     if not trigrams_by_word:
         return [], 0
-    parts = [ranking.query_visible_rows(kind, subject=subject, project_id=project_id).values(*ranking.HIT_COLUMNS) for kind in kinds]
+    parts = [
+        ranking.query_visible_rows(kind, subject=subject, project_id=project_id).values(*ranking.HIT_COLUMNS)
+        for kind in kinds
+    ]
     hits = []
     for row in ranking.union_all(parts).order_by("-found_at", "-pk")[:MAX_TITLES]:
         matches = get_trigram_shares(trigrams_by_word, row["found_title"])

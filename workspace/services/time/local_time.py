@@ -77,7 +77,9 @@ def from_request(request: OpRequest) -> LocalTimeParser:
         return LocalTimeParser(profiles.get_zone(request.subject))
     if name not in get_zone_names():
         message = f"time_zone is not a known time zone; send {EXPECTED_ZONE}, or leave it out for the user's own."
-        raise build_invalid_args([ArgumentError(path="/time_zone", code="unknown_zone", message=message, expected=EXPECTED_ZONE)])
+        raise build_invalid_args(
+            [ArgumentError(path="/time_zone", code="unknown_zone", message=message, expected=EXPECTED_ZONE)]
+        )
     return LocalTimeParser(ZoneInfo(name))
 
 

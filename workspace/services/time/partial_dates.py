@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import models
 
-from workspace.errors import ArgumentError
 from workspace.entity_types import EntityType
+from workspace.errors import ArgumentError
 from workspace.services.time import times
 
 EXPECTED = "a date-time with an offset such as 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
@@ -44,7 +44,9 @@ def parse_partial_date(text: str, *, is_end: bool) -> datetime:
     return datetime(year, month, day, 23, 59, 59, tzinfo=UTC)
 
 
-def complete_times(sent: Mapping[str, Any], *, kind: EntityType, pointer: str) -> tuple[dict[str, Any], list[ArgumentError]]:
+def complete_times(
+    sent: Mapping[str, Any], *, kind: EntityType, pointer: str
+) -> tuple[dict[str, Any], list[ArgumentError]]:
     """Return the fields with complete times, and an error for each invalid time. Invalid fields are left out."""
     fields, errors = dict(sent), []
     for name in kind.fields:

@@ -70,7 +70,9 @@ def _iter_starts(rule: str, *, first: datetime, zone: ZoneInfo, after: datetime)
     yield first
     with suppress(OverflowError, ValueError):  # no occurrences outside the years 1 to 9999
         wall = first.astimezone(zone).replace(tzinfo=None)
-        moments = (times.localize(moment, zone) for moment in _iter_local_starts(rule, wall, after.replace(tzinfo=None)))
+        moments = (
+            times.localize(moment, zone) for moment in _iter_local_starts(rule, wall, after.replace(tzinfo=None))
+        )
         yield from dropwhile(lambda moment: moment <= first, moments)
 
 

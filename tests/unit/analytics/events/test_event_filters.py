@@ -11,7 +11,13 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
 def test_query_and_function_tell_the_same(db: None) -> None:
-    reasons = ("", "invalid_args", event_filters.UNKNOWN_OP, event_filters.UNKNOWN_PATH, *event_filters.DEFERRED_REASONS)
+    reasons = (
+        "",
+        "invalid_args",
+        event_filters.UNKNOWN_OP,
+        event_filters.UNKNOWN_PATH,
+        *event_filters.DEFERRED_REASONS,
+    )
     kinds: Any = product(OperationEvent.Type, OperationEvent.Source, (True, False), (True, False), reasons)
     rows = [
         OperationEvent(
@@ -31,5 +37,8 @@ def test_query_and_function_tell_the_same(db: None) -> None:
     ]
     OperationEvent.objects.bulk_create(rows)
 
-    for condition, tells in ((event_filters.CALL, event_filters.is_call), (event_filters.UNKNOWN_NAME, event_filters.is_unknown_name)):
+    for condition, tells in (
+        (event_filters.CALL, event_filters.is_call),
+        (event_filters.UNKNOWN_NAME, event_filters.is_unknown_name),
+    ):
         assert set(OperationEvent.objects.filter(condition)) == {row for row in rows if tells(row)}

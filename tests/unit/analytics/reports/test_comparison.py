@@ -3,7 +3,7 @@
 import pytest
 
 from analytics.reports import comparison
-from analytics.reports.comparison import MIN_SAMPLE, METRICS, Proportion, ComparisonVerdict
+from analytics.reports.comparison import METRICS, MIN_SAMPLE, ComparisonVerdict, Proportion
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from tests.unit.analytics.reports.conftest import NOON, Write
@@ -22,18 +22,30 @@ def of(name: str, first: Totals, second: Totals, days: int = 7) -> comparison.Me
         ("Failure rate", {"calls": 1_000, "failed": 100}, {"calls": 1_000, "failed": 50}, ComparisonVerdict.BETTER),
         ("Failure rate", {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 100}, ComparisonVerdict.WORSE),
         ("Failure rate", {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 55}, ComparisonVerdict.NONE),
-        ("Failure rate", {"calls": MIN_SAMPLE - 1, "failed": 40}, {"calls": 1_000, "failed": 1}, ComparisonVerdict.TOO_FEW),
+        (
+            "Failure rate",
+            {"calls": MIN_SAMPLE - 1, "failed": 40},
+            {"calls": 1_000, "failed": 1},
+            ComparisonVerdict.TOO_FEW,
+        ),
         ("Failure rate", {"calls": MIN_SAMPLE, "failed": 40}, {"calls": 1_000, "failed": 1}, ComparisonVerdict.BETTER),
         ("Failure rate", {}, {"calls": 1_000}, ComparisonVerdict.TOO_FEW),
         ("Failure rate", {"calls": 1_000}, {"calls": 1_000}, ComparisonVerdict.NONE),
         ("Repair rate", {"failed": 200, "mended": 80}, {"failed": 200, "mended": 160}, ComparisonVerdict.BETTER),
-        ("Turns with a successful call", {"calling": 200, "succeeding": 190}, {"calling": 200}, ComparisonVerdict.WORSE),
+        (
+            "Turns with a successful call",
+            {"calling": 200, "succeeding": 190},
+            {"calling": 200},
+            ComparisonVerdict.WORSE,
+        ),
         ("Turns with a loop", {"turns": 200, "looping": 40}, {"turns": 200, "looping": 1}, ComparisonVerdict.BETTER),
         ("Turns with an unknown name", {"turns": 200, "lost": 1}, {"turns": 200, "lost": 40}, ComparisonVerdict.WORSE),
         ("Searches that found nothing", {"searches": 99, "misses": 50}, {"searches": 99}, ComparisonVerdict.BETTER),
     ],
 )
-def test_verdict_is_of_the_interval(name: str, first: dict[str, int], second: dict[str, int], verdict: ComparisonVerdict) -> None:
+def test_verdict_is_of_the_interval(
+    name: str, first: dict[str, int], second: dict[str, int], verdict: ComparisonVerdict
+) -> None:
     assert of(name, Totals(**first), Totals(**second)).verdict == verdict
 
 

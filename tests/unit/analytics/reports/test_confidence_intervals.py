@@ -31,7 +31,9 @@ def test_difference_is_that_of_the_paper(
 
 
 def test_rate_is_that_of_the_paper() -> None:
-    assert compute_wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=6e-5)  # Newcombe 1998, 857-872, table I
+    assert compute_wilson_interval(81, 263) == pytest.approx(
+        (0.2553, 0.3662), abs=6e-5
+    )  # Newcombe 1998, 857-872, table I
     assert compute_wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=6e-5)
 
 

@@ -9,7 +9,7 @@ from django.db.models import OuterRef
 
 from analytics import reports
 from analytics.models import OpDaily
-from analytics.reports import OpFigures, DailyReads
+from analytics.reports import DailyReads, OpFigures
 from registry.models import Switch
 
 pytestmark = pytest.mark.both_databases
@@ -101,8 +101,13 @@ def test_reads_a_day_are_of_the_time_since_the_first_that_was_counted(db: None) 
     counted(GET, days_ago=1, calls=1)
     counted(short_reads=30, full_reads=15, arg_reads=3, list_reads=6)
 
-    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(short=20, full=10, arg=2, listed=4)  # in a day and a half
-    assert reports.average_daily_reads_by_op(at=NOON) == {GET: DailyReads(0, 0, 0, 0), UPDATE: reports.average_daily_reads(UPDATE, at=NOON)}
+    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(
+        short=20, full=10, arg=2, listed=4
+    )  # in a day and a half
+    assert reports.average_daily_reads_by_op(at=NOON) == {
+        GET: DailyReads(0, 0, 0, 0),
+        UPDATE: reports.average_daily_reads(UPDATE, at=NOON),
+    }
 
 
 def test_reads_of_the_first_hours_are_not_blown_up_to_a_day(db: None) -> None:

@@ -43,7 +43,9 @@ def test_cohort_is_one_of_those_that_decided(turn: Write, asked: str, found: lis
     for cohort in ("", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"):
         turn(cohort=cohort)
 
-    assert list(ReportFilter(NOON, cohort=asked).select_turns().order_by("id").values_list("cohort", flat=True)) == found
+    assert (
+        list(ReportFilter(NOON, cohort=asked).select_turns().order_by("id").values_list("cohort", flat=True)) == found
+    )
 
 
 @pytest.mark.parametrize("name", ["surface", "release", "model"])
@@ -54,7 +56,11 @@ def test_others_are_exact(turn: Write, daily: Write, selection: Write, name: str
         selection(**{name: value})
     of = ReportFilter(NOON).narrow(name, "a")
 
-    assert [rows.count() for rows in (of.select_turns(), of.select_daily_figures(), of.select_tool_selections())] == [1, 1, 1]
+    assert [rows.count() for rows in (of.select_turns(), of.select_daily_figures(), of.select_tool_selections())] == [
+        1,
+        1,
+        1,
+    ]
 
 
 def test_what_was_seen_is_there_to_choose(daily: Write) -> None:

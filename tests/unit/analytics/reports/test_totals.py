@@ -85,7 +85,10 @@ def test_models_that_were_not_told_are_one(daily: Write) -> None:
     daily(model="claude", calls=3)
     daily(calls=2)
 
-    assert {name: each.calls for name, each in totals.sum_by_value(ReportFilter(NOON), "model").items()} == {"": 2, "claude": 3}
+    assert {name: each.calls for name, each in totals.sum_by_value(ReportFilter(NOON), "model").items()} == {
+        "": 2,
+        "claude": 3,
+    }
 
 
 def test_ops_that_were_called_are_told_by_name(daily: Write) -> None:

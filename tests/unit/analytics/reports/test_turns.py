@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from analytics.models import ToolSelection
-from analytics.reports import funnel, dead_ends
+from analytics.reports import dead_ends, funnel
 from analytics.reports import selection as selections
-from analytics.reports.funnel import FunnelStep
 from analytics.reports.dead_ends import UnknownName
+from analytics.reports.funnel import FunnelStep
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MissedTool as Missed
 from tests.unit.analytics.conftest import Happen
@@ -77,7 +77,10 @@ def test_names_that_nothing_has_are_counted_as_they_were_sent(happen: Happen) ->
     happen(NOON - timedelta(days=30), op="onto.old", reason="unknown_op", **unknown)
     happen(NOON)
 
-    assert dead_ends.count_unknown_names(ReportFilter(NOON)) == [UnknownName("onto.snooze", 4), UnknownName("onto.tusk", 1)]
+    assert dead_ends.count_unknown_names(ReportFilter(NOON)) == [
+        UnknownName("onto.snooze", 4),
+        UnknownName("onto.tusk", 1),
+    ]
     assert dead_ends.count_unknown_names(ReportFilter(NOON), limit=1) == [UnknownName("onto.snooze", 4)]
     assert dead_ends.count_unknown_names(ReportFilter(NOON, model="claude")) == [UnknownName("onto.tusk", 1)]
 

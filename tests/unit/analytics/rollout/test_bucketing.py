@@ -26,7 +26,9 @@ def test_part_is_as_the_guide_states(salt: str, subject: str, part: int) -> None
 
 
 def test_part_is_the_same_in_another_process() -> None:
-    code = "from analytics.rollout import shares; print([shares.part_of('dev-team', str(n)) for n in range(100)])"
+    code = (
+        "from analytics.rollout import bucketing; print([bucketing.bucket_of('dev-team', str(n)) for n in range(100)])"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert said.strip() == str([bucketing.bucket_of("dev-team", str(number)) for number in range(100)])
@@ -59,6 +61,8 @@ def test_a_share_is_as_large_as_it_says(parts: int) -> None:
 
 def test_two_cohorts_share_no_more_subjects_than_chance_gives() -> None:
     subjects = [f"user-{number}" for number in range(50_000)]
-    both = sum(bucketing.is_within("one", each, 2_500) and bucketing.is_within("other", each, 2_500) for each in subjects)
+    both = sum(
+        bucketing.is_within("one", each, 2_500) and bucketing.is_within("other", each, 2_500) for each in subjects
+    )
 
     assert abs(both - 50_000 / 16) < 5 * (50_000 / 16) ** 0.5

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.rollout import bucketing
-from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Reason, Rollout, TargetingRule, join_cohort_names
+from analytics.rollout.evaluation import (
+    Attribute,
+    CohortDefinition,
+    Operator,
+    Reason,
+    Rollout,
+    TargetingRule,
+    join_cohort_names,
+)
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey, Surface
 
@@ -79,14 +87,19 @@ def test_a_rule_holds_for_what_it_says(
 
 
 def test_all_rules_have_to_hold() -> None:
-    rules = (TargetingRule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)), TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)))
+    rules = (
+        TargetingRule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)),
+        TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)),
+    )
 
     assert evaluate(cohort(rules=rules[:1]))[0] == "gateway"
     assert evaluate(cohort(rules=rules))[0] == "legacy"
 
 
 def test_who_is_listed_is_in_whatever_the_rules_say() -> None:
-    closed = cohort(parts=0, rules=(TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)),), listed=frozenset(["ana"]))
+    closed = cohort(
+        buckets=0, rules=(TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)),), listed=frozenset(["ana"])
+    )
 
     assert evaluate(closed) == ("gateway", "dev-team", "TARGETING_MATCH")
     assert evaluate(closed, facts=replace(ANA, subject="ben"))[0] == "legacy"
@@ -95,13 +108,13 @@ def test_who_is_listed_is_in_whatever_the_rules_say() -> None:
 def test_nobody_unknown_is_within_a_percentage() -> None:
     nobody = replace(ANA, subject="")
 
-    assert evaluate(cohort(parts=9_999), facts=nobody)[0] == "legacy"
-    assert evaluate(cohort(parts=bucketing.BUCKETS), facts=nobody)[0] == "gateway"
+    assert evaluate(cohort(buckets=9_999), facts=nobody)[0] == "legacy"
+    assert evaluate(cohort(buckets=bucketing.BUCKETS), facts=nobody)[0] == "gateway"
 
 
 def test_the_second_percentage_is_of_the_rest() -> None:
     subjects = [replace(ANA, subject=f"user-{number}") for number in range(20_000)]
-    both = (cohort("first", parts=5_000), cohort("second", parts=5_000))
+    both = (cohort("first", buckets=5_000), cohort("second", buckets=5_000))
 
     second = sum(evaluate(*both, facts=facts)[1] == "second" for facts in subjects)
 
@@ -113,11 +126,11 @@ def test_growing_one_flag_moves_nobody_out_and_no_other_flag(subject: str, one: 
     smaller, larger = sorted((one, other))
     facts = replace(ANA, subject=subject)
 
-    def outcomes(parts: int) -> tuple[str, str]:
+    def outcomes(buckets: int) -> tuple[str, str]:
         rollout = Rollout(
             {
-                FlagKey.SURFACE: [cohort("share", parts=parts)],
-                FlagKey.RELEASE: [cohort("copy-b", "0" * 64, parts=5_000)],
+                FlagKey.SURFACE: [cohort("share", buckets=buckets)],
+                FlagKey.RELEASE: [cohort("copy-b", "0" * 64, buckets=5_000)],
             }
         )
         return tuple(rollout.evaluate(flag, facts).variant for flag in (FlagKey.SURFACE, FlagKey.RELEASE))  # type: ignore[return-value]

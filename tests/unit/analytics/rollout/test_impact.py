@@ -3,15 +3,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.rollout import impact
-from analytics.rollout.impact import VariantChange
 from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Rollout, TargetingRule
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
+from analytics.rollout.impact import VariantChange
 
 pytestmark = pytest.mark.both_databases
 
 SURFACE = FlagKey.SURFACE
-PEOPLE = [EvaluationContext(f"user-{n}", environment="dev" if n % 4 == 0 else "production", context="project") for n in range(400)]
+PEOPLE = [
+    EvaluationContext(f"user-{n}", environment="dev" if n % 4 == 0 else "production", context="project")
+    for n in range(400)
+]
 
 
 def rollout(*cohorts: CohortDefinition) -> Rollout:
@@ -45,4 +48,7 @@ def test_a_larger_share_moves_those_between_and_nobody_back(low: int, high: int)
 
     assert {(move.before, move.after) for move in effect.moves} <= {("legacy", "gateway")}
     assert effect.moved_count == there - before
-    assert impact.measure_impact(SURFACE, rollout(share(high)), rollout(share(low)), PEOPLE).moved_count == effect.moved_count
+    assert (
+        impact.measure_impact(SURFACE, rollout(share(high)), rollout(share(low)), PEOPLE).moved_count
+        == effect.moved_count
+    )

@@ -114,7 +114,7 @@ def test_a_cohort_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) 
         ({"attribute": "trait", "values": ["pro"]}, "Name the trait."),
         ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave empty"),
         ({"attribute": "client", "values": []}, "Enter at least one value."),
-        ({"attribute": "client", "values": [1]}, "Give texts"),
+        ({"attribute": "client", "values": [1]}, "Enter texts of 1 to 200 characters"),
         ({"attribute": "trait", "trait": "age", "operator": "at_least", "values": ["ten"]}, "Enter one number."),
         ({"attribute": "trait", "trait": "age", "operator": "at_most", "values": ["nan"]}, "Enter one number."),
     ],

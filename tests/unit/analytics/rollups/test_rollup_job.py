@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics.events import event_filters
-from analytics.rollups import op_daily, rollup_job
 from analytics.models import OpDaily, OperationEvent, Rollup
+from analytics.rollups import op_daily, rollup_job
 from gateway.contracts.errors import ErrorCode
 from gateway.management.commands.docs import _build_errors_page
-from tools.databases import ROOT
 from tests.support.cpu_budget import examples
 from tests.unit.analytics.conftest import Happen
+from tools.databases import ROOT
 
 pytestmark = pytest.mark.both_databases
 
@@ -171,7 +171,11 @@ def test_mended_call_counts_on_its_day_under_its_release_whenever_it_was_mended(
     happen(midnight - MINUTE, release="r1", **TURN, **FAILED)
     happen(midnight + MINUTE, release="r2", **TURN)
 
-    for at in (midnight + 2 * MINUTE, midnight + rollup_job.SETTLE_AFTER, midnight + timedelta(hours=2)):  # not, half, all settled
+    for at in (
+        midnight + 2 * MINUTE,
+        midnight + rollup_job.SETTLE_AFTER,
+        midnight + timedelta(hours=2),
+    ):  # not, half, all settled
         count(at)
         mended = OpDaily.objects.filter(mended__gt=0)
         assert list(mended.values_list("day", "release", "mended")) == [(date(2026, 3, 9), "r1", 1)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics.rollups import rollup_job
 from analytics.models import OpDaily, OperationEvent, Rollup, Turn
+from analytics.rollups import rollup_job
 from analytics.turns import aggregation, metrics
 from tests.support.cpu_budget import examples
 from tests.unit.analytics.conftest import Happen
@@ -179,4 +179,6 @@ def _figures_agree() -> None:
         if last == whole:  # what a call mended hours ago, in a turn that still goes on, is told of its events alone
             assert turn.mended == sum(event.mends is not None for event in whole)
             links = {event.pk: event.mends for event in whole if event.mends}
-            assert links == {by: failed.id for by, failed in metrics.find_repairs(whole, settled_until=whole[0].time).items()}
+            assert links == {
+                by: failed.id for by, failed in metrics.find_repairs(whole, settled_until=whole[0].time).items()
+            }

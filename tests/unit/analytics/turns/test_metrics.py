@@ -120,7 +120,9 @@ def test_failed_call_is_left_unmended_only_where_no_call_after_it_was_free_to_me
     found = mended(*events)
 
     mending, mended_ones = set(found), {failed.id for failed in found.values()}
-    for failed in (event for event in events if metrics.is_call(event) and not event.ok and event.id not in mended_ones):
+    for failed in (
+        event for event in events if metrics.is_call(event) and not event.ok and event.id not in mended_ones
+    ):
         after = [each for each in events[failed.id :] if metrics.is_call(each) and each.ok and each.op == failed.op]
         assert all(each.id in mending for each in after)
 

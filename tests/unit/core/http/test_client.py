@@ -15,8 +15,8 @@ import pytest
 from core import http
 from core.http import OutgoingError, Response, client, errors
 from core.http.network import GuardedBackend
-from tests.unit.core.http.conftest import Resolver
 from tests.support.http_servers import Server, answer
+from tests.unit.core.http.conftest import Resolver
 
 Call = Callable[..., Response]
 Serve = Callable[..., Server]

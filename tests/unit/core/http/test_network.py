@@ -14,8 +14,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadUrl, BrokenAnswer, Response, TimedOut, TooLarge, Unreachable, Untrusted, client
-from tests.unit.core.http.conftest import Resolver
 from tests.support.http_servers import Server, answer
+from tests.unit.core.http.conftest import Resolver
 
 Call = Callable[..., Response]
 Serve = Callable[..., Server]

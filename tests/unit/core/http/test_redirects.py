@@ -6,8 +6,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
-from tests.unit.core.http.conftest import Resolver
 from tests.support.http_servers import Server, answer, redirect
+from tests.unit.core.http.conftest import Resolver
 
 Call = Callable[..., Response]
 Serve = Callable[..., Server]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.web_text.decoding import decode, to_single_line, strip_invisible
+from core.web_text.decoding import decode, strip_invisible, to_single_line
 
 CHARSETS = ["", "utf-8", "latin-1", "shift_jis", "idna", "unicode_escape", "zlib_codec", "rot13", "x\x00y", "none.such"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.deadlines import Deadline, DeadlineExceeded
 from core.web_text import subprocess_reader
-from core.web_text.subprocess_reader import ExtractionRequest, ExtractedText, PageUnreadable
+from core.web_text.subprocess_reader import ExtractedText, ExtractionRequest, PageUnreadable
 from tests.support.fake_internet import ARTICLE
 from tests.support.http_servers import Server
 
@@ -146,7 +146,9 @@ def test_nothing_that_a_page_refers_to_is_fetched(monkeypatch: pytest.MonkeyPatc
 
 def limited(what: str, deed: str) -> str:
     """Return what a process says that does a deed under one of the limits of reading."""
-    program = f"import os, resource, socket; from core.pages import extractor as e; e._limit(resource.{what}); {deed}"
+    program = (
+        f"import os, resource, socket; from core.web_text import extractor as e; e._set_limit(resource.{what}); {deed}"
+    )
     command = [sys.executable, "-c", program]
     return subprocess.run(command, cwd=subprocess_reader.ROOT, capture_output=True, text=True, check=False).stderr
 
@@ -157,7 +159,7 @@ def test_a_process_that_reads_a_page_can_open_nothing_more(deed: str) -> None:
 
 
 def test_memory_has_an_end() -> None:
-    assert "MemoryError" in limited("RLIMIT_AS, e.MEMORY", "b'x' * e.MEMORY") or sys.platform == "darwin"
+    assert "MemoryError" in limited("RLIMIT_AS, e.MEMORY_LIMIT", "b'x' * e.MEMORY_LIMIT") or sys.platform == "darwin"
 
 
 def test_a_reading_process_has_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:

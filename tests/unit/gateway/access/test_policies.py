@@ -1,9 +1,9 @@
 import pytest
 
-from gateway.request_context import Caller
+from gateway.access.policies import SCOPES, may_run
 from gateway.clients.api_keys import VerifiedKey
 from gateway.models import Scope
-from gateway.access.policies import SCOPES, may_run
+from gateway.request_context import Caller
 from registry.catalog.model import Visibility
 from registry.models import Op
 from tests.support.sample_ops import op

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.arguments.normalise import convert_whole_numbers, is_empty_update, normalise_args
 from gateway.request_context import UserContext
-from gateway.arguments.normalise import is_empty_update, normalise_args, convert_whole_numbers
 from tests.support.cpu_budget import examples
 from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from gateway.arguments import normalise
 from gateway.request_context import UserContext
-from registry.catalog import model
 from registry import checks
-from registry.files import loader
+from registry.catalog import model
 from registry.catalog.model import CatalogOp
+from registry.files import loader
 from tests.support.cpu_budget import examples
 
 PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -62,22 +62,22 @@ def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
         (
             {"title": "outer", "document": {"title": "nested"}},
             {"title": "outer"},
-            ["Ignored document.title, for title was sent too."],
+            ["Ignored document.title: title was sent too."],
         ),
         (
             {"body": "outer", "document": {"content": "nested"}},
             {"content": "outer"},
-            ["Read body as content.", "Ignored document.content, for body was sent too."],
+            ["Read body as content.", "Ignored document.content: body was sent too."],
         ),
         # then the canonical name, then the alphabet, whatever the order that was sent
-        ({"text": "t", "content": "c"}, {"content": "c"}, ["Ignored text, for content was sent too."]),
+        ({"text": "t", "content": "c"}, {"content": "c"}, ["Ignored text: content was sent too."]),
         (
             {"text": "t", "markdown": "m", "body": "b"},
             {"content": "b"},
             [
                 "Read body as content.",
-                "Ignored markdown, for body was sent too.",
-                "Ignored text, for body was sent too.",
+                "Ignored markdown: body was sent too.",
+                "Ignored text: body was sent too.",
             ],
         ),
         ({"document": {"text": "t", "body": "b", "content": "c"}}, {"content": "c"}, None),
@@ -99,7 +99,7 @@ def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
         (
             {"typeKey": "document.b", "type_key": "document.a"},
             {"type_key": "document.a"},
-            ["Ignored typeKey, for type_key was sent too."],
+            ["Ignored typeKey: type_key was sent too."],
         ),
         ({"body_markdown": None, "bodyMarkdown": "x"}, {"content": "x"}, ["Read bodyMarkdown as content."]),
         # nothing in props is ours

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.batches import references
-from gateway.batches.references import UnresolvedReference, ResultReference
+from gateway.batches.references import ResultReference, UnresolvedReference
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(),
@@ -97,4 +97,6 @@ def test_every_key_can_be_pointed_at(result: dict[str, Any]) -> None:
         pointer = "/" + name.replace("~", "~0").replace("/", "~1")
         reference = ResultReference.parse(to(f"0#{pointer}"))
         if reference is not None:  # a newline is no part of a pointer's text as we read it
-            assert references.resolve_references({"x": to(f"0#{pointer}")}, {0: result}, most_bytes=10**9) == {"x": value}
+            assert references.resolve_references({"x": to(f"0#{pointer}")}, {0: result}, most_bytes=10**9) == {
+                "x": value
+            }

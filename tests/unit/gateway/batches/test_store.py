@@ -12,7 +12,9 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="by design: PostgreSQL plans by what tables hold")
-@pytest.mark.parametrize("look", [leases.find_lost_entries, store.find_overdue, store.find_unnotified, store.find_stalled])
+@pytest.mark.parametrize(
+    "look", [leases.find_lost_entries, store.find_overdue, store.find_unnotified, store.find_stalled]
+)
 def test_the_sweep_looks_at_what_is_open_and_not_at_all_that_is_kept(look: Callable[[], Any]) -> None:
     asked: list[tuple[str, Any]] = []
 

@@ -1,7 +1,7 @@
 import pytest
 
-from gateway.contracts.errors import InternalError
 from gateway.builtin_ops import concurrency_slots
+from gateway.contracts.errors import InternalError
 
 
 def test_a_call_beyond_the_places_is_told_to_come_again() -> None:

@@ -3,14 +3,14 @@ import pytest
 from gateway.contracts import errors
 from gateway.contracts.envelopes import Trace, build_failure, build_meta, build_success
 from gateway.contracts.errors import (
-    ErrorCode,
     ConflictError,
-    PermissionDeniedError,
-    InternalError,
+    ErrorCode,
     FieldError,
     GatewayError,
+    InternalError,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
 )
 
 
@@ -72,7 +72,10 @@ def test_errors_share_no_state() -> None:
 
 
 def test_errors_made_by_name_say_what_to_do() -> None:
-    assert (errors.build_unavailable_error().status, errors.build_unavailable_error().headers) == (503, {"Retry-After": "1"})
+    assert (errors.build_unavailable_error().status, errors.build_unavailable_error().headers) == (
+        503,
+        {"Retry-After": "1"},
+    )
     assert errors.build_unsupported_media_type_error().status == 415
     assert errors.build_too_large_error(7).status == 413
     assert "7 bytes" in str(errors.build_too_large_error(7))
@@ -91,6 +94,8 @@ def test_envelopes_have_one_shape() -> None:
 
 
 def test_meta_leaves_out_what_says_nothing() -> None:
-    told = build_meta(Trace("tr_1"), None, dry_run=False, replayed=True, applied_defaults={}, operation={"entity": "task"})
+    told = build_meta(
+        Trace("tr_1"), None, dry_run=False, replayed=True, applied_defaults={}, operation={"entity": "task"}
+    )
 
     assert set(told) == {"trace_id", "latency_ms", "warnings", "replayed", "operation"}

@@ -7,7 +7,7 @@ import pytest
 
 from core import tokens
 from gateway.contracts import tool_definitions
-from tests.conftest import Api
+from tests.support.api import Api
 
 SENT = {
     "tool_help": {

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gateway.contracts.errors import FieldError
-from gateway.contracts.validation import MAX_ERRORS, find_field_errors, describe_type, build_pointer
+from gateway.contracts.validation import MAX_ERRORS, build_pointer, describe_type, find_field_errors
 from registry.jsonschema import schemas
 from tests.support.sample_ops import TASK_ID, op
 
@@ -41,7 +41,7 @@ KEYWORDS: list[tuple[dict[str, Any], str, str, str, str | None, str | None]] = [
     ({"size": "medium"}, "/size", "enum", "size: There is no middle; send", "small|large", "string of 6 characters"),
     ({"tags": []}, "/tags", "minItems", "at least 1 item", "[string], max 3", "list"),
     ({"tags": ["a", "b", "c", "d"]}, "/tags", "maxItems", "at most 3 items", "[string], max 3", "list"),
-    ({"tags": ["a", "a"]}, "/tags", "uniqueItems", "tags must name no item twice", "[string], max 3", "list"),
+    ({"tags": ["a", "a"]}, "/tags", "uniqueItems", "tags must not repeat an item", "[string], max 3", "list"),
     ({"state_key": None}, "/state_key", "type", "todo|in_progress|done", "todo|in_progress|done", "null"),
     ({"levels": ["2"]}, "/levels/0", "type", "1|2|3", "1|2|3", "string of 1 character"),
     ({"tags": [1]}, "/tags/0", "type", "string", "string", "integer"),

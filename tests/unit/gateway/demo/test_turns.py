@@ -4,11 +4,21 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.demo.turns import MODEL_FAMILIES, GATEWAY_TOOLS, LEGACY_TOOLS, UNKNOWN_NAMES, OPS, DemoVariant, TurnGenerator
+from gateway.demo.turns import (
+    GATEWAY_TOOLS,
+    LEGACY_TOOLS,
+    MODEL_FAMILIES,
+    OPS,
+    UNKNOWN_NAMES,
+    DemoVariant,
+    TurnGenerator,
+)
 from registry.catalog import model
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-GATEWAY = DemoVariant("copy-b", "gateway", "b" * 64, failure_rate=0.1, repair_rate=0.8, unknown_name_rate=0.05, loop_rate=0.01)
+GATEWAY = DemoVariant(
+    "copy-b", "gateway", "b" * 64, failure_rate=0.1, repair_rate=0.8, unknown_name_rate=0.05, loop_rate=0.01
+)
 LEGACY = DemoVariant("", "legacy", "b" * 64, failure_rate=0.1, repair_rate=0.8, unknown_name_rate=0.05, loop_rate=0.01)
 
 

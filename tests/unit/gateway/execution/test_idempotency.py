@@ -5,8 +5,8 @@ from django.db import IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.execution import idempotency
 from gateway.contracts.errors import ConflictError
+from gateway.execution import idempotency
 from gateway.execution.idempotency import KeyedCall, StoredResponse
 from gateway.models import Client, IdempotencyRecord
 
@@ -18,7 +18,9 @@ AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 @pytest.fixture
 def call(db: None) -> KeyedCall:
     client = Client.objects.create(name="chat")
-    return KeyedCall(client.pk, "me", "key", "onto.task.create", idempotency.compute_fingerprint("onto.task.create", {}))
+    return KeyedCall(
+        client.pk, "me", "key", "onto.task.create", idempotency.compute_fingerprint("onto.task.create", {})
+    )
 
 
 def test_find_of_a_free_key_is_nothing(call: KeyedCall) -> None:

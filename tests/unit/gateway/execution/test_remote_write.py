@@ -21,20 +21,19 @@ from django.utils import timezone
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from core.deadlines import DeadlineExceeded
-from gateway.jobs import retention
-from gateway.execution import idempotency
 from gateway.batches import broker, runner, sweep
 from gateway.contracts.errors import ConflictError, OutcomeUnknownError, UpstreamUnreachableError
+from gateway.execution import idempotency
 from gateway.executors import EXECUTORS
-from gateway.executors.base import UpstreamResponse, UpstreamCall
+from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.jobs import retention
 from gateway.models import Batch, BatchEntry, IdempotencyRecord
-from registry.catalog import model, connections
+from registry.catalog import connections, model
 from registry.files import loader
 from registry.releases import publishing
-from tests.conftest import Api
-from tests.integration.conftest import refused
-from tests.support.servers.stores import Store
+from tests.support.api import Api, refused
 from tests.support.http_servers import Server, answer
+from tests.support.servers.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
@@ -300,21 +299,22 @@ def _lose_runners() -> None:
 CRASHES = """
 import django, os, signal, sys
 django.setup()
-from core import follower
-from gateway import callers, execution, keys
-from gateway.callers import Caller, Context
-from gateway.envelopes import Trace
+from core import poller
+from gateway.clients import api_keys
+from gateway.contracts.envelopes import Trace
+from gateway.execution import pipeline
 from gateway.executors import EXECUTORS
-from registry import catalogs, connections
-from tests.unit.gateway.test_remote import OP, Remote
+from gateway.request_context import Caller, UserContext
+from registry.catalog import connections
+from tests.unit.gateway.execution.test_remote_write import OP, Remote
 
-follower.poll()
+poller.refresh()
 executor = EXECUTORS["elsewhere"] = Remote(int(sys.argv[1]))
 executor.after = lambda: os.kill(os.getpid(), signal.SIGKILL)
 connections._kinds["remote"] = "elsewhere"
-key = keys.verify(sys.argv[2])
-caller = Caller(key=key, subject=sys.argv[3], context=Context())
-execution.execute(body={"op": OP, "args": {}, "idempotency_key": "one"}, caller=caller, trace=Trace("tr_crash"))
+key = api_keys.verify(sys.argv[2])
+caller = Caller(key=key, subject=sys.argv[3], context=UserContext())
+pipeline.execute(body={"op": OP, "args": {}, "idempotency_key": "one"}, caller=caller, trace=Trace("tr_crash"))
 """
 
 

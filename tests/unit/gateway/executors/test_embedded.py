@@ -7,11 +7,11 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from core.deadlines import Deadline
-from gateway.contracts.errors import ErrorCode, InternalError, GatewayError
+from gateway.contracts.errors import ErrorCode, GatewayError, InternalError
 from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
-from registry.catalog import model, connections
+from registry.catalog import connections, model
 from registry.files import loader
 from registry.models import Connection
 from tests.support.sample_ops import op
@@ -43,7 +43,9 @@ def test_every_refusal_of_the_workspace_has_its_error() -> None:
 
 @pytest.mark.parametrize("refusal", sorted(ERROR_CLASSES, key=lambda each: each.__name__))
 @pytest.mark.parametrize("step", ["prepare", "apply"])
-def test_refusal_is_passed_on_whole(monkeypatch: pytest.MonkeyPatch, refusal: type[errors.WorkspaceError], step: str) -> None:
+def test_refusal_is_passed_on_whole(
+    monkeypatch: pytest.MonkeyPatch, refusal: type[errors.WorkspaceError], step: str
+) -> None:
     def refuses(request: OpRequest) -> OpOutcome:
         wrong = [errors.ArgumentError("/a", "bad", "Send b.", ["b"], None)]
         raise refusal("No.", reason="because", field_errors=wrong, details={"requires_user_action": True})

@@ -4,8 +4,8 @@ import pytest
 
 from core import http
 from core.http import errors
-from gateway.executors import upstream_errors
 from gateway.contracts.errors import ErrorCode
+from gateway.executors import upstream_errors
 
 EVERY = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, http.OutgoingError)]
 
@@ -19,7 +19,11 @@ def test_an_error_says_the_sentence_and_a_status_that_fits(kind: type[http.Outgo
     error = upstream_errors.to_api_error(kind())
 
     assert str(error) == kind.sentence
-    assert (error.code, error.status) in [(ErrorCode.VALIDATION_ERROR, 400), (ErrorCode.INTERNAL, 502), (ErrorCode.INTERNAL, 504)]
+    assert (error.code, error.status) in [
+        (ErrorCode.VALIDATION_ERROR, 400),
+        (ErrorCode.INTERNAL, 502),
+        (ErrorCode.INTERNAL, 504),
+    ]
 
 
 def test_a_refused_address_and_a_slow_server_are_told_as_designed() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.recording import redaction
 from gateway.contracts.envelopes import EnvelopeResponse
+from gateway.recording import redaction
 from registry.catalog.model import CatalogOp
 
 SCHEMA = {

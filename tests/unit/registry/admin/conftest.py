@@ -2,8 +2,8 @@
 
 import pytest
 
-from registry.releases import publishing
 from registry.models import PromptSection, Release
+from registry.releases import publishing
 from tests.support.admin_pages import AT
 from tests.support.copy_rows import make_op
 

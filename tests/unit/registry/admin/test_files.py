@@ -12,11 +12,11 @@ from django.test import Client
 from django.urls import reverse
 
 from analytics.models import AuditEntry
+from registry.admin import diff_page
 from registry.files import export
+from registry.models import Group, Op, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from registry.admin import diff_page
-from registry.models import Group, Op, Release
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ def test_files_are_looked_at_before_they_are_brought_in(admin_client: Client, pu
 
     looked = look(admin_client, ("groups.yaml", GROUPS), ("ops.yaml", op))
 
-    assert "The files would add or change 1 op and 1 group in the draft." in text(looked)
+    assert "These files add or change 1 op and 1 group in the draft." in text(looked)
     assert "Brought in</ins>" in text(looked)
     assert not Group.objects.filter(path="util").exists()
 
@@ -131,7 +131,7 @@ def test_of_many_changes_some_are_shown(admin_client: Client, monkeypatch: pytes
     page = text(look(admin_client, ("groups.yaml", groups)))
 
     assert page.count('class="desk-difference"') == 2
-    assert "And 3 more;" in page
+    assert "And 3 more." in page
 
 
 def test_files_are_for_who_may_write_the_whole_draft(

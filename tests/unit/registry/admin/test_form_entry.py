@@ -8,10 +8,10 @@ from django.forms import BooleanField
 from django.http import QueryDict
 from django.test import RequestFactory
 
-from registry.snapshot import snapshot
 from registry.admin import form_entry
 from registry.catalog.model import Catalog
 from registry.models import Op, OpAlias, PolicyRule
+from registry.snapshot import snapshot
 from tests.support.copy_rows import TITLED, make_op
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_a_place_in_the_entry_leads_to_its_input(page: Page) -> None:
         ("kind", "watch", "not one of the available choices", "write"),
         ("timeout_ms", "soon", "whole number", 30_000),
         ("timeout_ms", "1", "greater than or equal to 100", 30_000),
-        ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: This is not JSON", TITLED),
+        ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: Invalid JSON", TITLED),
         ("keywords", '{"a": 1}', "list of non-empty strings", []),
         ("connection", "999999", "not one of the available choices", "workspace"),
         ("notes", "a\x00b", "Null characters are not allowed", "ab"),

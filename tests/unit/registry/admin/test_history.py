@@ -113,7 +113,7 @@ def test_a_page_that_does_not_say_what_it_saw_saves_nothing_at_first(admin_clien
 
     refused = save(admin_client, op, sent | {"summary": "Mine", "seen": seen})
 
-    assert "Somebody changed it, after you opened this page" in refused.content.decode()
+    assert "Someone changed it, after you opened this page" in refused.content.decode()
     op.refresh_from_db()
     assert op.summary != "Mine"
 

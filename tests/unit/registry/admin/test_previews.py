@@ -18,9 +18,9 @@ from django.utils.html import strip_tags
 
 from analytics.models import OpDaily
 from core.admin import live_preview
-from registry.releases import publishing
 from registry.admin.preview_parts import format_cost
 from registry.models import Group, Op, PromptSection
+from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
 from tests.support.admin_pages import form_of, url
 from tests.support.copy_rows import make_op
@@ -65,7 +65,7 @@ def test_an_op_is_read_as_it_is_typed(admin_client: Client) -> None:
     )
     assert "Note &lt;b&gt;one" in changed.content.decode()
     assert part(changed, "changes").startswith("summary Add onto.task.add Note <b>one</b> thing")
-    assert "against live; nobody read it in the last 7 days" in part(changed, "full")
+    assert "compared to live; not read in the last 7 days" in part(changed, "full")
 
 
 def test_an_argument_is_chosen(admin_client: Client) -> None:
@@ -88,7 +88,7 @@ def test_what_is_to_mend_is_told_at_its_input(admin_client: Client) -> None:
     page = response.content.decode()
     told = re.findall(r'<li class="told told-(\w+)" data-input="([^"]*)" data-line="(\d+)"', page)
     assert told == [("saving", "summary", "0"), ("saving", "examples-0-args", "2"), ("publishing", "successor", "0")]
-    assert part(response, "status").startswith("2 to mend before it can be saved. 1 blocks publishing")
+    assert part(response, "status").startswith("2 problems to fix before saving. 1 problem to fix before publishing;")
     assert "Ensure this value has at most 200 characters" in part(response, "told")
     assert part(response, "standing") == "retired models do not read it"
     assert '<a href="#id_examples-0-args">Example 1, args, line 2</a>' in page
@@ -112,7 +112,7 @@ def test_a_broken_schema_is_told_by_line_and_the_saved_one_shown(admin_client: C
         admin_client, op, typed(admin_client, op) | {"parameters_schema": '{"type": "object",\n"$ref": "http://x/"}'}
     )
 
-    assert "Line 3, column 1: This is not JSON" in part(broken, "told")
+    assert "Line 3, column 1: Invalid JSON" in part(broken, "told")
     assert "Unreadable inputs are shown with their saved value." in part(broken, "short")
     assert "string, required" in part(broken, "short")
     assert "A $ref points outside the schema." in part(refused, "told")
@@ -157,7 +157,7 @@ def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settin
     response = ask(admin_client, op, typed(admin_client, op) | {"summary": "Add one task to a project of the user"})
 
     assert "40 calls in 7 days, 25% failed" in strip_tags(page)
-    assert re.match(r"42 tokens \(\+5 against live; about \+5,000 a day, \+\$0.01\)", part(response, "short"))
+    assert re.match(r"42 tokens \(\+5 compared to live; about \+5,000 a day, \+\$0.01\)", part(response, "short"))
     assert "not read in the last" in part(response, "full")
 
 
@@ -165,11 +165,11 @@ def test_traffic_and_price_tell_what_a_change_costs(admin_client: Client, settin
     ("live", "reads", "told"),
     [
         (None, 9.0, "1,200 tokens (not live yet)"),
-        (1_200, 9.0, "1,200 tokens (as live)"),
-        (1_000, None, "1,200 tokens (+200 against live)"),
-        (1_000, 0.0, "1,200 tokens (+200 against live; nobody read it in the last 7 days)"),
-        (1_000, 0.2, "1,200 tokens (+200 against live; about +40 a day, less than a cent)"),
-        (1_300, 10_000.0, "1,200 tokens (−100 against live; about −1,000,000 a day, −$2.00)"),
+        (1_200, 9.0, "1,200 tokens (same as live)"),
+        (1_000, None, "1,200 tokens (+200 compared to live)"),
+        (1_000, 0.0, "1,200 tokens (+200 compared to live; not read in the last 7 days)"),
+        (1_000, 0.2, "1,200 tokens (+200 compared to live; about +40 a day, less than a cent)"),
+        (1_300, 10_000.0, "1,200 tokens (−100 compared to live; about −1,000,000 a day, −$2.00)"),
     ],
 )
 def test_a_cost_is_told_in_words(live: int | None, reads: float | None, told: str, settings: Any) -> None:
@@ -263,7 +263,7 @@ def test_a_group_is_read_as_it_is_typed(admin_client: Client) -> None:
     assert part(as_is, "standing") == "live"
     assert part(as_is, "status") == "No problems."
     assert '{"path":"onto.task","summary":"Group onto.task"}' in part(as_is, "short")
-    assert "(+10 against live; about +10,000 a day, +$0.02)" in part(changed, "short")
+    assert "(+10 compared to live; about +10,000 a day, +$0.02)" in part(changed, "short")
     assert part(long, "status") == "1 warning."
     assert "Warning Summary 30 words" in part(long, "told")
     group.refresh_from_db()

@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from registry.releases import publishing
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
+from registry.releases import publishing
 from tests.support.admin_pages import url
 from tests.support.copy_rows import make_op
 
@@ -111,7 +111,7 @@ def test_one_op_of_a_release_is_restored_into_the_draft(
 
     told = text(take(admin_client, "restore", published, op="onto.task.add"))
 
-    assert f"onto.task.add is in the draft as it is in release {published}." in told
+    assert f"Restored onto.task.add from release {published} into the draft." in told
     assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
     assert Op.objects.filter(pk=other.pk).exists()
     for method in (admin_client.get, admin_client.post):
@@ -142,6 +142,6 @@ def test_a_step_needs_its_permission(
     assert client.get(address(step.name, published)).status_code == 403
     assert client.post(address(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
 
-    assert f"../{step.address}/" not in shown
+    assert f"../{step.url_path}/" not in shown
     assert publishing.get_live_release() == newer
     assert publishing.compute_draft_version() == newer.version

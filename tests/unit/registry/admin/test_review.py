@@ -12,13 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import OpDaily
-from registry.releases import publishing
-from registry.drafts import change_tracking
 from registry.admin import diff_page
+from registry.drafts import change_tracking
 from registry.models import Activation, Group, Op, PromptSection, Release
+from registry.releases import publishing
 from tests.support.admin_pages import url
-from tests.support.op_entries import schema
 from tests.support.copy_rows import make_op
+from tests.support.op_entries import schema
 
 pytestmark = pytest.mark.django_db
 
@@ -55,9 +55,7 @@ def test_review_shows_word_by_word_what_is_read_otherwise_and_who_made_it_so(
 
     page = text(look(admin_client))
 
-    assert (
-        f'1 op and 1 group differ from what is live: release <a href="{url(Release, "change", published.pk)}">' in page
-    )
+    assert f'1 op and 1 group differ from the live release, <a href="{url(Release, "change", published.pk)}">' in page
     assert "quickly</ins>" in page
     assert "All of it</ins>" in page
     assert "by ann" in page
@@ -82,7 +80,7 @@ def test_review_tells_what_the_change_costs_a_day(admin_client: Client, publishe
     change(op, status=Op.Status.RETIRED)
     retired = cost(look(admin_client))
 
-    assert unread.endswith(" full; nobody read them in the last 7 days.")
+    assert unread.endswith(" full; not read in the last 7 days.")
     assert read.endswith(" full; about +5,000 a day, +$0.01.")
     assert retired.endswith(" full.")
 
@@ -231,7 +229,7 @@ def test_a_draft_that_was_withdrawn_cannot_be_published(admin_client: Client, pu
     page = text(look(admin_client))
     publish(admin_client)
 
-    assert "The draft is what was withdrawn by ann: Wrong" in page
+    assert "It matches a release withdrawn by ann: Wrong" in page
     assert "Change the draft, or restore" in page
     assert 'name="note"' not in page
     assert publishing.get_live_release() != published
@@ -266,7 +264,7 @@ def test_thousands_of_warnings_are_counted_and_some_shown(
     shown = text(admin_client.get(url(Release, "change", live.pk)))
     assert page.count("The copy does not give the unit") == 2 == shown.count("The copy does not give the unit")
     assert "3 new warnings" in page
-    assert "These are the first 2 of 3;" in page
+    assert "Showing the first 2 of 3." in page
     assert "… and 1 more." in shown
 
 

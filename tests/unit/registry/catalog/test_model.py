@@ -11,14 +11,14 @@ from django.conf import settings
 from pytest_django import DjangoAssertNumQueries
 
 from core import poller
-from registry.catalog import model, connections
-from registry.help import help_pages
-from registry.releases import publishing
+from registry.catalog import connections, model
 from registry.catalog.model import Visibility
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Connection, Op, Release
-from tests.support.op_entries import catalog, content, op
+from registry.releases import publishing
 from tests.support.copy_rows import make_op
+from tests.support.op_entries import catalog, content, op
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -153,7 +153,9 @@ def test_a_cached_answer_costs_no_query(
 
     with django_assert_num_queries(0):
         again = [help_pages.answer_query(model.get_live_catalog(), query) for query in queries]
-        help_pages.answer_query(model.get_live_catalog(), HelpQuery(query="overdue tasks"))  # nor does one that is not cached
+        help_pages.answer_query(
+            model.get_live_catalog(), HelpQuery(query="overdue tasks")
+        )  # nor does one that is not cached
 
     assert all(one is other for one, other in zip(first, again, strict=True))
 

@@ -3,13 +3,13 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from registry.help import help_pages
 from registry import search
 from registry.catalog import switches
 from registry.catalog.model import Visibility
+from registry.catalog.switches import ALL_ON, Switches
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Switch
-from registry.catalog.switches import ALL_ON, Switches
 from tests.support.op_entries import catalog, op
 from tests.support.switches import switch
 
@@ -81,7 +81,9 @@ def test_help_of_what_is_off_says_so_by_any_name(name: str) -> None:
     found = catalog(*OPS)
 
     with pytest.raises(help_pages.UnknownPath, match=r"onto\.task\.add is switched off: Broken\.") as refused:
-        help_pages.answer_query(found, HelpQuery(path=name), Visibility(switches=Switches(ops={"onto.task.add": "Broken"})))
+        help_pages.answer_query(
+            found, HelpQuery(path=name), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
+        )
 
     assert refused.value.help_path == "onto.task"
 

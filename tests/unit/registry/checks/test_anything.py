@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from registry import checks
 from registry.jsonschema import schemas
-from tests.support.cpu_budget import examples, within
 from tests.support.check_findings import context
+from tests.support.cpu_budget import examples, within
 from tests.support.op_entries import op, schema
 from tests.unit.registry.jsonschema.test_schemas import SCHEMAS
 

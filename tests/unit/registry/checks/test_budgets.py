@@ -3,8 +3,8 @@
 import pytest
 
 from registry import checks
-from registry.help import token_counts
 from registry.checks import budgets
+from registry.help import token_counts
 from tests.support.check_findings import context
 from tests.support.op_entries import catalog, op, schema
 
@@ -31,7 +31,7 @@ def test_an_op_is_counted_as_it_would_be_served() -> None:
     assert counted["a.b"] == token_counts.count_catalog_tokens(catalog(entry, op("a.c")))["a.b"]
     assert (found.rule, found.message) == (
         "full_over_budget",
-        f"It has {counted['a.b'][1]} tokens; the budget is 450.",
+        f"{counted['a.b'][1]} tokens; the budget is 450.",
     )
 
 

@@ -7,15 +7,15 @@ import pytest
 
 from benchmarks import synthetic
 from registry import checks
+from registry.catalog.model import build_catalog
+from registry.checks import FAMILIES, RULES, Finding, Severity, reference, waivers
 from registry.files import loader
 from registry.help import token_counts
-from registry.catalog.model import build_catalog
-from registry.checks import FAMILIES, RULES, Finding, Severity, waivers, reference
 from registry.models import Op, PolicyRule
-from tests.support.cpu_budget import within
 from tests.support.check_findings import context
-from tests.support.op_entries import content, op, schema
 from tests.support.copy_rows import make_op
+from tests.support.cpu_budget import within
+from tests.support.op_entries import content, op, schema
 
 BAD = schema(amount={"type": "number"})
 
@@ -29,9 +29,9 @@ def test_each_rule_has_one_name_and_says_what_and_how() -> None:
 
     assert len(listed) == len(RULES)
     assert all(rule.name.isidentifier() and rule.name.islower() for rule in listed)
-    assert all(rule.what.endswith(".") and rule.fix.endswith(".") for rule in listed)
+    assert all(rule.problem.endswith(".") and rule.fix.endswith(".") for rule in listed)
     assert {rule.name for rule in listed if rule.severity == Severity.BLOCKS} == {
-        rule.name for rule in checks.blocking.RULES
+        rule.name for rule in checks.errors.RULES
     }
     page = reference.render_page("Made.")
     assert all(f"| `{name}` |" in page for name in RULES)
@@ -45,7 +45,7 @@ def test_an_op_is_checked_as_it_is_typed_without_being_saved() -> None:
 
     assert rules(found) == ["example_invalid", "name_taken", "summary_too_long", "number_without_unit"]
     assert [finding.is_blocking for finding in found] == [True, True, False, False]
-    assert found[1].message == "taken already names a.c."
+    assert found[1].message == "taken is already a name of a.c."
     assert found[0].as_dict() == {
         "op": "a.b",
         "field": "examples/0",
@@ -127,7 +127,10 @@ def test_new_findings_are_those_that_were_not_there_however_places_shift() -> No
 
 def test_six_thousand_ops_are_checked_in_time() -> None:
     ops = synthetic.build_ops(6_000)
-    snapshot = {"groups": [{"path": path, "summary": said} for path, said in synthetic.build_groups(ops).items()], "ops": ops}
+    snapshot = {
+        "groups": [{"path": path, "summary": said} for path, said in synthetic.build_groups(ops).items()],
+        "ops": ops,
+    }
     found: list[Finding] = []
 
     within(15, lambda: found.extend(checks.find_warnings(snapshot, {})))

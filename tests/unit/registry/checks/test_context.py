@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from registry import checks
-from registry.snapshot import snapshot
 from registry.models import Group, Op, OpAlias
+from registry.snapshot import snapshot
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db

@@ -34,7 +34,7 @@ STATE = {"type": "string", "enum": ["todo", "done"]}
         (
             {"type": "integer", "maximum": 5, "default": 9},
             "default_refused",
-            "9 is no a: 9 is greater than the maximum of 5.",
+            "9 is not a valid a: 9 is greater than the maximum of 5.",
             "Use a default that the schema allows.",
         ),
     ],

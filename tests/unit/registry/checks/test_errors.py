@@ -203,7 +203,7 @@ def test_a_surfaces_prompt_names_only_what_is_on_it(surface: str, text: str, nam
 
     found = list(errors.find_off_surface_names(section, ops))
 
-    assert [finding.message.split(" handed ")[1].split(" on ")[0] for finding in found] == named
+    assert [finding.message.split(" is not available on ")[0] for finding in found] == named
     assert all(finding.is_blocking and finding.field == "text" for finding in found)
 
 

@@ -11,8 +11,8 @@ from registry.checks import summaries
 from registry.checks.context import CheckContext
 from registry.checks.similarity import MIN_SIMILARITY as BOUND
 from registry.checks.similarity import SummaryIndex, extract_words
-from tests.support.cpu_budget import within
 from tests.support.check_findings import context
+from tests.support.cpu_budget import within
 from tests.support.op_entries import op
 
 
@@ -60,7 +60,7 @@ def test_summaries_are_alike_when_the_words_that_tell_ops_apart_are(one: str, ot
     found = list(summaries.check(everything.ops["a.one"], everything))
 
     assert [finding.rule for finding in found] == ["summary_like_another"] * alike
-    assert all("that of a.other." in finding.message and other in finding.fix for finding in found)
+    assert all("the same as a.other." in finding.message and other in finding.fix for finding in found)
 
 
 def test_an_edit_is_compared_with_others_and_not_with_what_it_was() -> None:

@@ -13,7 +13,9 @@ DURATION = "The copy does not give the unit or range of duration."
 
 
 def rules(name: str, argument: Any, description: str = "") -> list[str]:
-    return [found.rule for found in units_and_formats.check(arguments(**{name: argument | {"description": description}}))]
+    return [
+        found.rule for found in units_and_formats.check(arguments(**{name: argument | {"description": description}}))
+    ]
 
 
 @pytest.mark.parametrize(

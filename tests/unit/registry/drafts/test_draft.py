@@ -8,11 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.models import AuditEntry
-from registry.snapshot import diff, snapshot
 from registry.drafts import draft, history, revert
 from registry.files import loader
-from registry.snapshot.diff import Action, Kind
 from registry.models import Group, Op, OpAlias, PromptSection
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import Action, Kind
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -187,7 +187,7 @@ def test_a_change_is_taken_back_whole(fields: dict[str, Any]) -> None:
 
     assert snapshot.snapshot_draft() == before
     assert change.action == Action.CHANGED
-    assert (last().by, last().note) == ("bob", "Took back what ann changed at 2026-03-01 09:00")
+    assert (last().by, last().note) == ("bob", "Reverted what ann changed at 2026-03-01 09:00")
 
 
 def test_what_was_added_goes_and_what_was_removed_comes_back() -> None:

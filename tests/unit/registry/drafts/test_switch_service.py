@@ -7,10 +7,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from analytics.models import AuditEntry
-from registry.releases import publishing
 from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Op, Switch
+from registry.releases import publishing
 from tests.support.copy_rows import make_op
 from tests.support.switches import AT, switch
 

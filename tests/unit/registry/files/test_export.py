@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registry.files import export, loader, yaml_format
 from registry.snapshot import diff
-from registry.files import export, yaml_format, loader
 from tests.support.op_entries import op
 
 SHIPPED = loader.read_shipped_catalog()

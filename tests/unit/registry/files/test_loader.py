@@ -8,10 +8,10 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from registry.files import export, yaml_format, loader
+from registry.files import export, loader, yaml_format
+from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 from tests.support.op_entries import content, op, schema
 
 pytestmark = pytest.mark.django_db
@@ -242,8 +242,8 @@ def test_read_settles_entries_as_rows_write_them(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ([ADD, op("onto.task.other", tool_name="onto_task_add")], "onto_task_add already names onto.task.add"),
-        ([ADD, ADD | {"tool_name": "other", "aliases": []}], "onto.task.add already names onto.task.add"),
+        ([ADD, op("onto.task.other", tool_name="onto_task_add")], "onto_task_add is already a name of onto.task.add"),
+        ([ADD, ADD | {"tool_name": "other", "aliases": []}], "onto.task.add is already a name of onto.task.add"),
         ([ADD | {"examples": [{"args": {}}]}], "onto.task.add, examples/0"),
         ([op("far.away")], "The group far is missing"),
         ([ADD | {"parameters_schema": schema(a={"$ref": "https://example.com"})}], "points outside the schema"),

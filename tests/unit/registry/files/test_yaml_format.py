@@ -36,10 +36,10 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
         (GROUPS + "ops: [just text]\n", "is not of type"),
         (OP, "The group onto is missing"),  # what the snapshot's own checks find
         ("groups: 1", "A file may only contain lists named groups"),
-        ("groups: &all [{path: onto, summary: Things}]\nops: *all", "*all stands for something written elsewhere."),
+        ("groups: &all [{path: onto, summary: Things}]\nops: *all", "The alias *all is not allowed."),
         ("ops: [!!python/name:os.system x]", "is not a JSON type."),
         ("ops: [!!binary aGk=]", "is not a JSON type."),
-        ("ops: " + "[" * 200_000, "It is nested more than 64 deep."),  # it would end the process
+        ("ops: " + "[" * 200_000, "Nested more than 64 levels deep."),  # it would end the process
         ("ops: [.nan]", "not JSON compliant"),
         ('"a\\0b": 1', "copy.yaml, YAML"),
         ('ops: ["\\ud800"]', "copy.yaml, YAML"),

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from registry.help import help_pages
 from registry.catalog.model import Catalog, Visibility
+from registry.help import help_pages
 from registry.help.help_pages import BadHelpQuery, HelpQuery, UnknownPath
 from tests.support.op_entries import catalog, op, schema
 
@@ -375,7 +375,9 @@ def test_answers_are_kept_by_caller_and_query_and_bounded(monkeypatch: pytest.Mo
     query = HelpQuery(path="onto.task.get")
 
     assert help_pages.answer_query(small, query) is help_pages.answer_query(small, query)
-    assert help_pages.answer_query(small, query, Visibility(kinds=frozenset(["read"]))) is not help_pages.answer_query(small, query)
+    assert help_pages.answer_query(small, query, Visibility(kinds=frozenset(["read"]))) is not help_pages.answer_query(
+        small, query
+    )
     for number in range(20):
         help_pages.answer_query(small, HelpQuery(path="onto.task.get", max_tokens=number + 1))
         help_pages.answer_query(small, HelpQuery(query=f"words {number}"))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.help import token_budget, help_pages
 from registry.catalog.model import Catalog
+from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
 from tests.support.cpu_budget import examples
 from tests.support.op_entries import catalog, op, schema
@@ -144,4 +144,6 @@ def test_a_search_fits(found: Catalog, max_tokens: int) -> None:
 
 
 def test_size_is_of_the_body_as_sent() -> None:
-    assert token_budget.count_tokens({"path": "onto", "type": "group"}) == token_budget.tokens.count('{"path":"onto","type":"group"}')
+    assert token_budget.count_tokens({"path": "onto", "type": "group"}) == token_budget.tokens.count(
+        '{"path":"onto","type":"group"}'
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.imports import run_import, import_report
+from registry.imports import import_report, run_import
 from registry.models import Op
 from tests.support.tool_functions import document, function
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.imports import openai
-from registry.imports.openai import InvalidFunctionList, FunctionList, ProviderFormat
+from registry.imports.openai import FunctionList, InvalidFunctionList, ProviderFormat
 from tests.support.tool_functions import function
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}

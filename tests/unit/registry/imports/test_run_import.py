@@ -8,16 +8,16 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from registry.catalog import model
-from registry.files import loader
-from registry.releases import publishing
-from registry.snapshot import snapshot
 from registry.drafts import bulk_writes
+from registry.files import loader
 from registry.imports import run_import
 from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
+from registry.releases import publishing
+from registry.snapshot import snapshot
+from tests.support.copy_rows import make_op
 from tests.support.op_entries import content, op
 from tests.support.tool_functions import function, run
-from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from registry.jsonschema import schemas
 from registry.imports import schema_repair
 from registry.imports.schema_repair import UnusableParameters
+from registry.jsonschema import schemas
 
 
 def settled(given: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def nested(depth: int) -> dict[str, Any]:
     [
         ("text", "not an object"),
         ([1], "not an object"),
-        ({"type": "string"}, "of the type string"),
+        ({"type": "string"}, "have the type string"),
         ({"type": ["array", "null"], "items": {}}, "args are an object"),
         (nested(17), "nested more than 16"),
         (within({"$ref": "https://acme.com/schema"}), "outside"),

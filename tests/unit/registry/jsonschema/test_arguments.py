@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from registry.jsonschema import arguments, signatures
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
+from registry.jsonschema import arguments, signatures
 from tests.support.op_entries import catalog, op
 
 TEXT = {"type": "string"}

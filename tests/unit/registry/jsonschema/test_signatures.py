@@ -80,7 +80,9 @@ def test_signature_folds_what_is_nested(argument: dict[str, Any], text: str) -> 
 
 
 def test_short_lists_required_arguments_first_and_in_their_order() -> None:
-    told = signatures.format_arguments(schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"}))
+    told = signatures.format_arguments(
+        schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"})
+    )
 
     assert list(told.items()) == [("b", "string, required"), ("c", "integer, required"), ("a", "string")]
 
@@ -134,7 +136,11 @@ def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
 def test_an_argument_that_takes_anything_is_told(anything: Any) -> None:
     told = {"name": "a", "type": "any", "required": False}
 
-    assert signatures.describe_argument(schema(a=anything), "a") == signatures.describe_arguments(schema(a=anything))[0] == told
+    assert (
+        signatures.describe_argument(schema(a=anything), "a")
+        == signatures.describe_arguments(schema(a=anything))[0]
+        == told
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +179,10 @@ def test_usage_of_ids_alone_shows_a_change(example: dict[str, Any] | None, args:
 def test_usage_of_more_than_ids_shows_what_is_required() -> None:
     needs = schema(("project_id", "title"), project_id={"type": "string"}, title={"type": "string"}, due={})
 
-    assert signatures.build_usage_args(needs, {"title": "t", "due": "d"}) == {"project_id": "<project_id>", "title": "<title>"}
+    assert signatures.build_usage_args(needs, {"title": "t", "due": "d"}) == {
+        "project_id": "<project_id>",
+        "title": "<title>",
+    }
 
 
 def test_without_annotations_strips_ours_and_no_argument() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.jsonschema import validation_cost, schemas
+from registry.jsonschema import schemas, validation_cost
 from registry.jsonschema.validation_cost import CostMeter
 from tests.support.op_entries import schema
 
@@ -80,7 +80,9 @@ def test_character_costs_the_most_where_a_pattern_cannot_be_compiled() -> None:
 def test_every_applicator_counts(applicator: dict[str, Any]) -> None:
     defs = {"$defs": {"d": {"const": 1}}}
 
-    assert CostMeter(applicator | defs).estimate({"b": "x"}).checking_ns > CostMeter(defs).estimate({"b": "x"}).checking_ns
+    assert (
+        CostMeter(applicator | defs).estimate({"b": "x"}).checking_ns > CostMeter(defs).estimate({"b": "x"}).checking_ns
+    )
 
 
 @given(st.integers(min_value=1, max_value=50), st.integers(min_value=1, max_value=200))

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.releases import help_diff, publishing, restore
 from registry.drafts import draft, history
+from registry.models import Group, Op
+from registry.releases import help_diff, publishing, restore
+from registry.releases.help_diff import DiffPiece
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
-from registry.releases.help_diff import DiffPiece
-from registry.models import Group, Op
-from tests.support.op_entries import op, schema
 from tests.support.copy_rows import make_op
+from tests.support.op_entries import op, schema
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

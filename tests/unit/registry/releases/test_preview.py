@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import canonical_json
 from registry.catalog import model
-from registry.help import help_pages
-from registry.releases import preview
-from registry.snapshot import snapshot
 from registry.catalog.model import Catalog
-from registry.snapshot.diff import Kind
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
+from registry.releases import preview
 from registry.releases.preview import DraftState
+from registry.snapshot import snapshot
+from registry.snapshot.diff import Kind
 from tests.support import op_entries
 from tests.support.check_findings import context
 from tests.support.op_entries import op, schema
@@ -35,8 +36,10 @@ def of(entry: dict[str, Any], live: Catalog | None = None, **more: Any) -> previ
 
 def served(entry: dict[str, Any], **query: Any) -> bytes:
     """What help answers once this is live."""
-    text = snapshot.canonical.dumps(op_entries.content(entry))
-    return help_pages.answer_query(model.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)).body
+    text = canonical_json.dumps(op_entries.content(entry))
+    return help_pages.answer_query(
+        model.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)
+    ).body
 
 
 def test_every_form_is_what_help_will_answer() -> None:
@@ -74,7 +77,11 @@ def test_tokens_are_told_against_what_is_live() -> None:
     found = of(ENTRY | {"description": "Adds one more."}, op_entries.catalog(before))
 
     assert found.standing == DraftState.CHANGED
-    assert {form: answer.added_tokens for form, answer in found.answers.items()} == {"short": 11, "full": 21, "arg": None}
+    assert {form: answer.added_tokens for form, answer in found.answers.items()} == {
+        "short": 11,
+        "full": 21,
+        "arg": None,
+    }
     assert [passage.label for passage in found.passages] == ["description", "argument limit"]
 
 
@@ -227,4 +234,7 @@ def test_what_is_wrong_with_a_text_is_told() -> None:
 
 
 def test_a_retired_section_is_not_live() -> None:
-    assert preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=live_with()).standing == DraftState.CHANGED
+    assert (
+        preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=live_with()).standing
+        == DraftState.CHANGED
+    )

@@ -12,13 +12,13 @@ from django.db import IntegrityError, connection, transaction
 from analytics.models import AuditEntry
 from core import canonical_json, tokens
 from registry.catalog import model
+from registry.checks import summaries
 from registry.help import help_pages
+from registry.models import Activation, Op, OpAlias, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from registry.checks import summaries
-from registry.models import Activation, Op, OpAlias, Release
-from tests.support.op_entries import schema
 from tests.support.copy_rows import make_op
+from tests.support.op_entries import schema
 
 pytestmark = pytest.mark.both_databases
 
@@ -106,7 +106,9 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
     make_op(parameters_schema=UNCLEAR)
 
     for said in ("", "  "):
-        with pytest.raises(publishing.ReasonMissing, match="The copy does not give the unit or range of amount") as refused:
+        with pytest.raises(
+            publishing.ReasonMissing, match="The copy does not give the unit or range of amount"
+        ) as refused:
             publishing.publish_draft(note="Test", by="tests", at=AT, accepted=said)
 
     assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
@@ -284,7 +286,7 @@ def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None
         publishing.withdraw_release(version="0" * 64, reason="Wrong", by="ann", at=AT)
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
-    with pytest.raises(ValidationError, match="Say why"):
+    with pytest.raises(ValidationError, match="Give a reason"):
         publishing.withdraw_release(version=release.version, reason=" ", by="ann", at=AT)
     with pytest.raises(IntegrityError, match="release_withdrawn_has_reason"), transaction.atomic():
         Release.objects.filter(pk=release.pk).update(withdrawn_at=AT)

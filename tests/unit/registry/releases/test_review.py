@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from registry import checks
-from registry.releases import publishing, review
 from registry.models import Op
+from registry.releases import publishing, review
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def test_only_ops_that_changed_are_looked_at_again_by_themselves(monkeypatch: py
         looked_at.append(op["op"])
         return op_problems(op, **known)
 
-    monkeypatch.setattr(checks.blocking, "find_op_errors", seen)
+    monkeypatch.setattr(checks.errors, "find_op_errors", seen)
     Op.objects.filter(op="onto.task.get").update(summary="Another")
     review.review_draft()
 

@@ -7,12 +7,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from registry.releases import token_count_job, unpublished, publishing
 from registry.drafts import draft, history
 from registry.help import token_counts
+from registry.models import Connection, Op, PolicyRule
+from registry.releases import publishing, token_count_job, unpublished
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
-from registry.models import Connection, Op, PolicyRule
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -71,7 +71,9 @@ def test_tokens_are_those_that_publishing_would_count(live: None) -> None:
 def test_tokens_of_what_says_what_is_live_are_not_counted_again(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
     of_entry = token_counts.count_entry_tokens
-    monkeypatch.setattr(token_counts, "count_entry_tokens", lambda entry: counted.append(entry["op"]) or of_entry(entry))
+    monkeypatch.setattr(
+        token_counts, "count_entry_tokens", lambda entry: counted.append(entry["op"]) or of_entry(entry)
+    )
     Op.objects.update(is_counted=False, short_tokens=None)
     change(GET, summary="Get another thing entirely")
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from registry.snapshot import diff, snapshot
-from registry.drafts import draft, revert, change_tracking
-from registry.releases import unpublished, publishing
-from registry.snapshot.diff import Kind
+from registry.drafts import change_tracking, draft, revert
 from registry.models import Group, Op, PolicyRule, PromptSection
+from registry.releases import publishing, unpublished
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import Kind
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -76,7 +76,11 @@ def test_more_than_are_read_at_once(published: None, monkeypatch: pytest.MonkeyP
         op.summary = "Other"
         op.save()
 
-    assert unpublished.find_unpublished_names()[Kind.OP] == whole()[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c"}
+    assert (
+        unpublished.find_unpublished_names()[Kind.OP]
+        == whole()[Kind.OP]
+        == {"onto.task.a", "onto.task.b", "onto.task.c"}
+    )
 
 
 def test_what_was_taken_back_is_not_pending(published: None) -> None:

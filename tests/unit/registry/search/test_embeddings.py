@@ -73,7 +73,8 @@ def test_search_goes_on_by_words_alone_where_there_are_no_vectors(monkeypatch: p
 
 
 def test_the_code_beside_the_vectors_is_never_run() -> None:
-    script = "import sys; from registry.search import embeddings; embeddings.load_vectors(); print('wordllama' in sys.modules)"
+    load = "import sys; from registry.search import embeddings; embeddings.load_vectors(); "
+    script = load + "print('wordllama' in sys.modules)"
     setup = "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup(); "
 
     done = subprocess.run([sys.executable, "-c", setup + script], capture_output=True, text=True, check=True)

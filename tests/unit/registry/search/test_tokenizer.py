@@ -76,7 +76,9 @@ def test_clauses_are_wanted_one_by_one(request_: str, clauses: list[str]) -> Non
 
 
 def test_bare_is_the_same_for_all_spellings_of_a_name() -> None:
-    assert {tokenizer.normalise_name(name) for name in ("onto.task.list", "ontoTaskList", "ONTO_TASK-LIST")} == {"ontotasklist"}
+    assert {tokenizer.normalise_name(name) for name in ("onto.task.list", "ontoTaskList", "ONTO_TASK-LIST")} == {
+        "ontotasklist"
+    }
 
 
 @given(st.text())

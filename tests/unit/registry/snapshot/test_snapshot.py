@@ -6,8 +6,8 @@ from pytest_django import DjangoAssertNumQueries
 from core import canonical_json
 from registry import checks
 from registry.files import loader
-from registry.snapshot import snapshot
 from registry.models import Example, Op, PolicyRule
+from registry.snapshot import snapshot
 from tests.support.copy_rows import TITLED, make_op
 
 pytestmark = pytest.mark.django_db

@@ -79,4 +79,7 @@ def test_what_is_not_known_to_look_only_writes(name: str, verb: str, is_write: b
 def test_reads_and_writes_are_apart() -> None:
     assert not tool_name_words.READ_VERBS & tool_name_words.WRITE_VERBS
     assert set(tool_name_words.CANONICAL_ACTIONS) & tool_name_words.READ_VERBS
-    assert not {action for verb, action in tool_name_words.CANONICAL_ACTIONS.items() if verb in tool_name_words.READ_VERBS} & tool_name_words.WRITE_VERBS
+    assert (
+        not {action for verb, action in tool_name_words.CANONICAL_ACTIONS.items() if verb in tool_name_words.READ_VERBS}
+        & tool_name_words.WRITE_VERBS
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import project_graph
 from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
@@ -20,13 +21,12 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from tests.loops import for_each
-from tests.support import project_graph
 from tests.support.handler_calls import call
+from tests.support.loops import for_each
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT
 from workspace.errors import Forbidden, NotFound, WorkspaceError
 from workspace.handlers import HANDLERS
-from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT
-from workspace.models import CalendarEvent, Document, Edge, Membership, Project, ProjectCalendar, MemberRole, Task
+from workspace.models import CalendarEvent, Document, Edge, MemberRole, Membership, Project, ProjectCalendar, Task
 
 pytestmark = pytest.mark.both_databases
 
@@ -168,7 +168,9 @@ def sent(args: Any, ids: dict[str, str]) -> Any:
 
 def ids_in(project: Project) -> dict[str, str]:
     """Return the ids of the project and of the one row of each kind in it, by what stands for them in the table."""
-    in_project = {f"{{{kind.name}}}": str(kind.get_rows().get(project=project).pk) for kind in ROWS if kind is not PROJECT}
+    in_project = {
+        f"{{{kind.name}}}": str(kind.get_rows().get(project=project).pk) for kind in ROWS if kind is not PROJECT
+    }
     return in_project | {
         "{project}": str(project.pk),
         "{event}": str(project.events.get().pk),
@@ -188,7 +190,9 @@ def rows() -> list[Any]:
 
 
 @for_each("tool, args, subject, refusal", CASES, undone=True)
-def test_access(task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[WorkspaceError] | None) -> None:
+def test_access(
+    task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[WorkspaceError] | None
+) -> None:
     args = sent(args, ids_in(task.project))
     before = rows()
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, ProjectFactory
 from tests.support import project_graph
+from tests.support.factories import MADE_AT, ProjectFactory
 from tests.support.handler_calls import AT, call
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Edge, Project, Task
@@ -43,7 +43,11 @@ def test_create_ties_the_task_and_answers_the_edges(project: Project) -> None:
     )
 
     task = Task.objects.get()
-    assert project_graph.sentences() == ["plan has_task task", "task supports_goal goal", "task targets_milestone milestone"]
+    assert project_graph.sentences() == [
+        "plan has_task task",
+        "task supports_goal goal",
+        "task targets_milestone milestone",
+    ]
     held = Edge.objects.get(rel="has_task")
     assert (held.src_id, held.dst_id, held.props) == (plan.pk, task.pk, {"is_primary": True})
     assert (held.project_id, held.created_by, held.created_at) == (project.pk, "owner", AT)
@@ -96,7 +100,11 @@ def test_create_refuses_what_is_not_in_the_project_in_the_same_words(
 
 
 def test_create_finds_what_is_named_by_title(project: Project) -> None:
-    plan, goal, task = project_graph.row("plan", project, name="Phase"), project_graph.row("goal", project), project_graph.row("task", project)
+    plan, goal, task = (
+        project_graph.row("plan", project, name="Phase"),
+        project_graph.row("goal", project),
+        project_graph.row("task", project),
+    )
 
     outcome = create(
         project,

@@ -11,9 +11,9 @@ from tests.support import project_graph
 from tests.support.handler_calls import call
 from workspace import relations
 from workspace.contract import OpOutcome
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import ArgumentError, InvalidArgs
 from workspace.handlers.projects import new_entities, new_relationships
-from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import (
     Document,
     Edge,
@@ -27,8 +27,8 @@ from workspace.models import (
     Risk,
     Task,
 )
-from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS
-from workspace.services.edges.edges import ORIGINAL_REL, IS_PRIMARY
+from workspace.relations import ALLOWED_PARENTS, PARENT_RELATIONS
+from workspace.services.edges.edges import IS_PRIMARY, ORIGINAL_REL
 
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
 LABELS = {name: kind.label for name, kind in new_entities.ENTITY_KINDS.items()}
@@ -282,7 +282,11 @@ def test_what_was_read_otherwise_is_said(
 ) -> None:
     outcome = create([{"temp_id": "x"} | sent])
 
-    row: Any = ENTITY_TYPE_BY_NAME[sent["kind"]].model._default_manager.order_by("pk").exclude(type_key="document.context.project")[0]
+    row: Any = (
+        ENTITY_TYPE_BY_NAME[sent["kind"]]
+        .model._default_manager.order_by("pk")
+        .exclude(type_key="document.context.project")[0]
+    )
     assert {name: getattr(row, name) for name in stored} == stored
     assert list(outcome.warnings) == [f"entities/0: {warning}" for warning in warnings]
 
@@ -392,7 +396,9 @@ pairs = st.lists(
     st.tuples(st.sampled_from([*KIND_OF]), st.sampled_from([*KIND_OF])).flatmap(
         lambda ends: st.one_of(
             st.just(pair(*ends)),
-            st.sampled_from([*relations.Rel, *relations.RELATION_ALIASES, "else"]).map(lambda rel: pair(*ends, rel=rel)),
+            st.sampled_from([*relations.Rel, *relations.RELATION_ALIASES, "else"]).map(
+                lambda rel: pair(*ends, rel=rel)
+            ),
             st.sampled_from(["containment", "semantic"]).map(lambda intent: pair(*ends, intent=intent)),
         )
     ),

@@ -24,7 +24,7 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.models import CalendarEvent, Edge, Membership, Project, MemberRole, Task
+from workspace.models import CalendarEvent, Edge, MemberRole, Membership, Project, Task
 
 pytestmark = pytest.mark.both_databases
 

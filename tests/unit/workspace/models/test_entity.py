@@ -15,7 +15,7 @@ from tests.support.factories import (
 )
 from workspace import policies
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, EntityType
-from workspace.models import Document, Project, MemberRole, Task
+from workspace.models import Document, MemberRole, Project, Task
 
 KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE], ids=lambda kind: kind.name)
 

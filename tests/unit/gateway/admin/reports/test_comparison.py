@@ -2,7 +2,8 @@
 
 import pytest
 
-from analytics.reports import FAILURE_FIELDS, comparison as comparing
+from analytics.reports import FAILURE_FIELDS
+from analytics.reports import comparison as comparing
 from analytics.reports import funnel as funnels
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.totals import Totals

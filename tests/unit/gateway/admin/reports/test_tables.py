@@ -43,7 +43,12 @@ def test_heads_lead_to_the_other_order_of_the_column_that_is_sorted() -> None:
 
 
 def test_what_is_not_there_is_a_dash() -> None:
-    table = ReportTable("ops", "Ops", [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)], [[ReportCell("a", "/a/"), ReportCell(None)]])
+    table = ReportTable(
+        "ops",
+        "Ops",
+        [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)],
+        [[ReportCell("a", "/a/"), ReportCell(None)]],
+    )
 
     assert [(cell["text"], cell["link"], cell["is_number"]) for cell in table.build_body_cells()[0]] == [
         ("a", "/a/", False),
@@ -52,6 +57,11 @@ def test_what_is_not_there_is_a_dash() -> None:
 
 
 def test_file_holds_values_as_they_are() -> None:
-    table = ReportTable("ops", "Ops", [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)], [[ReportCell("=a"), ReportCell(0.12345)]])
+    table = ReportTable(
+        "ops",
+        "Ops",
+        [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)],
+        [[ReportCell("=a"), ReportCell(0.12345)]],
+    )
 
     assert table.to_csv_response().content == b"Op,Rate\r\n'=a,0.12345\r\n"

@@ -15,7 +15,7 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import AT, call
-from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
+from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import CalendarEvent, MemberRole, Task
 from workspace.services.calendar import task_events
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectCalendarFactory, ProjectFactory
 from tests.support.handler_calls import AT, call
-from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
-from workspace.models import ProjectCalendar, MemberRole
+from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
+from workspace.models import MemberRole, ProjectCalendar
 
 
 def test_project_without_a_calendar_has_null(db: None) -> None:

@@ -14,8 +14,8 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import call
-from workspace.errors import StateConflict, InvalidArgs
-from workspace.models import CalendarEvent, Project, MemberRole, Task, TaskState
+from workspace.errors import InvalidArgs, StateConflict
+from workspace.models import CalendarEvent, MemberRole, Project, Task, TaskState
 from workspace.services.calendar import task_events
 
 MONDAY = "2026-03-09T09:00"

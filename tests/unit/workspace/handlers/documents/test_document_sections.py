@@ -85,7 +85,7 @@ def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
     assert [each["index"] for each in main["headings"]] == [0, 3]
     assert [each["index"] for each in first["headings"] + rest["headings"]] == [0, 1, 3, 4]
     assert (first["has_more"], first["total"], rest["has_more"], "next_offset" in rest) == (True, 4, False, False)
-    assert "Send next_offset as offset" in first["message"]
+    assert "For more, send next_offset as offset." in first["message"]
     assert rest["message"] == "2 of 4 headings. onto.document.section.get returns the text of a section."
 
 
@@ -114,7 +114,7 @@ def test_section_is_named_by_heading_anchor_or_index(document: Document, named: 
         "length": CONTENT.index("# Back") - CONTENT.index("# Launch"),
         "content": CONTENT[CONTENT.index("# Launch") : CONTENT.index("# Back")],
     }
-    assert result["message"] == "Characters 0 to 50 of the section, its end."
+    assert result["message"] == "Characters 0 to 50 of the section, the end."
 
 
 @pytest.mark.parametrize("sent", ["# 1 priority", "C#", "\u00fcber", "a  b", "x" * 250])

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
 from tests.support import project_graph
+from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import call
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Edge, Task
@@ -131,7 +131,9 @@ def test_attach_refuses_documents_of_other_projects_as_if_they_never_were(task: 
 
 def test_list_answers_the_documents_in_the_order_they_were_joined(task: Task) -> None:
     later, first = (DocumentFactory(project=task.project, title=title) for title in ("Later", "First"))
-    project_graph.edge(task, "task_has_document", later, created_at=MADE_AT + timedelta(hours=1), props={"role": "scratch"})
+    project_graph.edge(
+        task, "task_has_document", later, created_at=MADE_AT + timedelta(hours=1), props={"role": "scratch"}
+    )
     edge = project_graph.edge(task, "task_has_document", first)
     project_graph.edge(first, "references", task)
 

@@ -131,7 +131,8 @@ def test_every_example_is_a_value_that_its_field_takes(entity_type: str) -> None
     for name, field in info(entity_type).items():
         schema = {word: field[word] for word in words if word in field}
         assert (
-            schemas.find_instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]}) == []
+            schemas.find_instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]})
+            == []
         )
 
 

@@ -18,9 +18,9 @@ from tests.support.factories import (
 )
 from tests.support.handler_calls import call
 from workspace.contract import OpRequest
+from workspace.entity_types import REQUIREMENT
 from workspace.errors import InvalidArgs, NotFound
 from workspace.handlers.generic import generic_reads
-from workspace.entity_types import REQUIREMENT
 from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
 
 pytestmark = pytest.mark.both_databases

@@ -6,11 +6,11 @@ import pytest
 from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support import project_graph
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support.handler_calls import AT, call
 from workspace.errors import Forbidden, InvalidArgs, NotFound
-from workspace.models import Edge, EdgeKind, Project, MemberRole
+from workspace.models import Edge, EdgeKind, MemberRole, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 
@@ -252,7 +252,11 @@ def test_link_and_unlink_need_the_right_to_change(project: Project, kind: str) -
 
 
 def test_link_costs_a_query_a_kind_and_two(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    plan, task, other = project_graph.row("plan", project), project_graph.row("task", project), project_graph.row("task", project)
+    plan, task, other = (
+        project_graph.row("plan", project),
+        project_graph.row("task", project),
+        project_graph.row("task", project),
+    )
 
     with django_assert_num_queries(4):
         link(plan, "has_task", task)

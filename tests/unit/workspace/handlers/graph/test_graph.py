@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support import project_graph
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support.handler_calls import AT, call
-from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
-from workspace.handlers.graph.graph import MAX_LISTED_CHANGES
+from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
+from workspace.handlers.graph import graph
 from workspace.models import Edge, Project
 from workspace.services.edges import graph_reorganize
 
@@ -75,7 +75,11 @@ def test_viewers_see_the_graph_and_nobody_else_does(project: Project) -> None:
 
 
 def test_reorganize_moves_a_task_and_answers_what_changed(project: Project) -> None:
-    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    task, old, new = (
+        project_graph.row("task", project),
+        project_graph.row("plan", project),
+        project_graph.row("plan", project),
+    )
     before = project_graph.edge(old, "has_task", task)
 
     outcome = reorganize(project, node(task, new))
@@ -126,7 +130,11 @@ def test_updated_props_are_stored(project: Project) -> None:
 
 
 def test_a_dry_run_tells_the_plan_and_does_nothing(project: Project) -> None:
-    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    task, old, new = (
+        project_graph.row("task", project),
+        project_graph.row("plan", project),
+        project_graph.row("plan", project),
+    )
     project_graph.edge(old, "has_task", task)
     before = list(Edge.objects.values())
 
@@ -144,7 +152,11 @@ def test_a_dry_run_tells_the_plan_and_does_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_run: bool) -> None:
-    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    task, old, new = (
+        project_graph.row("task", project),
+        project_graph.row("plan", project),
+        project_graph.row("plan", project),
+    )
     plan_hash = reorganize(project, node(task, new), dry_run=True).result["plan_hash"]
     project_graph.edge(old, "has_task", task)  # somebody else was faster
     before = list(Edge.objects.values())
@@ -159,7 +171,11 @@ def test_a_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_ru
 def test_an_edge_that_is_taken_away_after_it_was_read_is_a_conflict(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task, old, new = project_graph.row("task", project), project_graph.row("plan", project), project_graph.row("plan", project)
+    task, old, new = (
+        project_graph.row("task", project),
+        project_graph.row("plan", project),
+        project_graph.row("plan", project),
+    )
     edge = project_graph.edge(old, "has_task", task)
     read = graph_reorganize.list_visible_edges
 
@@ -266,11 +282,11 @@ def test_reorganize_costs_the_same_whatever_the_number_of_nodes(
         result = reorganize(project, *(node(task, plans[1]) for task in tasks)).result
 
     assert result["counts"] == {"created": 200, "deleted": 200, "updated": 0}
-    assert len(result["changes"]["created"]) == MAX_LISTED_CHANGES
+    assert len(result["changes"]["created"]) == graph.MAX_LISTED_CHANGES
 
 
 def test_lists_of_changes_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workspace.handlers.graph.graph.MAX_LISTED_CHANGES", 2)
+    monkeypatch.setattr(graph, "MAX_LISTED_CHANGES", 2)
     task, *others = (project_graph.row("task", project) for _ in range(4))
 
     result = reorganize(project, node(task, *others)).result

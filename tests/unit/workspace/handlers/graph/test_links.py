@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support import project_graph
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support.handler_calls import call
 from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Project
@@ -80,7 +80,9 @@ def test_every_kind_has_relationships_and_links(project: Project, kind: str) -> 
 def test_at_most_fifty_of_a_direction_the_oldest_first(project: Project) -> None:
     goal = project_graph.row("goal", project)
     made = [
-        project_graph.edge(project_graph.row("task", project), "supports_goal", goal, created_at=MADE_AT + timedelta(minutes=number))
+        project_graph.edge(
+            project_graph.row("task", project), "supports_goal", goal, created_at=MADE_AT + timedelta(minutes=number)
+        )
         for number in range(51)
     ]
 
@@ -192,7 +194,10 @@ def test_nothing_linked_is_said(project: Project) -> None:
 
 
 def test_what_cannot_be_seen_is_neither_shown_nor_counted(project: Project) -> None:
-    task, gone = project_graph.row("task", project), project_graph.row("task", project, title="canary", deleted_at=MADE_AT)
+    task, gone = (
+        project_graph.row("task", project),
+        project_graph.row("task", project, title="canary", deleted_at=MADE_AT),
+    )
     foreign = project_graph.row("task", ProjectFactory(created_by="someone else"), title="canary")
     removed = project_graph.row("goal", project)
     project_graph.edge(task, "depends_on", gone)

@@ -14,7 +14,7 @@ from tests.support.factories import (
 )
 from tests.support.handler_calls import AT, call
 from workspace.errors import Forbidden, InvalidArgs, NotFound
-from workspace.models import Document, Membership, Plan, Project, MemberRole, Task
+from workspace.models import Document, MemberRole, Membership, Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}

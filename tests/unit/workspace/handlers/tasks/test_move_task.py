@@ -7,8 +7,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.support.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call
 from workspace.contract import OpOutcome
-from workspace.errors import StateConflict, Forbidden, InvalidArgs, NotFound
-from workspace.models import Edge, Project, MemberRole, Task
+from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
+from workspace.models import Edge, MemberRole, Project, Task
 
 
 @pytest.fixture

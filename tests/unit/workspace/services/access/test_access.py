@@ -6,9 +6,9 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
-from workspace.errors import Forbidden, NotFound
 from workspace.entity_types import PROJECT, TASK
-from workspace.models import Project, MemberRole, Task
+from workspace.errors import Forbidden, NotFound
+from workspace.models import MemberRole, Project, Task
 from workspace.services.access import access
 
 pytestmark = pytest.mark.both_databases

@@ -104,7 +104,9 @@ def test_a_nights_work_is_one_span() -> None:
 def test_working_hours_are_cut_where_the_time_begins_and_ends() -> None:
     after, before = times.parse_time("2026-06-01T10:15:00+02:00"), times.parse_time("2026-06-02T10:00:00+02:00")
 
-    found = free_slots.merge_spans(free_slots.iter_working_spans(working_week.usual(), zone=BERLIN, after=after, before=before))
+    found = free_slots.merge_spans(
+        free_slots.iter_working_spans(working_week.usual(), zone=BERLIN, after=after, before=before)
+    )
 
     assert [end - begin for begin, end in found] == [timedelta(hours=6, minutes=45), HOUR]
 

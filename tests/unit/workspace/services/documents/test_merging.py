@@ -70,7 +70,9 @@ def test_texts_that_strategies_do_not_name_are_replaced() -> None:
 def test_document_adds_to_both_texts() -> None:
     row = Document(title="T", description="a", content="b")
 
-    merged = merging.apply_update_strategy(row, kind=DOCUMENT, sent={"description": "1", "content": "2", "update_strategy": "append"})
+    merged = merging.apply_update_strategy(
+        row, kind=DOCUMENT, sent={"description": "1", "content": "2", "update_strategy": "append"}
+    )
 
     assert (merged.fields["description"], merged.fields["content"]) == ("a\n\n1", "b\n\n2")
 

@@ -77,7 +77,10 @@ def test_headings_are_those_of_commonmark(text: str, headings: list[Any]) -> Non
 def test_offsets_count_line_ends_as_they_stand(line_end: str) -> None:
     text = f"Before{line_end}# A{line_end}a{line_end}# B{line_end}b"
 
-    assert [text[each.start : each.end] for each in parse_sections(text)] == [f"# A{line_end}a{line_end}", f"# B{line_end}b"]
+    assert [text[each.start : each.end] for each in parse_sections(text)] == [
+        f"# A{line_end}a{line_end}",
+        f"# B{line_end}b",
+    ]
 
 
 def test_anchors_are_made_as_github_makes_them_and_are_unique() -> None:

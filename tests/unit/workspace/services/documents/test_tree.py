@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.cpu_budget import examples
+from tests.support.document_forest import Titles, dense, plant
 from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.support.handler_calls import AT
-from tests.support.document_forest import Titles, dense, plant
 from workspace.models import Document, Project
 from workspace.services.documents import tree
 from workspace.services.documents.document_forest import DocumentForest
@@ -56,7 +56,9 @@ def remove(document: Document, *, promote: bool) -> int:
 def test_insert_makes_room(project: Project, position: int | None, order: str) -> None:
     plant(project, {"A": {}, "B": {}, "C": {}})
 
-    tree.insert_document(DocumentFactory.build(project=project, title="N"), tree.lock_tree(project.pk), position=position)
+    tree.insert_document(
+        DocumentFactory.build(project=project, title="N"), tree.lock_tree(project.pk), position=position
+    )
 
     assert "".join(dense(project)) == order
     assert version(project) == 1

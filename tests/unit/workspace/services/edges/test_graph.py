@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, ProjectFactory
 from tests.support import project_graph as rows
+from tests.support.factories import MADE_AT, ProjectFactory
 from workspace.models import Project
 from workspace.services.edges import graph
 
@@ -16,7 +16,7 @@ def project(db: None) -> Project:
 
 
 def read(project: Project, *, subject: str = "owner", **asked: Any) -> graph.ProjectGraph:
-    return graph.load_graph(project.pk, subject=subject, **{"kinds": (), "done_too": False, "limit": 1000, **asked})
+    return graph.load_graph(project.pk, subject=subject, **{"kinds": (), "include_done": False, "limit": 1000, **asked})
 
 
 def labels(found: graph.ProjectGraph) -> list[str]:
@@ -69,7 +69,7 @@ def test_done_tasks_are_left_out_with_their_edges(project: Project) -> None:
     rows.edge(rows.row("task", project, title="Open"), "depends_on", done)
     rows.row("goal", project, name="Reached", state_key="achieved", completed_at=MADE_AT)
 
-    found, all_of_it = read(project), read(project, done_too=True)
+    found, all_of_it = read(project), read(project, include_done=True)
 
     assert (labels(found), found.edge_count) == (["Reached", "Open"], 0)
     assert (sorted(labels(all_of_it)), all_of_it.edge_count) == (["Done", "Open", "Reached"], 1)

@@ -12,7 +12,7 @@ from tests.support.factories import MADE_AT
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Edge, EdgeKind, Entity, Project
-from workspace.relations import PARENT_RELATIONS, ALLOWED_PARENTS, Rel
+from workspace.relations import ALLOWED_PARENTS, PARENT_RELATIONS, Rel
 from workspace.services.edges import edges, graph_reorganize
 from workspace.services.edges.edges import IS_PRIMARY
 
@@ -333,7 +333,9 @@ graphs = st.lists(st.tuples(names, st.sampled_from(Rel), names, st.booleans()), 
             edges.get_identity(each): each
             for src, rel, dst, is_primary in ends
             if (EdgeKind(KIND[src]), EdgeKind(KIND[dst])) in relations.KINDS_BY_RELATION[rel] and src != dst
-            for each in [edge(src, rel, dst, **({IS_PRIMARY: True} if is_primary and rel in PARENT_RELATIONS.values() else {}))]
+            for each in [
+                edge(src, rel, dst, **({IS_PRIMARY: True} if is_primary and rel in PARENT_RELATIONS.values() else {}))
+            ]
         }.values()
     )
 )
@@ -376,9 +378,13 @@ def test_whatever_is_asked_the_plan_can_be_applied_and_leaves_nothing_to_do(sent
         assert each.rel in graph_reorganize.DEFAULT_RELATIONS or each.rel == PARENT_RELATIONS[EdgeKind(each.dst_kind)]
 
     props = {edges.get_identity(each): each for each in found.updated}
-    then = [props.get(edges.get_identity(each), each) for each in there if edges.get_identity(each) not in deleted] + found.created
+    then = [
+        props.get(edges.get_identity(each), each) for each in there if edges.get_identity(each) not in deleted
+    ] + found.created
     for name, kind in NAMES.items():
-        held = [each for each in then if each.dst_id == ROWS[name].pk and each.rel == PARENT_RELATIONS.get(EdgeKind(kind))]
+        held = [
+            each for each in then if each.dst_id == ROWS[name].pk and each.rel == PARENT_RELATIONS.get(EdgeKind(kind))
+        ]
         assert all(EdgeKind(each.src_kind) in ALLOWED_PARENTS[EdgeKind(kind)] for each in held)
         assert sum(bool(each.props.get(IS_PRIMARY)) for each in held) <= 1
     again = graph_reorganize.plan_changes(asked, rows, then, by="s", at=MADE_AT)

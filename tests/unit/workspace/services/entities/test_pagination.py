@@ -14,8 +14,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.cpu_budget import examples
 from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
-from workspace.errors import InvalidArgs
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, MILESTONE, PLAN, TASK, EntityType
+from workspace.errors import InvalidArgs
 from workspace.models import Milestone, Project, Task
 from workspace.services.entities import pagination
 
@@ -130,7 +130,11 @@ def test_page_reads_no_more_of_a_description_than_its_preview(project: Project) 
 
 
 def listings() -> list[pagination.Listing]:
-    return [pagination.Listing.from_args(kind, {"sort_by": order.name}) for kind in ENTITY_TYPE_BY_NAME.values() for order in kind.orders]
+    return [
+        pagination.Listing.from_args(kind, {"sort_by": order.name})
+        for kind in ENTITY_TYPE_BY_NAME.values()
+        for order in kind.orders
+    ]
 
 
 EACH_LISTING = pytest.mark.parametrize(
@@ -239,7 +243,9 @@ def test_cursor_keeps_that_there_is_no_value() -> None:
 
 def test_cursor_is_short_and_safe_in_an_url() -> None:
     latest = MADE_AT + timedelta(microseconds=1)
-    cursor = pagination.encode_cursor(pagination.RowPosition((latest,), UUID(int=2**128 - 1), relaxed=True), listing=LISTING)
+    cursor = pagination.encode_cursor(
+        pagination.RowPosition((latest,), UUID(int=2**128 - 1), relaxed=True), listing=LISTING
+    )
 
     assert len(cursor) <= 110
     assert cursor.replace("-", "").replace("_", "").isalnum()

@@ -103,6 +103,8 @@ def test_facts_follow_the_time_of_the_request_and_are_no_column() -> None:
     row = MilestoneFactory.build(due_at=AT)
     row.project_name = "Launch"
 
-    assert serialization.serialize_row(row, kind=MILESTONE, at=AT) == serialization.serialize_columns(row, kind=MILESTONE) | {"is_missed": False}
+    assert serialization.serialize_row(row, kind=MILESTONE, at=AT) == serialization.serialize_columns(
+        row, kind=MILESTONE
+    ) | {"is_missed": False}
     assert serialization.serialize_row(row, kind=MILESTONE, at=AT + timedelta(seconds=1))["is_missed"] is True
     assert "is_missed" not in serialization.serialize_columns(row, kind=MILESTONE)

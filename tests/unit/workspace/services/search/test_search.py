@@ -70,4 +70,6 @@ def test_a_query_of_only_short_words_stays_within_the_databases_limits(db: None)
     query = " ".join(chr(0x4E00 + n) for n in range(100))  # 199 characters, the longest that a schema lets through
 
     assert titles(query) == set()
-    assert not Task.objects.filter(search.match_any_word(search.split_words(query), columns=("title", "description"))).exists()
+    assert not Task.objects.filter(
+        search.match_any_word(search.split_words(query), columns=("title", "description"))
+    ).exists()

@@ -29,7 +29,10 @@ def test_snippet_shows_the_surroundings_of_the_first_match(texts: list[str], wor
 
 
 def test_snippet_is_short_whatever_the_text() -> None:
-    assert len(snippets.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"])) <= snippets.SNIPPET_LENGTH + 2
+    assert (
+        len(snippets.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"]))
+        <= snippets.SNIPPET_LENGTH + 2
+    )
 
 
 def test_snippets_cost_a_query_a_kind(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:

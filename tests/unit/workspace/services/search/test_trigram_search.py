@@ -10,7 +10,9 @@ pytestmark = pytest.mark.both_databases
 
 
 def shares(query: str, title: str) -> dict[str, float]:
-    return trigram_search.get_trigram_shares([(word, trigram_search.extract_trigrams(word)) for word in query.split()], title)
+    return trigram_search.get_trigram_shares(
+        [(word, trigram_search.extract_trigrams(word)) for word in query.split()], title
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,9 @@ def test_only_the_newest_titles_are_held_against_the_query(db: None, monkeypatch
     for hour in (1, 2, 3):
         TaskFactory(project=project, title=f"homepage {hour}", updated_at=MADE_AT.replace(hour=hour))
 
-    hits, total = trigram_search.find_similar_titles([TASK], subject="owner", project_id=None, words=["hompage"], limit=9)
+    hits, total = trigram_search.find_similar_titles(
+        [TASK], subject="owner", project_id=None, words=["hompage"], limit=9
+    )
 
     assert ([hit.title for hit in hits], total) == (["homepage 3", "homepage 2"], 2)
 
@@ -82,6 +86,8 @@ def test_the_longest_titles_and_query_are_compared_in_time(db: None) -> None:
     words = [f"{number:02}wxyzwxyz" for number in range(16)]
 
     def find() -> None:
-        assert trigram_search.find_similar_titles(ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=words, limit=50) == ([], 0)
+        assert trigram_search.find_similar_titles(
+            ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=words, limit=50
+        ) == ([], 0)
 
     within(1, find)  # 0.1 where little else runs

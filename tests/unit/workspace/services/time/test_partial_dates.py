@@ -31,7 +31,10 @@ def iso(moment: datetime) -> str:
     ],
 )
 def test_a_time_is_read_as_its_first_or_its_last_second(text: str, start: str, end: str) -> None:
-    assert (iso(partial_dates.parse_partial_date(text, is_end=False)), iso(partial_dates.parse_partial_date(text, is_end=True))) == (start, end)
+    assert (
+        iso(partial_dates.parse_partial_date(text, is_end=False)),
+        iso(partial_dates.parse_partial_date(text, is_end=True)),
+    ) == (start, end)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +77,11 @@ def test_any_text_is_a_time_or_refused(text: str, is_end: bool) -> None:
 def test_a_day_lies_between_its_ends(day: Any) -> None:
     for text in (day.isoformat(), day.isoformat()[:7], day.isoformat()[:4]):
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-        assert partial_dates.parse_partial_date(text, is_end=False) <= noon <= partial_dates.parse_partial_date(text, is_end=True)
+        assert (
+            partial_dates.parse_partial_date(text, is_end=False)
+            <= noon
+            <= partial_dates.parse_partial_date(text, is_end=True)
+        )
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,9 @@ def test_parts_of_a_second_are_kept() -> None:
 def test_nth_counts_the_first(rule: str, number: int, last: str) -> None:
     first = times.parse_time("2026-03-27T09:00", zone=BERLIN)
 
-    assert times.format_time(recurrence.get_nth_start(rule, first=first, zone=BERLIN, number=number), zone=BERLIN) == last
+    assert (
+        times.format_time(recurrence.get_nth_start(rule, first=first, zone=BERLIN, number=number), zone=BERLIN) == last
+    )
 
 
 def test_days_come_again_as_dates() -> None:
@@ -182,7 +184,10 @@ def test_ends_of_time_are_reached_without_an_error(rule: str, first: str, zone: 
     begin = times.parse_time(first)
     whole = {"after": datetime.min.replace(tzinfo=UTC), "before": datetime.max.replace(tzinfo=UTC)}
 
-    assert recurrence.list_occurrences(rule, first=(begin, begin + HOUR), zone=zone, **whole)[0] == (begin, begin + HOUR)
+    assert recurrence.list_occurrences(rule, first=(begin, begin + HOUR), zone=zone, **whole)[0] == (
+        begin,
+        begin + HOUR,
+    )
     assert recurrence.get_nth_start(rule, first=begin, zone=zone, number=3) >= begin
     found = recurrence.list_days(rule, first=begin.date(), after=date.min, before=date.max)
     assert (begin.date() in found) == (begin.date() < date.max)
@@ -192,7 +197,9 @@ def test_what_began_long_ago_is_found_at_once() -> None:
     first, now = datetime(1, 1, 1, 9, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
     for rule in Recurrence.values:
-        assert recurrence.list_occurrences(rule, first=(first, first + HOUR), zone=UTC_ZONE, after=now, before=now + 40 * DAY)
+        assert recurrence.list_occurrences(
+            rule, first=(first, first + HOUR), zone=UTC_ZONE, after=now, before=now + 40 * DAY
+        )
 
 
 def test_spans_are_bounded() -> None:

@@ -1,4 +1,4 @@
-"""Asks for help while releases change, for BENCH_RELEASES_SECONDS (600): python -m tests.mixed_releases.
+"""Asks for help while releases change, for BENCH_RELEASES_SECONDS (600): python -m tools.mixed_releases.
 
 The benchmark only reports what it saw. Here an answer that was made of two releases, or failed, fails the run.
 """

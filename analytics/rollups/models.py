@@ -1,0 +1,85 @@
+"""Daily figures of ops, and how far events are counted into them."""
+
+from django.db import models
+from django.db.models import F, Q
+
+
+class OpDaily(models.Model):
+    """Figures of one op or group on one day, under one release, surface, cohort and model family.
+
+    `analytics.rollups.rollup_job` aggregates them from events. A day's figures are the sum of its settled and
+    unsettled rows.
+    """
+
+    day = models.DateField(help_text="In UTC.")
+    op = models.CharField(
+        max_length=200, blank=True, help_text="The op or group; empty for searches and unknown names."
+    )
+    release = models.CharField(max_length=64, blank=True)
+    surface = models.CharField(max_length=20, blank=True, default="", db_default="")
+    cohort = models.CharField(max_length=130, blank=True, default="", db_default="")
+    model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
+    is_settled = models.BooleanField(help_text="Off for the last minutes, which are recounted each time.")
+    # calls, and failed calls by code
+    calls = models.PositiveIntegerField(default=0, help_text="Excludes dry runs, replays and deferred calls.")
+    invalid = models.PositiveIntegerField(default=0, help_text="VALIDATION_ERROR.")
+    denied = models.PositiveIntegerField(default=0, help_text="PERMISSION_DENIED.")
+    not_found = models.PositiveIntegerField(default=0, help_text="NOT_FOUND.")
+    conflict = models.PositiveIntegerField(default=0, help_text="CONFLICT.")
+    internal = models.PositiveIntegerField(default=0, help_text="INTERNAL.")
+    mended = models.PositiveIntegerField(
+        "repaired", default=0, db_default=0, help_text="Failed calls that a later call in the turn repaired."
+    )
+    unknown_names = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Calls and help reads of unknown names."
+    )
+    latency_ms = models.FloatField(default=0, help_text="Sum over all calls, in milliseconds.")
+    field_errors = models.JSONField(
+        default=list, blank=True, help_text="[[pointer, code, times], …], most frequent first; * stands for an index."
+    )
+    # help
+    short_reads = models.PositiveIntegerField(default=0)
+    full_reads = models.PositiveIntegerField(default=0)
+    arg_reads = models.PositiveIntegerField(default=0, verbose_name="reads of one argument")
+    list_reads = models.PositiveIntegerField(default=0, help_text="Help reads of a group.")
+    # search
+    searches = models.PositiveIntegerField(default=0)
+    misses = models.PositiveIntegerField(default=0, help_text="Searches without a result.")
+
+    class Meta:
+        verbose_name = verbose_name_plural = "daily figures"
+        ordering = ["-day", "op"]
+        indexes = [
+            models.Index(fields=["op", "day"], name="op_daily_of_one"),  # one op's last days
+        ]
+        constraints = [
+            # Prevents double counting. Its index also serves the last days of all ops.
+            models.UniqueConstraint(
+                fields=["day", "op", "release", "surface", "cohort", "model", "is_settled"], name="op_daily_once"
+            ),
+            # Rates must not exceed 1.
+            models.CheckConstraint(
+                condition=Q(
+                    calls__gte=F("invalid") + F("denied") + F("not_found") + F("conflict") + F("internal"),
+                    searches__gte=F("misses"),
+                ),
+                name="op_daily_failures_within_calls",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.op or '-'} on {self.day}"
+
+
+class Rollup(models.Model):
+    """The mark up to which events are settled. The run that moves it also writes, so no event is counted twice."""
+
+    name = models.CharField(max_length=40, unique=True)
+    settled_until = models.DateTimeField(help_text="Earlier events are settled.")
+    counted_at = models.DateTimeField(help_text="When later events were last counted.")
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

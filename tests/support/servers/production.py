@@ -1,0 +1,29 @@
+"""Settings of production, and manage.py under them."""
+
+import os
+import secrets
+import subprocess
+import sys
+
+from django.conf import settings
+
+GOOD = {
+    "GATEWAY_ENV": "production",
+    "SECRET_KEY": secrets.token_urlsafe(50),
+    "GATEWAY_KEY_PEPPER": secrets.token_urlsafe(32),
+    "ALLOWED_HOSTS": "gateway.example.com",
+    "DATABASE_URL": "sqlite://:memory:",
+}
+
+
+def manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run manage.py with these variables and none of this process's own but PATH."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=settings.BASE_DIR,
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
