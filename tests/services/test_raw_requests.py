@@ -212,4 +212,4 @@ def test_raw_requests_on_one_connection_are_answered_in_order(shared_server: Ser
             told.append(json.loads(stream.read(length))["path"])
 
     assert told == wanted
-    eventually(lambda: OperationEvent.objects.filter(op__in=wanted).count() == before + 3, within=1)
+    eventually(lambda: OperationEvent.objects.filter(op__in=wanted).count() == before + 3, within=10)
