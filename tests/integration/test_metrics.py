@@ -13,7 +13,7 @@ import gateway.api.metrics
 from core import logs, metrics, poller
 from registry.catalog import model
 from tests.support.api import Api
-from tests.unit.core.test_metrics import value
+from tests.support.metric_values import value
 from workspace.demo import DEMO_PROJECT_ID
 
 TOKEN = "a token of thirty-two characters"

@@ -25,11 +25,11 @@ from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import OperationEvent
+from tests.support.metric_values import value
 from tests.support.servers import checkouts, stores
 from tests.support.servers.environment import PEPPER, SECRETS, make_key
 from tests.support.servers.processes import Process, Server, eventually, free_port, wait_until_ready
 from tests.support.servers.stores import Store
-from tests.unit.core.test_metrics import value
 from workspace.demo import DEMO_PROJECT_ID
 
 pytestmark = pytest.mark.server

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import canonical_json
-from tests.unit.core.test_strict_json import ORDINARY
+from tests.support.json_samples import ORDINARY
 
 
 def test_dumps_gives_the_example_of_the_rfc() -> None:

@@ -5,16 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from core import metrics
-
-
-def value(name: str, text: str | None = None, **labels: str) -> float:
-    """Return one number of an exposition; 0 where it has none."""
-    families = text_string_to_metric_families(text or metrics.render_metrics().decode())
-    samples = (sample for family in families for sample in family.samples)
-    return sum(sample.value for sample in samples if (sample.name, sample.labels) == (name, labels))
+from tests.support.metric_values import value
 
 
 def test_a_call_is_counted_by_type_kind_code_and_reason() -> None:

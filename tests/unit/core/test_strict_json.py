@@ -8,17 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.strict_json import MAX_DEPTH, MAX_INTEGER, MAX_VALUES, NotStrictJSON, loads
+from tests.support.json_samples import ORDINARY
 
-ORDINARY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
-ORDINARY = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-MAX_INTEGER, MAX_INTEGER)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | ORDINARY_TEXT,
-    lambda inner: st.lists(inner) | st.dictionaries(ORDINARY_TEXT, inner),
-    max_leaves=30,
-)
 PIECES = st.sampled_from(
     [
         *[

@@ -11,7 +11,7 @@ from registry.jsonschema import schemas
 from tests.support.check_findings import context
 from tests.support.cpu_budget import examples, within
 from tests.support.op_entries import op, schema
-from tests.unit.registry.jsonschema.test_schemas import SCHEMAS
+from tests.support.schema_samples import SCHEMAS
 
 TEXTS = st.text(max_size=60) | st.from_regex(
     r"(Send|Never|[a-z]{1,4}_[a-z]{1,4}|a\.[a-z]{1,3}|[.;,`/ ]| ){1,12}", fullmatch=True

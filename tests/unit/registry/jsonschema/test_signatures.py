@@ -8,7 +8,7 @@ from hypothesis import given
 from registry.jsonschema import schemas, signatures
 from registry.jsonschema.arguments import iter_arguments
 from tests.support.op_entries import op, schema
-from tests.unit.registry.jsonschema.test_schemas import LIST, SCHEMAS, TREE
+from tests.support.schema_samples import LIST, SCHEMAS, TREE
 
 ROOT: dict[str, Any] = {
     "$defs": {

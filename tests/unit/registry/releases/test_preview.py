@@ -17,7 +17,7 @@ from registry.snapshot.diff import Kind
 from tests.support import op_entries
 from tests.support.check_findings import context
 from tests.support.op_entries import op, schema
-from tests.unit.registry.jsonschema.test_schemas import SCHEMAS
+from tests.support.schema_samples import SCHEMAS
 
 TITLE = {"type": "string", "description": "What it is called"}
 ENTRY = op(
