@@ -1,12 +1,16 @@
 """Admin lists of events, daily figures, turns and the audit log, and mixins that record changes in it."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -14,10 +18,15 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from analytics import audit
+from analytics.events.event_fields import EVENT_FIELDS, EventSection
+from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
-from analytics.models import AuditEntry
+from analytics.models import AuditEntry, Cohort
+from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
+from analytics.reports.selection import HAS_ESCALATION, HAS_MISS, MISSED_TOOL_PARAMETER, match_missed_tool
 from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns.models import ToolSelection
+from analytics.turns.turn_filters import TURN_CONDITIONS, TURN_WITH_PARAMETER, TurnWith
 from core.admin import base
 from core.templatetags.admin_format import indented
 
@@ -30,45 +39,100 @@ class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
     list_per_page = 50
 
 
+class ConditionFilter(admin.SimpleListFilter):
+    """Filter for the rows that meet one of some named conditions."""
+
+    choices_by_value: Mapping[str, tuple[str, Q]]  # {value: (label, condition)}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, label) for value, (label, _) in self.choices_by_value.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value()
+        if value is None:
+            return queryset
+        if value not in self.choices_by_value:
+            raise IncorrectLookupParameters
+        return queryset.filter(self.choices_by_value[value][1])
+
+
+class CountedAsFilter(ConditionFilter):
+    """Filter for the events that reports count as calls, failed calls and so on."""
+
+    title, parameter_name = "what reports count", COUNTED_AS_PARAMETER
+    choices_by_value = {each.value: (str(each.label), EVENT_CONDITIONS[each]) for each in CountedAs}
+
+
+class TurnWithFilter(ConditionFilter):
+    title, parameter_name = "what happened", TURN_WITH_PARAMETER
+    choices_by_value = {each.value: (str(each.label), TURN_CONDITIONS[each]) for each in TurnWith}
+
+
+class ToolMissFilter(ConditionFilter):
+    title, parameter_name = "a tool miss", "missing"
+    choices_by_value = {"yes": ("Yes", HAS_MISS)}
+
+
+class EscalationFilter(ConditionFilter):
+    title, parameter_name = "an escalation", "escalating"
+    choices_by_value = {"yes": ("Yes", HAS_ESCALATION)}
+
+
+class MissedToolFilter(admin.SimpleListFilter):
+    """Filter for the turns that missed a tool. Reports link to it; the list offers only the tool of the link."""
+
+    title, parameter_name = "missed tool", MISSED_TOOL_PARAMETER
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name)] if (name := self.value()) else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(match_missed_tool(name)) if (name := self.value()) else queryset
+
+
+class CohortFilter(admin.SimpleListFilter):
+    """Filter for the rows with a cohort among those that decided. A row can have several."""
+
+    title, parameter_name = "cohort", COHORT_PARAMETER
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        names = set(Cohort.objects.values_list("name", flat=True))
+        if (value := self.value()) and value != NO_COHORT:
+            names.add(value)  # a report may link to a cohort that was deleted
+        return [(NO_COHORT, "No cohort"), *((name, name) for name in sorted(names))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(match_cohort(self.value() or ""))
+
+
+def _list_page_lines(section: EventSection) -> list[str | list[str] | tuple[str, ...] | tuple[()]]:
+    """Return the lines of a section of an event's page, each with the fields that stand side by side."""
+    lines: defaultdict[int, list[str]] = defaultdict(list)
+    for field in EVENT_FIELDS:
+        for place in field.places:
+            if place.section == section:
+                lines[place.line].append(place.display or field.name)
+    return [tuple(names) for _line, names in sorted(lines.items())]
+
+
 class OperationEventAdmin(LogAdmin):
     """Operation events. This, turns and tool selections are registered in `gateway`, whose pages they link to."""
 
     empty = "Create a client and an API key for it. Its calls appear here within a second."
-    list_display = ["time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"]
-    list_filter = ["type", "ok", "code", "kind", "dry_run"]
+    list_display = [field.name for field in EVENT_FIELDS if field.in_list]
+    list_filter = [CountedAsFilter, "type", "ok", "code", "kind", "dry_run", CohortFilter]
     search_fields = ["op", "trace_id", "session", "subject"]
-    fieldsets = [
-        (
-            "Request",
-            {
-                "fields": [
-                    ("time", "type", "source"),
-                    ("op", "tool_name"),
-                    ("group", "kind", "format"),
-                    ("entity", "action", "entity_id"),
-                    ("show_dry_run", "digest"),
-                    "args",
-                ]
-            },
-        ),
-        (
-            "Response",
-            {
-                "fields": [
-                    ("ok", "status"),
-                    ("code", "reason"),
-                    "show_field_errors",
-                    ("show_replayed", "mends"),
-                    "result",
-                ]
-            },
-        ),
-        ("Caller", {"fields": [("client", "key"), "subject", ("session", "turn"), "trace_id"]}),
-        ("Rollout", {"fields": ["release", ("surface", "cohort", "model")]}),
-        ("Figures", {"fields": [("latency_ms", "result_count")]}),
-    ]
-    readonly_fields = ["show_dry_run", "args", "show_field_errors", "show_replayed", "result"]
+    fieldsets = [(section, {"fields": _list_page_lines(section)}) for section in EventSection]
+    readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]
     compressed_fields = False  # labels above the fields, since several share a line
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm[Any]]:
+        descriptions = {
+            place.display or field.name: field.description for field in EVENT_FIELDS for place in field.places
+        }
+        return super().get_form(request, obj, change, help_texts=descriptions, **kwargs)
 
     # Words instead of Django's green and red icons, since neither value is good or bad.
     @admin.display(description="dry run")
@@ -102,7 +166,7 @@ def _render_content(event: OperationEvent, part: str) -> str:
         return f"Not stored: args and result have {event.content['too_large']:,} bytes."
     if part not in event.content:
         return "–"
-    return format_html('<pre class="desk-json">{}</pre>', indented(event.content[part]))
+    return format_html('<pre class="ui-code">{}</pre>', indented(event.content[part]))
 
 
 @admin.register(OpDaily)
@@ -123,41 +187,24 @@ class TurnAdmin(LogAdmin):
         "helps",
         "calls",
         "failed",
-        "mended",
+        "repaired",
         "unknown_names",
         "repeats",
         "model",
     ]
     list_display_links = ["turn"]
-    list_filter = ["surface", "cohort", "model", "release"]
+    list_filter = [TurnWithFilter, "surface", CohortFilter, "model", "release"]
     search_fields = ["turn", "session", "subject"]
-
-
-class NotEmptyFilter(admin.SimpleListFilter):
-    """Filter for rows with a non-empty JSON list in `column`."""
-
-    column: str
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "Yes")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.exclude(**{self.column: []}) if self.value() == "yes" else queryset
-
-
-class ToolMissFilter(NotEmptyFilter):
-    title, parameter_name, column = "a tool miss", "missing", "missed"
-
-
-class EscalationFilter(NotEmptyFilter):
-    title, parameter_name, column = "an escalation", "escalating", "escalated"
 
 
 class ToolSelectionAdmin(LogAdmin):
     empty = "Chat services report a turn with POST telemetry when it ends."
     list_display = ["time", "turn", "count_loaded", "count_used", "missed", "escalated", "tokens", "outcome", "model"]
     list_display_links = ["turn"]
-    list_filter = [ToolMissFilter, EscalationFilter, "outcome", "surface", "cohort", "model", "release"]
+    list_filter = [
+        *(ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome"),
+        *("surface", CohortFilter, "model", "release"),
+    ]
     search_fields = ["turn", "session", "subject", "missed"]
 
     @admin.display(description="Tools loaded")

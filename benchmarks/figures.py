@@ -32,6 +32,7 @@ GOALS = {
     "scale.help.ratio": FigureGoal("≤", 1.2),
     "scale.exec.ratio": FigureGoal("≤", 1.2),
     "memory.worker.mb": FigureGoal("<", 200),
+    "idle.worker.cpu": FigureGoal("<", 1),
     "idempotency.ms": FigureGoal("<", 1),
     "batch.parallel.ratio": FigureGoal("≤", 1.3),
     "batch.parallel.redis.ratio": FigureGoal("≤", 1.3),

@@ -151,7 +151,7 @@ def open_lab() -> Iterator[Lab]:
     """Open a lab and clean up afterwards. Without PostgreSQL, `postgres_url` is None."""
     with TemporaryDirectory(prefix="gateway-bench-") as folder:
         try:
-            with databases.postgres() as postgres_server, _create_database(postgres_server.url) as url:
+            with databases.open_postgres() as postgres_server, _create_database(postgres_server.url) as url:
                 yield Lab(Path(folder), url)
         except databases.NoPostgres as error:
             print(f"Skipping the benchmarks that need PostgreSQL: {error}", file=sys.stderr)

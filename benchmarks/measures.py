@@ -15,7 +15,7 @@ from itertools import chain, cycle, islice
 from statistics import median as middle
 from typing import Any
 
-from benchmarks import figures, load, memory, servers, synthetic, upstream
+from benchmarks import figures, load, servers, synthetic, upstream, usage
 from benchmarks.figures import GOALS, BenchmarkFigure, compute_percentile
 from benchmarks.lab import Lab, PreparedDatabase
 from benchmarks.load import Address, send_once
@@ -30,6 +30,7 @@ ADMIN_OPS, EDITED_OPS = 6_000, 50  # ops in the catalog for the admin pages, and
 SAMPLE = 100  # ops, spread over a catalog, that a round calls
 SLOW_READS = 32  # slow reads in a parallel batch
 BATCH_THREADS = 8  # per worker; the default of GATEWAY_BATCH_THREADS
+IDLE_WARM_UP_SECONDS, IDLE_SECONDS = 5, 30
 WRITE_PAIRS = 300  # writes with and without an idempotency key per round
 SIZE_FIGURES = (
     *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
@@ -117,7 +118,7 @@ def measure_sizes(lab: Lab) -> list[BenchmarkFigure]:
 
 def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the largest worker after it served help (short and full) of every op and ran every read."""
-    if not memory.is_available():
+    if not usage.is_available():
         print("Skipping memory.worker.mb: this system has no /proc.", file=sys.stderr)
         return []
     prepared = lab.get_sqlite(MEDIUM)
@@ -131,11 +132,29 @@ def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
         for _ in range(3):  # a connection stays with one worker, so that worker has then served everything
             load.run_load(gateway.address, requests)
         load.run_load(gateway.address, islice(cycle(_build_reads(prepared)), 5_000), connections=CONNECTIONS)
-        value = memory.get_largest_child_mb(gateway.pid)
+        value = usage.get_largest_child_mb(gateway.pid)
     against = (
         f"RSS of the largest of 2 workers, {MEDIUM:,} ops, after {len(requests):,} calls, among them help of every op"
     )
     return [BenchmarkFigure("memory.worker.mb", round(value, 1), "MB", against)]
+
+
+def measure_idle_cpu(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure the CPU time of the busiest worker while nobody calls, in % of a core."""
+    if not usage.is_available():
+        print("Skipping idle.worker.cpu: this system has no /proc.", file=sys.stderr)
+        return []
+    prepared = lab.get_postgres(MEDIUM) or lab.get_sqlite(MEDIUM)
+    with lab.serve_gateway(prepared) as gateway:
+        load.run_load(gateway.address, [prepared.build_help_request()] * CONNECTIONS, connections=CONNECTIONS)
+        time.sleep(IDLE_WARM_UP_SECONDS)
+        before = usage.get_cpu_seconds_by_child(gateway.pid)
+        time.sleep(IDLE_SECONDS)
+        after = usage.get_cpu_seconds_by_child(gateway.pid)
+    busiest = max(seconds - before.get(child, 0.0) for child, seconds in after.items())
+    database = prepared.url.partition(":")[0]
+    against = f"of a core, the busier of 2 workers over {IDLE_SECONDS} s without a call, {database}"
+    return [BenchmarkFigure("idle.worker.cpu", round(busiest / IDLE_SECONDS * 100, 2), "%", against)]
 
 
 def measure_idempotency(lab: Lab) -> list[BenchmarkFigure]:
@@ -248,6 +267,7 @@ BENCHMARKS = (
     Benchmark(("exec.overhead.ms",), measure_overhead),
     Benchmark(("scale.help.ratio", "scale.exec.ratio"), measure_scale),
     Benchmark(("memory.worker.mb",), measure_worker_memory),
+    Benchmark(("idle.worker.cpu",), measure_idle_cpu),
     Benchmark(("idempotency.ms",), measure_idempotency),
     Benchmark(("batch.parallel.ratio",), measure_parallel_batch),
     Benchmark(("batch.parallel.redis.ratio",), measure_parallel_batch_over_redis),
@@ -328,8 +348,8 @@ def _measure_size(lab: Lab, prepared: PreparedDatabase, number: int) -> Iterator
         yield BenchmarkFigure(
             f"search.{name}.p95_ms", round(compute_percentile(result.latencies, 95), 2), "ms", against
         )
-        if memory.is_available():
-            value = round(memory.get_largest_child_mb(gateway.pid), 1)
+        if usage.is_available():
+            value = round(usage.get_largest_child_mb(gateway.pid), 1)
             yield BenchmarkFigure(
                 f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}"
             )

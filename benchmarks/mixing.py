@@ -122,7 +122,7 @@ def _read_help(
     result, etags = MixingResult(), dict[tuple[str, str], str]()
     queries: Iterator[dict[str, str]] = cycle(help_queries)
     while not stop.is_set():
-        with httpx2.Client(base_url=url, headers=headers, timeout=20, trust_env=False) as http:
+        with httpx2.Client(base_url=url, headers=headers, timeout=20, trust_env=False, verify=False) as http:
             for query in islice(queries, REQUESTS_PER_CONNECTION):
                 try:
                     response = http.get("/api/v1/help", params=query)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import memory
+from benchmarks import usage
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core import suggestions
 from registry import search
@@ -56,7 +56,7 @@ class RankedQuery:
 def measure_search(folder: Path) -> list[BenchmarkFigure]:
     """Return the figures for the set in a folder. Raises MissingSearchSet if a file is missing."""
     tools, requests = _read_lines(folder, "tools.jsonl"), _read_lines(folder, "queries.jsonl")
-    before = memory.get_own_mb() if memory.is_available() else 0.0
+    before = usage.get_own_mb() if usage.is_available() else 0.0
     catalog = _build_catalog(tools)
     started = time.perf_counter()
     search.warm(catalog)
@@ -65,7 +65,7 @@ def measure_search(folder: Path) -> list[BenchmarkFigure]:
     results = [_run_query(catalog, request, paths) for request in requests]
     against = f"{len(tools):,} tools, {len(results):,} requests"
     memory_figures = (
-        [BenchmarkFigure("memory.mb", round(memory.get_own_mb() - before, 1), "MB", "catalog, vectors, index")]
+        [BenchmarkFigure("memory.mb", round(usage.get_own_mb() - before, 1), "MB", "catalog, vectors, index")]
         if before
         else []
     )

@@ -8,14 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
-from gateway.api import views
+from gateway.api import error_pages
 
 API_PREFIXES = ("/api/v1/", "/ofrep/v1/")
-
-
-_resolve_cached = lru_cache(maxsize=100)(
-    resolve
-)  # resolving takes a twentieth of a call's time, and there are few endpoints
+# Resolving takes a twentieth of a call's time, and there are few endpoints.
+_resolve_cached = lru_cache(maxsize=100)(resolve)
 
 
 def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
@@ -28,7 +25,7 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
         if not request.path_info.startswith(API_PREFIXES):
             return get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            return views.https_required(request)
+            return error_pages.https_required(request)
         request.get_host()  # refuses unknown hosts, as CommonMiddleware does for pages
         request.resolver_match = match = _resolve_cached(request.path_info)  # raises Http404 for unknown paths
         response: HttpResponse = match.func(request, *match.args, **match.kwargs)

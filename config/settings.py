@@ -2,7 +2,6 @@
 
 import os
 import re
-from datetime import timedelta
 from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -101,6 +100,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "config.apps.WiringConfig",  # connects the packages above, so it comes last
 ]
 
 MIDDLEWARE = [
@@ -246,7 +246,8 @@ REST_FRAMEWORK = {
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "memory://localhost/"
 EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
 if EMBEDDED_BROKER:
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.005}
+    CELERY_BROKER_TRANSPORT = "config.memory_broker:WakingTransport"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {}
 elif CELERY_BROKER_URL.startswith(("redis", "sentinel")):
     # Seconds; without these, a call would wait forever for a Redis that does not respond.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
@@ -273,7 +274,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Three tools instead of dozens: a model lists, reads help and runs ops by path.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
-    "POSTPROCESSING_HOOKS": ["gateway.api.openapi.add_components"],
+    "POSTPROCESSING_HOOKS": ["gateway.api.openapi.document.add_components"],
 }
 
 UNFOLD = {
@@ -334,58 +335,8 @@ if WEB_SEARCH_URL and not WEB_SEARCH_URL.startswith(("http://", "https://")):
     raise ImproperlyConfigured("WEB_SEARCH_URL: set it to a full URL, such as https://search.acme.com/search.")
 WEB_SEARCH_KEY = env.str("WEB_SEARCH_KEY", default="")
 
-# Embedded upstreams: the name of the connection, and its table of handlers by tool name.
-GATEWAY_EMBEDDED = {"workspace": "workspace.handlers.HANDLERS", "utilities": "gateway.builtin_ops.HANDLERS"}
-
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.str("AGENTIC_CHAT_TOOL_GATEWAY", default="").lower() in ("1", "true", "yes", "on")
-
-# Functions that the poller thread of each process calls every half second, in this order.
-GATEWAY_FOLLOWS = [
-    "registry.catalog.model.refresh_live",
-    "registry.catalog.model.drop_withdrawn",
-    "registry.catalog.connections.refresh_connections",
-    "registry.catalog.switches.refresh_switches",
-    "analytics.rollout.rollout_cache.refresh",
-    "gateway.routing.release_routing.follow",
-    "gateway.clients.api_keys.follow",
-    "gateway.batches.sweep.follow",
-    # These only write and may wait for a lock, so they come after the functions that affect calls.
-    "analytics.rollout.exposures.flush",
-    "analytics.rollout.last_seen.flush",
-    "gateway.api.metrics.follow",
-    "gateway.jobs.runner.follow",
-]
-
-# Admin pages that do not belong to a single model: {URL name: (path, view)}.
-ADMIN_PAGES = {
-    "op_try": ("registry/op/<int:pk>/try/", "gateway.admin.try_op.page"),
-    "rollout_who": ("rollout/who/", "gateway.admin.flag_explainer.page"),
-    "report_overview": ("reports/", "gateway.admin.reports.overview.page"),
-    "report_funnel": ("reports/funnel/", "gateway.admin.reports.funnel.page"),
-    "report_ops": ("reports/ops/", "gateway.admin.reports.by_op.page"),
-    "report_models": ("reports/models/", "gateway.admin.reports.by_model.page"),
-    "report_comparison": ("reports/side-by-side/", "gateway.admin.reports.comparison.page"),
-    "report_selection": ("reports/tool-selection/", "gateway.admin.reports.selection.page"),
-    "report_lost": ("reports/unknown-names-and-loops/", "gateway.admin.reports.dead_ends.page"),
-}
-
-# Functions that prepare a catalog before it is swapped in, so that no request waits for it. Each gets the catalog.
-GATEWAY_WARMS = ["registry.search.warm"]
-
-# Periodic jobs and their intervals. One process at a time runs each job (gateway/jobs/runner.py).
-GATEWAY_JOBS = {
-    "gateway.jobs.retention.idempotency_records": timedelta(minutes=5),
-    "gateway.jobs.retention.batches": timedelta(minutes=5),
-    "gateway.jobs.retention.sessions": timedelta(hours=1),
-    "gateway.jobs.retention.figures": timedelta(hours=1),
-    "gateway.jobs.retention.events": timedelta(minutes=10),
-    "gateway.jobs.retention.turns": timedelta(minutes=10),
-    "gateway.jobs.retention.subjects": timedelta(hours=1),
-    "gateway.jobs.retention.contents": timedelta(minutes=10),
-    "analytics.rollups.rollup_job.run": timedelta(minutes=1),
-    "registry.releases.token_count_job.count": timedelta(minutes=1),
-}
 
 # Operation events: days that events and turns are stored; days that their args and results are stored (0: never).
 GATEWAY_EVENT_DAYS = read_number("GATEWAY_EVENT_DAYS", default=90, least=1)

@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
+from gateway.admin.reports.report_list import REPORT_PERMISSIONS, REPORTS
+
 
 class SidebarList(NamedTuple):
     """A sidebar entry for a model's list. `icon` is a Material symbol, `model` is app_label.ModelName."""
@@ -39,7 +41,6 @@ WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model
 SEE_COPY = [f"registry.view_{model}" for model in COPY_MODELS]
 
 SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]
-SEE_REPORTS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
 
 SECTIONS = [
     SidebarSection(
@@ -80,15 +81,7 @@ SECTIONS = [
     ),
     SidebarSection(
         "Reports",
-        [
-            SidebarPage("Overview", "monitoring", "report_overview", SEE_REPORTS),
-            SidebarPage("Funnel", "filter_alt", "report_funnel", SEE_REPORTS),
-            SidebarPage("By op", "bar_chart", "report_ops", SEE_REPORTS),
-            SidebarPage("By model", "smart_toy", "report_models", SEE_REPORTS),
-            SidebarPage("Side by side", "compare", "report_comparison", SEE_REPORTS),
-            SidebarPage("Tool selection", "checklist", "report_selection", SEE_REPORTS),
-            SidebarPage("Unknown names and loops", "sync_problem", "report_lost", SEE_REPORTS),
-        ],
+        [SidebarPage(report.title, report.icon, report.url_name, REPORT_PERMISSIONS) for report in REPORTS],
     ),
     SidebarSection(
         "Activity",

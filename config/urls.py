@@ -1,10 +1,10 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from gateway.api.docs import DocsView, SchemaView
 from gateway.api.health import AliveView, ReadyView
 from gateway.api.metrics import MetricsView
 from gateway.api.ofrep import EvaluateAllFlagsView, EvaluateFlagView
-from gateway.api.views import DocsView, SchemaView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("gateway.api.urls")),
@@ -18,7 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", MetricsView.as_view(), name="metrics"),
 ]
 
-handler400 = "gateway.api.views.bad_request"
-handler403 = "gateway.api.views.forbidden"
-handler404 = "gateway.api.views.not_found"
-handler500 = "gateway.api.views.server_error"
+handler400 = "gateway.api.error_pages.bad_request"
+handler403 = "gateway.api.error_pages.forbidden"
+handler404 = "gateway.api.error_pages.not_found"
+handler500 = "gateway.api.error_pages.server_error"

@@ -48,7 +48,7 @@ def draw_bar(share: float) -> SafeString:
     """Return a bar filled to a share of 0 to 1. Hidden from screen readers: the share is also shown as text."""
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="chart-rest" width="{}" height="12"/><rect class="chart-part" width="{}" height="12"/></svg>',
+        '<rect class="chart-track" width="{}" height="12"/><rect class="chart-fill" width="{}" height="12"/></svg>',
         *(BAR, BAR, round(BAR * share, 1)),
     )
 
@@ -59,8 +59,8 @@ def draw_interval(low: float, high: float, limit: float) -> SafeString:
     left, right = (BAR / 2 + max(-limit, min(limit, value)) * scale for value in (low, high))
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="chart-part" x="{}" y="3" width="{}" height="6"/>'
-        '<rect class="chart-nought" x="{}" width="1.5" height="12"/></svg>',
+        '<rect class="chart-fill" x="{}" y="3" width="{}" height="6"/>'
+        '<rect class="chart-zero" x="{}" width="1.5" height="12"/></svg>',
         *(BAR, round(left, 1), round(max(1.5, right - left), 1), BAR / 2 - 0.75),
     )
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.db import connection
 
+from core.statements import Statement, execute_together
+
 
 class DeadlineExceeded(Exception):
     """The call exceeded its time limit."""
@@ -55,13 +57,16 @@ def limit_write_lock_wait(deadline: Deadline) -> None:
 
 def limit_statement_time(deadline: Deadline) -> None:
     """Limit statements and lock waits of the open transaction on PostgreSQL. No-op on other databases."""
-    if connection.vendor == "postgresql":
-        remaining_ms = deadline.get_remaining_ms()
-        # If both timeouts expire together, PostgreSQL reports the statement timeout. With a shorter lock timeout a lock
-        # wait is not reported as slow work.
-        lock_timeout_ms = max(1, remaining_ms - min(remaining_ms // 10, 250))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)",
-                [str(remaining_ms), str(lock_timeout_ms)],
-            )
+    execute_together(*build_limit_statements(deadline))
+
+
+def build_limit_statements(deadline: Deadline) -> tuple[Statement, ...]:
+    """Return the statement of `limit_statement_time`, to be sent with others; empty except on PostgreSQL."""
+    if connection.vendor != "postgresql":
+        return ()
+    remaining_ms = deadline.get_remaining_ms()
+    # If both timeouts expire together, PostgreSQL reports the statement timeout. With a shorter lock timeout a lock
+    # wait is not reported as slow work.
+    lock_timeout_ms = max(1, remaining_ms - min(remaining_ms // 10, 250))
+    sql = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
+    return ((sql, [str(remaining_ms), str(lock_timeout_ms)]),)

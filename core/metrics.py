@@ -24,6 +24,9 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_REASONS = 100  # upstreams choose their own reasons; after the first hundred, new ones count as "other"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
 
+if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):  # a command may run before any server has created it
+    Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+
 CALLS = Counter(
     "gateway_calls", "Calls answered, by type, kind of op, code and reason.", ["type", "kind", "code", "reason"]
 )
@@ -35,7 +38,7 @@ EVENTS_BUFFERED = Gauge(
 )
 EVENTS_LOST = Counter("gateway_events_lost", "Operation events that could not be written.")
 LAST_POLL = Gauge(
-    "gateway_followed_timestamp_seconds",
+    "gateway_last_poll_timestamp_seconds",
     "When the process furthest behind last polled releases, connections and keys, all without a failure.",
     multiprocess_mode="livemin",
 )

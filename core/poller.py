@@ -1,31 +1,38 @@
 """A thread in each process that refreshes its in-memory state from the database.
 
-Every half second it calls the functions named in `settings.GATEWAY_FOLLOWS`. Each reads its rows and swaps one
-reference. So all processes agree within two seconds without talking to each other.
+Every half second it calls the functions that `config/wiring.py` passes to `set_functions`. Each reads its rows and
+swaps one reference. So all processes agree within two seconds without talking to each other.
 """
 
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from django.conf import settings
 from django.db import close_old_connections
-from django.utils.module_loading import import_string
 
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.5  # seconds
 
+PollFunction = Callable[[], None]
+
+_functions: tuple[PollFunction, ...] = ()
 _started_pids: set[int] = set()  # process ids: a fork must start its own thread
-_failing_paths: set[str] = set()  # dotted paths; a failure is logged when it begins and when it ends, not at each poll
+_failing: set[str] = set()  # names of functions; a failure is logged when it begins and when it ends, not at each poll
 _lock = threading.Lock()
 
 
+def set_functions(functions: Sequence[PollFunction]) -> None:
+    """Set the functions to call at each poll, in this order."""
+    global _functions
+    _functions = tuple(functions)
+
+
 def refresh() -> None:
-    """Call every function in GATEWAY_FOLLOWS once. A failure is logged, and the old state stays in use."""
-    for path in settings.GATEWAY_FOLLOWS:
-        _call_and_log(import_string(path), path)
+    """Call every function once. A failure is logged, and the old state stays in use."""
+    for function in _functions:
+        _call_and_log(function, f"{function.__module__}.{function.__qualname__}")
 
 
 def start() -> None:
@@ -35,12 +42,12 @@ def start() -> None:
             return
         _started_pids.add(os.getpid())
     refresh()
-    threading.Thread(target=_run_loop, name="follower", daemon=True).start()
+    threading.Thread(target=_run_loop, name="poller", daemon=True).start()
 
 
 def is_failing() -> bool:
     """Return whether any function failed when it was last called."""
-    return bool(_failing_paths)
+    return bool(_failing)
 
 
 def _run_loop() -> None:
@@ -50,15 +57,15 @@ def _run_loop() -> None:
         close_old_connections()  # give the pooled connection back until the next poll
 
 
-def _call_and_log(function: Callable[[], None], path: str) -> None:
+def _call_and_log(function: PollFunction, name: str) -> None:
     try:
         function()
     except Exception as error:  # any error: the next poll tries again
-        if path not in _failing_paths:
-            log.warning("poller.failed function=%s retry_seconds=%s", path, INTERVAL, exc_info=error)
-        _failing_paths.add(path)
+        if name not in _failing:
+            log.warning("poller.failed function=%s retry_seconds=%s", name, INTERVAL, exc_info=error)
+        _failing.add(name)
         close_old_connections()
     else:
-        if path in _failing_paths:
-            log.info("poller.recovered function=%s", path)
-        _failing_paths.discard(path)
+        if name in _failing:
+            log.info("poller.recovered function=%s", name)
+        _failing.discard(name)

@@ -70,13 +70,13 @@ def check_value(root: Any) -> None:
         else:
             stack.extend((item, depth + 1) for item in value)
         if values + len(stack) > MAX_VALUES:
-            raise NotStrictJSON("too_large", f"The body holds more than {MAX_VALUES} values. Send fewer at a time.")
+            raise NotStrictJSON("too_large", f"The body contains more than {MAX_VALUES} values. Send fewer at a time.")
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise NotStrictJSON("duplicate_key", "An object names the same key twice. Send each key once.")
+        raise NotStrictJSON("duplicate_key", "An object has the same key twice. Send each key once.")
     return members
 
 
@@ -84,7 +84,7 @@ def _parse_integer(digits: str) -> int:
     if len(digits) <= 17 and -MAX_INTEGER <= (number := int(digits)) <= MAX_INTEGER:
         return number
     raise NotStrictJSON(
-        "number_out_of_range", "An integer is beyond plus or minus 9007199254740991. Send it as a string."
+        "number_out_of_range", "An integer is outside the range ±9007199254740991. Send it as a string."
     )
 
 
@@ -96,18 +96,18 @@ def _parse_float(digits: str) -> float:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise NotStrictJSON("not_a_number", f"{name} is not JSON. Send a finite number, or null.")
+    raise NotStrictJSON("not_a_number", f"{name} is not valid JSON. Send a finite number, or null.")
 
 
 def _too_deep_error() -> NotStrictJSON:
-    return NotStrictJSON("too_deep", f"The body is nested more than {MAX_DEPTH} levels deep. Send a flatter one.")
+    return NotStrictJSON("too_deep", f"The body is nested more than {MAX_DEPTH} levels deep. Send fewer levels.")
 
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise NotStrictJSON("nul_character", "A string holds a NUL character. Leave it out.")
+        raise NotStrictJSON("nul_character", "A string contains a NUL character. Remove it.")
     if _SURROGATE.search(text):
-        raise NotStrictJSON("lone_surrogate", "A string holds half a surrogate pair. Send whole characters.")
+        raise NotStrictJSON("lone_surrogate", "A string contains half of a surrogate pair. Send whole characters.")
 
 
 _decoder = json.JSONDecoder(

@@ -55,8 +55,12 @@ class Client(models.Model):
     op_patterns = models.JSONField(
         default=every_op, validators=[_patterns], help_text='Ops it may see and run, such as ["onto.*"].'
     )
-    confirms = models.BooleanField(default=True, help_text="Turn off if the service asks users to confirm itself.")
-    is_active = models.BooleanField(default=True, help_text="Off: all its keys stop working within two seconds.")
+    confirms = models.BooleanField(
+        "asks for confirmation", default=True, help_text="Turn off if the service itself asks users to confirm."
+    )
+    is_active = models.BooleanField(
+        "active", default=True, help_text="If off, all its keys stop working within two seconds."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -82,10 +86,15 @@ class ApiKey(models.Model):
     secret_hash = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=all_scopes, validators=[_known_scopes])
     subject = models.CharField(
-        max_length=200, blank=True, help_text="The one end user it may act for; empty: all in the client's pattern."
+        max_length=200,
+        blank=True,
+        help_text="The only end user it may act for. If empty, all that the client may act for.",
     )
     rate = models.PositiveIntegerField(
-        default=50, validators=[MinValueValidator(1)], help_text="Requests per second, counted per process."
+        "rate limit",
+        default=50,
+        validators=[MinValueValidator(1)],
+        help_text="Requests per second, counted per process.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=150, editable=False)

@@ -14,7 +14,7 @@ from typing import Any
 import http_sf
 
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
-from gateway.clients.api_keys import VerifiedKey
+from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import GatewayError, InvalidRequestError, PermissionDeniedError
 from gateway.routing import release_routing, toolset_token
 from gateway.routing.release_routing import Routing
@@ -124,7 +124,7 @@ def read_trace_id(meta: Mapping[str, Any]) -> str:
 def _read_subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
     subject = _read_text(meta, "HTTP_GATEWAY_SUBJECT") or key.bound_subject
     if subject and not key.may_act_for(subject):
-        raise PermissionDeniedError("This API key may not speak for that subject.", reason="subject_not_allowed")
+        raise PermissionDeniedError("This API key may not act for this subject.", reason="subject_not_allowed")
     return subject
 
 

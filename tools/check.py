@@ -1,4 +1,4 @@
-"""Runs what CI runs beside the tests, every step whatever the others say: python -m tools.check."""
+"""Run every check that CI runs besides the tests: python -m tools.check."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What each step is called, and what follows "python" in its command. None of them changes a file of ours.
+# The arguments of Python for each step. No step changes a file of the project.
 STEPS = {
     "lint": ["-m", "ruff", "check"],
     "format": ["-m", "ruff", "format", "--check"],
@@ -20,12 +20,12 @@ STEPS = {
     "class names": ["-m", "tools.drift", "classes"],
 }
 
-# makemigrations asks the database for its history; an empty one in memory spares it a file or a server.
+# makemigrations reads the migration history from the database. An empty one in memory needs no file and no server.
 ENVIRONMENT = os.environ | {"DATABASE_URL": "sqlite://:memory:"}
 
 
 def main() -> int:
-    """Run all steps, their output going straight through; return 1 where one failed."""
+    """Run all steps, also after one has failed. Return the exit code: 1 if any failed."""
     failed = []
     for name, command in STEPS.items():
         print(f"== {name}", flush=True)

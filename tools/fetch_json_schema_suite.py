@@ -1,7 +1,7 @@
-"""Fetches the JSON Schema Test Suite, which is not ours to ship, into .venv: python -m tools.fetch_json_schema_suite.
+"""Fetch the JSON Schema Test Suite, which we do not ship, into .venv: python -m tools.fetch_json_schema_suite.
 
-The source distribution of jsonschema carries it. pip finds it wherever this machine takes packages from and compares
-its hash with requirements/suite.txt; none of its code runs.
+The source distribution of jsonschema contains it. pip downloads that and compares its hash with requirements/suite.txt.
+None of its code runs.
 """
 
 import os
@@ -13,16 +13,16 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 FETCHED = ROOT / ".venv" / "json-schema-test-suite"
-FOLDER = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or FETCHED)  # any checkout of the suite may take its place
+FOLDER = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or FETCHED)  # or another checkout of the suite
 
 PIP = "-m pip download --quiet --disable-pip-version-check --no-input --retries 1 --require-hashes --no-deps"
-# pip asks the build backend of what it downloads for its metadata, also with --no-deps. This one stands in for it.
+# Even with --no-deps, pip asks the build backend of a source distribution for its metadata. This backend answers.
 BACKEND = """
 import email, os, shutil
 def prepare_metadata_for_build_wheel(folder, settings=None):
     with open("PKG-INFO", encoding="utf-8") as file:
-        told = email.message_from_file(file)
-    name = f"{told['Name']}-{told['Version']}.dist-info"
+        metadata = email.message_from_file(file)
+    name = f"{metadata['Name']}-{metadata['Version']}.dist-info"
     os.mkdir(os.path.join(folder, name))
     shutil.copy("PKG-INFO", os.path.join(folder, name, "METADATA"))
     return name
@@ -30,7 +30,7 @@ def prepare_metadata_for_build_wheel(folder, settings=None):
 
 
 def main() -> int:
-    """Fetch and unpack the suite; return pip's exit code."""
+    """Fetch and unpack the suite. Return pip's exit code."""
     with TemporaryDirectory() as folder:
         backend = Path(folder, "hatchling", "build.py")
         backend.parent.mkdir()
@@ -46,12 +46,12 @@ def main() -> int:
         if done.returncode == 0:
             _unpack(next(Path(folder).glob("*.tar.gz")))
         else:
-            print(f"{done.stderr}The JSON Schema Test Suite could not be fetched; its tests are left out.", flush=True)
+            print(f"{done.stderr}The JSON Schema Test Suite could not be fetched. Its tests are skipped.", flush=True)
     return done.returncode
 
 
 def _unpack(source: Path) -> None:
-    """Write the cases, which lie in the archive's folder "json"."""
+    """Unpack the archive's folder "json", which holds the test cases."""
     with tarfile.open(source) as archive:
         for member in archive:
             _, _, path = member.name.partition("/json/")

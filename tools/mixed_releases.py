@@ -1,6 +1,6 @@
-"""Asks for help while releases change, for BENCH_RELEASES_SECONDS (600): python -m tools.mixed_releases.
+"""Request help while releases change, for BENCH_RELEASES_SECONDS (600): python -m tools.mixed_releases.
 
-The benchmark only reports what it saw. Here an answer that was made of two releases, or failed, fails the run.
+The benchmark of the same name only reports. This command fails if any answer mixed two releases or failed.
 """
 
 import json

@@ -27,7 +27,6 @@ CI = bool(os.environ.get("CI"))
 BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could avoid
 ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
-AGAIN = 5  # this many failed tests are run once more by themselves; more of them are no matter of a busy machine
 
 # What pytest's exit codes mean where the counts do not show it.
 CODES = {2: ", interrupted", 3: ", error inside pytest", 4: ", pytest refused its arguments", 5: ", no test ran"}
@@ -40,10 +39,9 @@ class Run:
     name: str
     code: int = 0
     seconds: float = 0
-    passed: list[str] = field(default_factory=list)
+    passed: int = 0
     failed: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    unsteady: list[str] = field(default_factory=list)  # failed beside the others, passed alone
 
     @property
     def is_good(self) -> bool:
@@ -64,9 +62,9 @@ def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_data
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with _alone():
         seed = random.getrandbits(32)
-        runs = [_run(databases.sqlite(), seed, arguments)]
+        runs = [_run(databases.get_sqlite(), seed, arguments)]
         try:
-            with databases.postgres() as database:
+            with databases.open_postgres() as database:
                 runs.append(_run(database, seed, [*on_postgres, *arguments]))
         except NoPostgres as error:
             runs.append(Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1})))
@@ -108,40 +106,19 @@ def _alone() -> Iterator[None]:
 
 
 def _run(database: Database, seed: int, arguments: list[str]) -> Run:
-    """Run pytest; where few tests failed, run these once more, one after another on a machine that is idle now.
-
-    Many tests wait for processes, browsers and brokers, which two cores may keep from them for longer than they wait. A
-    fault fails twice, but for one that comes by chance: what looks for those is not run again. What passed only alone
-    is named at the end of the run, for somebody to mend.
-    """
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Run pytest on a database, its output going straight through, and count from its JUnit file."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = cores + 1  # tests that start processes wait for them, and leave a core idle
     print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
     # The seed is chosen here because pytest -q does not tell the one it chooses. "auto" yields to --pdb, a number not.
     environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
-    run = _pytest(database.label, environment, ["-n", "auto", f"--randomly-seed={seed}", *arguments])
-    if run.code != 1 or not 0 < run.failed <= AGAIN:
-        return run
-
-    print(f"\n== {database.label}, what failed once more, one after another", flush=True)
-    # What stands last holds, whatever ARGS say. Where pytest has kept no failure, --last-failed would run everything.
-    last_failed = ["--last-failed", "--last-failed-no-failures=none", "-m", "not chance", "-n0"]
-    alone = _pytest(database.label, environment, [*arguments, *last_failed])
-    run.unsteady = alone.passed
-    run.failed -= len(alone.passed)
-    run.code = 1 if run.failed else alone.code
-    run.seconds += alone.seconds
-    return run
-
-
-def _pytest(name: str, environment: dict[str, str], arguments: list[str]) -> Run:
-    """Run pytest once, its output going straight through, and count from its JUnit file."""
     report = VAR / "junit.xml"
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", *arguments]
+    command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", "-n", "auto", f"--randomly-seed={seed}"]
     started = time.monotonic()
-    with _stopped_with_us(subprocess.Popen(command, cwd=ROOT, env=environment)) as process:
+    with _stopped_with_us(subprocess.Popen([*command, *arguments], cwd=ROOT, env=environment)) as process:
         code = process.wait()
-    run = Run(name=name, code=code, seconds=time.monotonic() - started)
+    run = Run(name=database.label, code=code, seconds=time.monotonic() - started)
     if report.exists():
         _count(run, report)
     return run
@@ -169,7 +146,7 @@ def _count(run: Run, report: Path) -> None:
         elif skipped is not None:
             run.left_out[_reason(skipped)] += 1
         else:
-            run.passed.append(f"{case.get('classname')}::{case.get('name')}")
+            run.passed += 1
 
 
 def _reason(skipped: ElementTree.Element) -> str:
@@ -186,13 +163,7 @@ def _print_outcome(runs: list[Run]) -> None:
     for run in runs:
         skipped = run.left_out.total()
         ended = "" if run.is_good else f"  failed{CODES.get(run.code, '')}"
-        print(f"{run.name:{width}}  {len(run.passed):6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
-
-    unsteady = [(run.name, test) for run in runs for test in run.unsteady]
-    if unsteady:
-        print("\nUnsteady, failed beside the others and passed alone:")
-    for name, test in unsteady:
-        print(f"  {name}: {test}")
+        print(f"{run.name:{width}}  {run.passed:6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
 
     left_out = sum((run.left_out for run in runs), Counter[str]())
     print("\nLeft out:" if left_out else "\nNothing was left out.")

@@ -1,29 +1,68 @@
-"""Which events count as calls, help reads, searches or unknown names.
+"""Which events reports count, and as what. Reports, turns, the admin's lists and the links between them all use this.
 
-Defined twice: as query conditions, and as functions of one event that must agree with them.
+Each definition is a query condition. Turns also need some of them as functions of one event, which must agree with the
+conditions.
 """
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from django.db.models import Q
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
 
-from analytics.events.models import OperationEvent
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 
 # Reasons of calls that were deferred, not run: they wait for another call, a user's confirmation or an admin.
 DEFERRED_REASONS = ("confirmation_required", "in_progress", "switched_off")
 
-# Reasons for a call or a help read of an unknown op or path. Unknown arguments of an op are something else.
-UNKNOWN_OP, UNKNOWN_PATH = "unknown_op", "unknown_path"
+NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)  # what a user tries in the admin is never counted
+CALL = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
+CALL &= ~Q(reason__in=DEFERRED_REASONS)
+FAILED_CALL = CALL & Q(ok=False)
+REPAIRED_CALL = FAILED_CALL & Q(Exists(OperationEvent.objects.filter(repairs=OuterRef("pk"))))
+HELP_READ = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.HELP, ok=True)
+SEARCH = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.SEARCH, ok=True)
+MISS = SEARCH & Q(result_count=0)
+UNKNOWN_NAME = (CALL & Q(reason=UNKNOWN_OP)) | (
+    NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.HELP, reason=UNKNOWN_PATH)
+)
 
-_FROM_ADMIN = Q(source=OperationEvent.Source.ADMIN)
-CALL = Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False) & ~Q(reason__in=DEFERRED_REASONS) & ~_FROM_ADMIN
-HELP = Q(type=OperationEvent.Type.HELP, ok=True)
-SEARCH = Q(type=OperationEvent.Type.SEARCH, ok=True)
-UNKNOWN_NAME = (CALL & Q(reason=UNKNOWN_OP)) | Q(type=OperationEvent.Type.HELP, reason=UNKNOWN_PATH)
+
+class CountedAs(models.TextChoices):
+    """What reports count events as. The list of events can be filtered by these."""
+
+    CALLS = "calls", "Calls"
+    FAILED = "failed", "Failed calls"
+    REPAIRED = "repaired", "Failed calls that were repaired"
+    HELP_READS = "help_reads", "Help reads"
+    SEARCHES = "searches", "Searches"
+    MISSES = "misses", "Searches without a result"
+    UNKNOWN_NAMES = "unknown_names", "Unknown names"
+
+
+EVENT_CONDITIONS: Mapping[CountedAs, Q] = {
+    CountedAs.CALLS: CALL,
+    CountedAs.FAILED: FAILED_CALL,
+    CountedAs.REPAIRED: REPAIRED_CALL,
+    CountedAs.HELP_READS: HELP_READ,
+    CountedAs.SEARCHES: SEARCH,
+    CountedAs.MISSES: MISS,
+    CountedAs.UNKNOWN_NAMES: UNKNOWN_NAME,
+}
+COUNTED_AS_PARAMETER = "counted_as"  # query parameter of the list of events
+
+
+def build_op_query(op: str) -> dict[str, str]:
+    """Return the query parameters of the list of events for the calls that reports count under an op.
+
+    "" stands for all calls of unknown names, as in daily figures. They have no tool name, and an op may have been
+    added since under the name that was sent.
+    """
+    return {"op__exact": op, "tool_name__gt": ""} if op else {"tool_name__exact": ""}
 
 
 class CallFields(Protocol):
-    """The fields that decide whether an event is a call."""
+    """The fields that decide what an event counts as."""
 
     @property
     def type(self) -> str: ...
@@ -34,21 +73,37 @@ class CallFields(Protocol):
     @property
     def replayed(self) -> bool: ...
     @property
+    def ok(self) -> bool: ...
+    @property
     def reason(self) -> str: ...
+
+
+def is_tried_in_admin(event: CallFields) -> bool:
+    """Return whether a user tried the call in the admin, so that nothing counts it."""
+    return event.source == OperationEvent.Source.ADMIN
 
 
 def is_call(event: CallFields) -> bool:
     """Return whether an event is a call of an op. Excludes dry runs, replays, deferred calls and tries in the admin."""
     return (
         event.type == OperationEvent.Type.EXEC
-        and not (event.dry_run or event.replayed)
+        and not (event.dry_run or event.replayed or is_tried_in_admin(event))
         and event.reason not in DEFERRED_REASONS
-        and event.source != OperationEvent.Source.ADMIN
     )
+
+
+def is_help_read(event: CallFields) -> bool:
+    """Return whether an event is a help read of a group, an op or an argument."""
+    return event.type == OperationEvent.Type.HELP and event.ok and not is_tried_in_admin(event)
+
+
+def is_search(event: CallFields) -> bool:
+    """Return whether an event is a search that was answered."""
+    return event.type == OperationEvent.Type.SEARCH and event.ok and not is_tried_in_admin(event)
 
 
 def is_unknown_name(event: CallFields) -> bool:
     """Return whether an event is a call or a help read of an unknown name."""
     if event.type == OperationEvent.Type.HELP:
-        return event.reason == UNKNOWN_PATH
+        return event.reason == UNKNOWN_PATH and not is_tried_in_admin(event)
     return is_call(event) and event.reason == UNKNOWN_OP

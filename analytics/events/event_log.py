@@ -4,26 +4,20 @@
 every 100 ms and when the process ends. Events lost to a full buffer or a failed database are counted and logged.
 """
 
-import logging
-import threading
-from collections import deque
+from collections.abc import Sequence
 from datetime import datetime
-from multiprocessing.util import Finalize
 from operator import itemgetter
 from typing import Any
 
 import orjson
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from analytics.events.models import OperationEvent
-from core import safe_traceback
+from core.statements import Statement, execute_together
+from core.write_behind import WriteBehindBuffer
 
-log = logging.getLogger(__name__)
-
-INTERVAL = 0.1  # seconds between two writes of the buffer
 BUFFER_SIZE = 20_000  # events; ten seconds without a database at 2,000 calls a second
-BATCH_SIZE = 500  # events per write
 MAX_NAME_LENGTH = 200  # characters of op, subject, session and turn; longer ones are cut
 
 _FIELDS = [field for field in OperationEvent._meta.concrete_fields if not field.primary_key]
@@ -38,11 +32,14 @@ _INSERT = f"INSERT INTO {_TABLE} VALUES ({', '.join(['%s'] * len(_FIELDS))})"  #
 _COPY = f"COPY {_TABLE} FROM STDIN"
 
 
-def record_event(event: dict[str, Any]) -> None:
-    """Insert one event ({field of OperationEvent: value}) in the open transaction."""
+def record_event(event: dict[str, Any], *, after: Sequence[Statement] = ()) -> None:
+    """Insert one event ({field of OperationEvent: value}) in the open transaction.
+
+    The statements `after` which it comes are sent with it, so that they need no round trip of their own.
+    """
     # Raw SQL, since a write's response waits for this: the ORM takes three times as long.
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, *_to_rows([event]))
+    [row] = _to_rows([event])
+    execute_together(*after, (_INSERT, row))
 
 
 def write_events(events: list[dict[str, Any]]) -> None:
@@ -53,7 +50,7 @@ def write_events(events: list[dict[str, Any]]) -> None:
 
 def enqueue_event(event: dict[str, Any]) -> None:
     """Queue one event, to be written within 100 ms. Never blocks or raises, so that no call depends on its event."""
-    _buffer.enqueue(event)
+    _buffer.put(event)
 
 
 def flush() -> None:
@@ -76,59 +73,7 @@ def count_queued() -> int:
     return len(_buffer)
 
 
-class _EventBuffer:
-    """Queue of events, and the thread that writes them."""
-
-    def __init__(self) -> None:
-        self.lost = 0
-        self._rows: deque[dict[str, Any]] = deque()
-        self._writing = threading.Lock()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def enqueue(self, event: dict[str, Any]) -> None:
-        if len(self._rows) >= BUFFER_SIZE:
-            self.lost += 1
-            return
-        self._rows.append(event)
-        if self._thread is None or not self._thread.is_alive():  # or after a fork, which does not copy threads
-            self._start_thread()
-
-    def flush(self) -> None:
-        with self._writing:
-            while self._rows:
-                batch = [self._rows.popleft() for _ in range(min(BATCH_SIZE, len(self._rows)))]
-                try:
-                    write_events(batch)
-                except (DatabaseError, InterfaceError) as error:
-                    self.lost += len(batch)
-                    log.error("events.lost count=%d total=%d\n%s", len(batch), self.lost, safe_traceback.format(error))
-
-    def discard(self) -> None:
-        with self._writing:
-            self._rows.clear()
-
-    def _start_thread(self) -> None:
-        with self._starting:
-            if self._thread is not None and self._thread.is_alive():
-                return
-            self._thread = threading.Thread(target=self._run_loop, name="events", daemon=True)
-            self._thread.start()
-            # Server workers are multiprocessing children, which run finalizers on SIGTERM, but not atexit.
-            Finalize(self, self.flush, exitpriority=10)
-
-    def _run_loop(self) -> None:
-        pause = threading.Event()
-        while not pause.wait(INTERVAL):
-            if self._rows:
-                self.flush()
-                close_old_connections()  # give the pooled connection back until the next flush
-
-
-_buffer = _EventBuffer()
+_buffer = WriteBehindBuffer("events", write_events, capacity=BUFFER_SIZE)
 
 
 def _bulk_insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:

@@ -1,10 +1,14 @@
 """Operation events as rows.
 
 They refer to ops, releases and subjects by name, not by foreign key, so that the log never blocks a delete.
+`analytics.events.event_fields` describes the fields.
 """
 
 from django.db import models
 from django.db.models import Q
+
+# Reasons for a call or a help read of an unknown op or path. Unknown arguments of an op are something else.
+UNKNOWN_OP, UNKNOWN_PATH = "unknown_op", "unknown_path"
 
 
 class OperationEvent(models.Model):
@@ -29,54 +33,40 @@ class OperationEvent(models.Model):
     type = models.CharField(max_length=10, choices=Type)
     source = models.CharField(max_length=10, choices=Source, default=Source.API)
     # the request
-    op = models.CharField(max_length=200, blank=True, help_text="The canonical op or path; as sent if unknown.")
+    op = models.CharField(max_length=200, blank=True)
     tool_name = models.CharField(max_length=128, blank=True)
     group = models.CharField(max_length=60, blank=True)
     entity = models.CharField(max_length=60, blank=True)
     action = models.CharField(max_length=60, blank=True)
-    entity_id = models.CharField(max_length=64, blank=True)
+    entity_id = models.CharField("entity ID", max_length=64, blank=True)
     kind = models.CharField(max_length=10, blank=True)
     dry_run = models.BooleanField(default=False)
     # With a database default, so that processes of the version before this column can still insert rows.
-    format = models.CharField(
-        max_length=10, choices=Format, blank=True, default="", db_default="", help_text="The help format that was read."
-    )
+    format = models.CharField(max_length=10, choices=Format, blank=True, default="", db_default="")
     # the response
-    ok = models.BooleanField()
-    status = models.PositiveSmallIntegerField(help_text="HTTP status code.")
+    ok = models.BooleanField("OK")
+    status = models.PositiveSmallIntegerField()
     code = models.CharField(max_length=20, blank=True)
     reason = models.CharField(max_length=60, blank=True)
-    field_errors = models.JSONField(default=list, blank=True, help_text="[[pointer, code], …], never the values.")
+    field_errors = models.JSONField(default=list, blank=True)
     replayed = models.BooleanField(default=False)
-    result_count = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Items in the result of a search, a group or a list op."
-    )
-    latency_ms = models.FloatField(help_text="In milliseconds.")
-    content = models.JSONField(
-        null=True,
-        blank=True,
-        help_text="{args, result}, if GATEWAY_CONTENT_DAYS is set. Secrets marked in the schema are redacted.",
-    )
-    mends = models.BigIntegerField(
-        "repairs", null=True, blank=True, help_text="Id of the earlier failed call in the turn that this call repaired."
-    )
+    result_count = models.PositiveIntegerField(null=True, blank=True)
+    latency_ms = models.FloatField("latency (ms)")
+    content = models.JSONField(null=True, blank=True)
+    repairs = models.BigIntegerField(null=True, blank=True)
     # what served it
     release = models.CharField(max_length=64, blank=True)
     surface = models.CharField(max_length=20, blank=True)
-    cohort = models.CharField(
-        max_length=130, blank=True, help_text="Cohorts that decided, in the order of their flags."
-    )
-    model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
+    cohort = models.CharField(max_length=130, blank=True)
+    model = models.CharField(max_length=40, blank=True, default="", db_default="")
     # the caller
     client = models.CharField(max_length=100, blank=True)
-    key = models.CharField(max_length=20, blank=True, help_text="The key's prefix.")
+    key = models.CharField(max_length=20, blank=True)
     subject = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=200, blank=True)
     turn = models.CharField(max_length=200, blank=True)
-    digest = models.CharField(
-        max_length=16, blank=True, default="", db_default="", help_text="Identical for identical calls within a turn."
-    )
-    trace_id = models.CharField(max_length=40)
+    digest = models.CharField(max_length=16, blank=True, default="", db_default="")
+    trace_id = models.CharField("trace ID", max_length=40)
 
     class Meta:
         ordering = ["-time", "-id"]
@@ -89,10 +79,10 @@ class OperationEvent(models.Model):
             # Contents to delete after GATEWAY_CONTENT_DAYS; usually very few rows.
             models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
             models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events
+            # The call that repaired a failed one; few calls repair one.
+            models.Index(fields=["repairs"], name="event_by_repaired_call", condition=Q(repairs__isnull=False)),
             # Unknown names, which daily figures do not store.
-            models.Index(
-                fields=["time"], name="event_of_no_name", condition=Q(reason__in=["unknown_op", "unknown_path"])
-            ),
+            models.Index(fields=["time"], name="event_of_no_name", condition=Q(reason__in=[UNKNOWN_OP, UNKNOWN_PATH])),
         ]
         constraints = [
             # A failure needs a code to be counted, and a success has none.

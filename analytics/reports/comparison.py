@@ -34,7 +34,7 @@ class Metric:
 
 METRICS = (
     Metric("Failure rate", "calls", lambda each: (each.failed, each.calls), True),
-    Metric("Repair rate", "failed calls", lambda each: (each.mended, each.failed), False),
+    Metric("Repair rate", "failed calls", lambda each: (each.repaired, each.failed), False),
     Metric("Turns with a successful call", "turns with a call", lambda each: (each.succeeding, each.calling), False),
     Metric("Turns with an unknown name", "turns", lambda each: (each.lost, each.turns), True),
     Metric("Turns with a loop", "turns", lambda each: (each.looping, each.turns), True),

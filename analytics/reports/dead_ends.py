@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 from django.db.models import Count
 
-from analytics.events.event_filters import UNKNOWN_NAME, UNKNOWN_OP, UNKNOWN_PATH
+from analytics.events.event_filters import UNKNOWN_NAME
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.reports.report_filter import ReportFilter
 from analytics.turns.models import Turn
+from analytics.turns.turn_filters import TURN_CONDITIONS, TurnWith
 
 
 class UnknownName(NamedTuple):
@@ -30,4 +32,6 @@ def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list
 
 def list_worst_loops(report_filter: ReportFilter, *, limit: int = 20) -> list[Turn]:
     """Return the turns with the most repeated calls, worst first."""
-    return list(report_filter.select_turns().filter(repeats__gt=0).order_by("-repeats", "-time")[:limit])
+    return list(
+        report_filter.select_turns().filter(TURN_CONDITIONS[TurnWith.LOOP]).order_by("-repeats", "-time")[:limit]
+    )

@@ -2,25 +2,27 @@
 
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q
 
 from analytics.reports.report_filter import ReportFilter
+from analytics.turns.turn_filters import TURN_CONDITIONS, TurnWith
 
 
 class FunnelStep(NamedTuple):
     """How many turns took a step, and how many took it and every step before it."""
 
     name: str
+    contains: TurnWith | None  # what a turn with this step contains; None for all turns
     turns: int
     cumulative_turns: int
 
 
 # The steps of a turn, in the order of a model that knows no op yet.
-STEP_CONDITIONS: dict[str, Q] = {
-    "searched": Q(searches__gt=0),
-    "read help": Q(helps__gt=0),
-    "called an op": Q(calls__gt=0),
-    "had a call that succeeded": Q(calls__gt=F("failed")),
+STEPS = {
+    "searched": TurnWith.SEARCH,
+    "read help": TurnWith.HELP_READ,
+    "called an op": TurnWith.CALL,
+    "had a call that succeeded": TurnWith.SUCCESS,
 }
 
 
@@ -28,12 +30,16 @@ def count_steps(report_filter: ReportFilter) -> list[FunnelStep]:
     """Return the number of all turns, then each step."""
     counts: dict[str, Any] = {}
     before = Q()
-    for number, condition in enumerate(STEP_CONDITIONS.values()):
+    for number, contains in enumerate(STEPS.values()):
+        condition = TURN_CONDITIONS[contains]
         before &= condition
         counts |= {f"took_{number}": Count("id", filter=condition), f"all_{number}": Count("id", filter=before)}
     counted = report_filter.select_turns().aggregate(turns=Count("id"), **counts)
-    all_turns = FunnelStep("turns", counted["turns"], counted["turns"])
+    all_turns = FunnelStep("turns", None, counted["turns"], counted["turns"])
     return [
         all_turns,
-        *(FunnelStep(name, counted[f"took_{n}"], counted[f"all_{n}"]) for n, name in enumerate(STEP_CONDITIONS)),
+        *(
+            FunnelStep(name, contains, counted[f"took_{n}"], counted[f"all_{n}"])
+            for n, (name, contains) in enumerate(STEPS.items())
+        ),
     ]

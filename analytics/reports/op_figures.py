@@ -33,7 +33,7 @@ class OpFigures:
     not_found: int = 0
     conflict: int = 0
     internal: int = 0
-    mended: int = 0  # failed calls that a later call in the same turn repaired
+    repaired: int = 0  # failed calls that a later call in the same turn repaired
     latency_ms: float = 0.0  # sum over all calls
     short_reads: int = 0
     full_reads: int = 0
@@ -52,7 +52,7 @@ class OpFigures:
     @property
     def repair_rate(self) -> float | None:
         """Repaired calls as a share of failed calls, 0 to 1; None without failures."""
-        return self.mended / self.failed if self.failed else None
+        return self.repaired / self.failed if self.failed else None
 
     @property
     def mean_latency_ms(self) -> float | None:
@@ -84,7 +84,7 @@ class DailyReads:
     listed: float
 
 
-_SUM_FIELDS = (*("calls", "mended", "latency_ms"), *FAILURE_FIELDS, *READ_FIELDS)
+_SUM_FIELDS = (*("calls", "repaired", "latency_ms"), *FAILURE_FIELDS, *READ_FIELDS)
 
 
 def filter_last_days(at: datetime) -> QuerySet[OpDaily]:
@@ -135,7 +135,7 @@ def build_failure_rate_subquery(op: OuterRef, *, at: datetime) -> Combinable:
 
 def build_repair_rate_subquery(op: OuterRef, *, at: datetime) -> Combinable:
     """Return a subquery for an op's repair rate in the last seven days; NULL without failures."""
-    return _build_subquery(op, Sum("mended") * 1.0 / NullIf(FAILED_CALLS, 0), at)
+    return _build_subquery(op, Sum("repaired") * 1.0 / NullIf(FAILED_CALLS, 0), at)
 
 
 def _build_subquery(op: OuterRef, figure: Combinable, at: datetime) -> Subquery:

@@ -1,6 +1,6 @@
-"""URLs of the admin lists that show the rows behind a figure."""
+"""URLs of the admin lists that show the rows behind a figure: as many rows as the figure says."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -8,57 +8,60 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.events.event_filters import COUNTED_AS_PARAMETER, CountedAs, build_op_query
 from analytics.reports import DAYS
-from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.report_filter import COHORT_PARAMETER, ReportFilter
+from analytics.turns.turn_filters import TURN_WITH_PARAMETER, TurnWith
 
 AdminListQuery = Mapping[str, Any]  # query parameters of an admin list
-
-CALLS = {"type__exact": "exec", "dry_run__exact": 0, "replayed__exact": 0}
-FAILED = {**CALLS, "ok__exact": 0}
-REPAIRS = {"mends__isnull": False}  # calls that repaired a failed one
-SEARCHES = {"type__exact": "search", "ok__exact": 1}
-MISSES = {**SEARCHES, "result_count__exact": 0}
-UNKNOWN = {"reason__in": "unknown_op,unknown_path"}
-LOOPS = {"repeats__gt": 0}  # of turns
+NO_QUERY: AdminListQuery = {}
 
 
-def to_events(report_filter: ReportFilter, *filters: AdminListQuery, day: date | None = None) -> str:
-    """Return the URL of the list of events in a scope, for one day or all days."""
-    return _build_url("operationevent", report_filter, filters, day)
+def to_events(
+    report_filter: ReportFilter, counted_as: CountedAs, query: AdminListQuery = NO_QUERY, *, day: date | None = None
+) -> str:
+    """Return the URL of the list of the events that a figure counts, for one day or all days."""
+    return _build_url("operationevent", report_filter, {COUNTED_AS_PARAMETER: counted_as.value, **query}, day)
 
 
-def to_last_days_of_op(op: str, *filters: AdminListQuery) -> str:
+def to_events_of_op(report_filter: ReportFilter, counted_as: CountedAs, op: str) -> str:
+    """Return the URL of the list of the events that a figure of an op counts; "" stands for unknown names."""
+    return to_events(report_filter, counted_as, build_op_query(op))
+
+
+def to_last_days_of_op(op: str, counted_as: CountedAs) -> str:
     """Return the URL of the list of an op's events in the period that op pages cover."""
-    return to_events(ReportFilter(timezone.now(), days=DAYS), *filters, {"op__exact": op})
+    return to_events_of_op(ReportFilter(timezone.now(), days=DAYS), counted_as, op)
 
 
-def to_turns(report_filter: ReportFilter, *filters: AdminListQuery, day: date | None = None) -> str:
+def to_turns(
+    report_filter: ReportFilter,
+    contains: TurnWith | None = None,
+    query: AdminListQuery = NO_QUERY,
+    *,
+    day: date | None = None,
+) -> str:
     """Return the URL of the list of turns in a scope, for one day or all days."""
-    return _build_url("turn", report_filter, filters, day)
+    contains_query = {TURN_WITH_PARAMETER: contains.value} if contains else {}
+    return _build_url("turn", report_filter, {**contains_query, **query}, day)
 
 
-def to_tool_selections(report_filter: ReportFilter, *filters: AdminListQuery) -> str:
+def to_tool_selections(report_filter: ReportFilter, query: AdminListQuery = NO_QUERY) -> str:
     """Return the URL of the list of tool selections in a scope."""
-    return _build_url("toolselection", report_filter, filters, None)
+    return _build_url("toolselection", report_filter, query, None)
 
 
-def _build_url(model: str, report_filter: ReportFilter, filters: Iterable[AdminListQuery], day: date | None) -> str:
+def _build_url(model: str, report_filter: ReportFilter, query: AdminListQuery, day: date | None) -> str:
     since, until = day or report_filter.first_day, day or report_filter.last_day
-    query: dict[str, Any] = {
+    scope_query = {f"{name}__exact": getattr(report_filter, name) for name in ("surface", "release", "model")}
+    scope_query[COHORT_PARAMETER] = report_filter.cohort
+    parameters = {
         "time__gte": _format_midnight(since),
         "time__lt": _format_midnight(until + timedelta(days=1)),
+        **query,
+        **{name: value for name, value in scope_query.items() if value},
     }
-    for each in filters:
-        query |= each
-    for name in ("surface", "release", "model"):
-        if value := getattr(report_filter, name):
-            query[f"{name}__exact"] = value
-    if report_filter.cohort:
-        # A list cannot filter for one of several names. This is right unless one cohort's name contains another's.
-        query |= (
-            {"cohort__exact": ""} if report_filter.cohort == NO_COHORT else {"cohort__contains": report_filter.cohort}
-        )
-    return f"{reverse(f'admin:analytics_{model}_changelist')}?{urlencode(query)}"
+    return f"{reverse(f'admin:analytics_{model}_changelist')}?{urlencode(parameters)}"
 
 
 def _format_midnight(day: date) -> str:

@@ -4,10 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Avg, Count, Func, IntegerField, Q, Sum
+from django.db.models import Avg, BooleanField, Count, F, Func, IntegerField, Q, Sum, Value
 
 from analytics.reports.report_filter import ReportFilter
 from analytics.turns.models import ToolSelection
+
+HAS_MISS = ~Q(missed=[])
+HAS_ESCALATION = ~Q(escalated=[])
+MISSED_TOOL_PARAMETER = "missed_tool"  # query parameter of the admin's list of tool selections
 
 
 class MissedTool(NamedTuple):
@@ -57,6 +61,22 @@ class _JSONArrayLength(Func):
         return self.as_sql(compiler, connection, function="JSON_ARRAY_LENGTH", **more)
 
 
+class _JSONArrayContains(Func):
+    """SQL condition: whether a JSON list contains a text."""
+
+    function = "JSONB_EXISTS"
+    output_field = BooleanField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = "EXISTS (SELECT 1 FROM JSON_EACH(%(expressions)s)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=") WHERE value = ", **more)
+
+
+def match_missed_tool(name: str) -> Q:
+    """Return a condition for the tool selections that missed a tool."""
+    return Q(_JSONArrayContains(F("missed"), Value(name)))
+
+
 _LIST_FIELDS = ("loaded", "used", "missed", "escalated")
 
 
@@ -66,8 +86,8 @@ def sum_selections(report_filter: ReportFilter) -> SelectionTotals:
     outcomes = {str(each): Count("id", filter=Q(outcome=each)) for each in ToolSelection.Outcome}
     totals = report_filter.select_tool_selections().aggregate(
         turns=Count("id"),
-        missing=Count("id", filter=~Q(missed=[])),
-        escalating=Count("id", filter=~Q(escalated=[])),
+        missing=Count("id", filter=HAS_MISS),
+        escalating=Count("id", filter=HAS_ESCALATION),
         mean_tokens=Avg("tokens"),
         **{f"sum_{name}": each for name, each in sums.items()},
         **{f"outcome_{name}": each for name, each in outcomes.items()},
@@ -87,7 +107,7 @@ def list_most_missed(report_filter: ReportFilter, *, limit: int = 20) -> list[Mi
     counts: Counter[str] = Counter()
     for missed in (
         report_filter.select_tool_selections()
-        .exclude(missed=[])
+        .filter(HAS_MISS)
         .values_list("missed", flat=True)
         .iterator(chunk_size=2_000)
     ):

@@ -4,11 +4,12 @@ from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, DateField, F, Q, Sum
+from django.db.models import Count, DateField, F, Sum
 from django.db.models.functions import Cast
 
 from analytics.reports.op_figures import FAILED_CALLS
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.turns.turn_filters import TURN_CONDITIONS, TurnWith
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Totals:
 
     calls: int = 0
     failed: int = 0
-    mended: int = 0  # failed calls that a later one in their turn repaired
+    repaired: int = 0  # failed calls that a later one in their turn repaired
     unknown_names: int = 0  # calls and help reads of unknown names
     searches: int = 0
     misses: int = 0
@@ -36,7 +37,7 @@ class Totals:
     @property
     def repair_rate(self) -> float | None:
         """Repaired calls as a share of failed calls."""
-        return _divide(self.mended, self.failed)
+        return _divide(self.repaired, self.failed)
 
     @property
     def miss_rate(self) -> float | None:
@@ -74,14 +75,14 @@ def _divide(hits: int, total: int) -> float | None:
 # Aggregates by name, of daily figures and of turns.
 _DAILY_SUMS: dict[str, Any] = {
     "failed": FAILED_CALLS,
-    **{name: Sum(name) for name in ("calls", "mended", "unknown_names", "searches", "misses", "latency_ms")},
+    **{name: Sum(name) for name in ("calls", "repaired", "unknown_names", "searches", "misses", "latency_ms")},
 }
 _TURN_COUNTS: dict[str, Any] = {
     "turns": Count("id"),
-    "calling": Count("id", filter=Q(calls__gt=0)),
-    "succeeding": Count("id", filter=Q(calls__gt=F("failed"))),
-    "lost": Count("id", filter=Q(unknown_names__gt=0)),
-    "looping": Count("id", filter=Q(repeats__gt=0)),
+    "calling": Count("id", filter=TURN_CONDITIONS[TurnWith.CALL]),
+    "succeeding": Count("id", filter=TURN_CONDITIONS[TurnWith.SUCCESS]),
+    "lost": Count("id", filter=TURN_CONDITIONS[TurnWith.UNKNOWN_NAME]),
+    "looping": Count("id", filter=TURN_CONDITIONS[TurnWith.LOOP]),
 }
 
 

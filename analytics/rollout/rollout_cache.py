@@ -3,10 +3,13 @@
 from collections import defaultdict
 from typing import Any
 
+from django.db.models import QuerySet
+
 from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Rollout, TargetingRule
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import Cohort as CohortRow
 from analytics.rollout.models import CohortRule
+from core.polled_query import PolledQuery, Row
 
 
 def get_current() -> Rollout:
@@ -17,16 +20,16 @@ def get_current() -> Rollout:
 
 
 def refresh() -> None:
-    """Load flags and cohorts with two queries, and swap them in if they changed."""
+    """Swap in flags and cohorts if they changed. Two queries, and two more if they did."""
     global _current, _rows
-    rows = _load_rows()
+    rows = _cohort_query.fetch_rows(), _rule_query.fetch_rows()
     if _current is None or rows != _rows:
-        _rows, _current = rows, build_rollout(*rows)
+        _rows, _current = rows, load()  # read after `rows`: a change in between is loaded again at the next poll
 
 
 def load() -> Rollout:
     """Return all flags from the database, with two queries."""
-    return build_rollout(*_load_rows())
+    return build_rollout(list(_query_cohorts()), list(_query_rules()))
 
 
 def clear() -> None:
@@ -36,7 +39,7 @@ def clear() -> None:
 
 
 def build_rollout(cohorts: list[tuple[Any, ...]], rules: list[tuple[Any, ...]]) -> Rollout:
-    """Build a rollout from tuples in the shape that `_load_rows` returns."""
+    """Build a rollout from tuples in the shape that `load` reads."""
     rules_by_cohort: dict[int, list[TargetingRule]] = defaultdict(list)
     for cohort, attribute, trait, operator, values in rules:
         rules_by_cohort[cohort].append(TargetingRule(Attribute(attribute), Operator(operator), tuple(values), trait))
@@ -49,12 +52,16 @@ def build_rollout(cohorts: list[tuple[Any, ...]], rules: list[tuple[Any, ...]]) 
     return Rollout(dict(cohorts_by_flag))
 
 
-def _load_rows() -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+def _query_cohorts() -> QuerySet[CohortRow, Row]:
     active = CohortRow.objects.filter(is_on=True, flag__is_on=True, flag__in=list(FlagKey))
-    cohorts = active.values_list("pk", "flag_id", "name", "variant", "salt", "percentage", "listed")
+    return active.values_list("pk", "flag_id", "name", "variant", "salt", "percentage", "listed")
+
+
+def _query_rules() -> QuerySet[CohortRule, Row]:
     rules = CohortRule.objects.filter(cohort__is_on=True)
-    return list(cohorts), list(rules.values_list("cohort_id", "attribute", "trait", "operator", "values"))
+    return rules.values_list("cohort_id", "attribute", "trait", "operator", "values")
 
 
 _current: Rollout | None = None
-_rows: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] | None = None
+_rows: tuple[list[Row], list[Row]] | None = None  # as the database returned them, to see whether they changed
+_cohort_query, _rule_query = PolledQuery(_query_cohorts), PolledQuery(_query_rules)

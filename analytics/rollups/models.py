@@ -19,7 +19,7 @@ class OpDaily(models.Model):
     surface = models.CharField(max_length=20, blank=True, default="", db_default="")
     cohort = models.CharField(max_length=130, blank=True, default="", db_default="")
     model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
-    is_settled = models.BooleanField(help_text="Off for the last minutes, which are recounted each time.")
+    is_settled = models.BooleanField("settled", help_text="No for the last minutes, which are counted again each time.")
     # calls, and failed calls by code
     calls = models.PositiveIntegerField(default=0, help_text="Excludes dry runs, replays and deferred calls.")
     invalid = models.PositiveIntegerField(default=0, help_text="VALIDATION_ERROR.")
@@ -27,13 +27,13 @@ class OpDaily(models.Model):
     not_found = models.PositiveIntegerField(default=0, help_text="NOT_FOUND.")
     conflict = models.PositiveIntegerField(default=0, help_text="CONFLICT.")
     internal = models.PositiveIntegerField(default=0, help_text="INTERNAL.")
-    mended = models.PositiveIntegerField(
-        "repaired", default=0, db_default=0, help_text="Failed calls that a later call in the turn repaired."
+    repaired = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Failed calls that a later call in the turn repaired."
     )
     unknown_names = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Calls and help reads of unknown names."
     )
-    latency_ms = models.FloatField(default=0, help_text="Sum over all calls, in milliseconds.")
+    latency_ms = models.FloatField("latency (ms)", default=0, help_text="Sum over all calls.")
     field_errors = models.JSONField(
         default=list, blank=True, help_text="[[pointer, code, times], …], most frequent first; * stands for an index."
     )

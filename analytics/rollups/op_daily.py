@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from analytics.events.event_filters import CALL, HELP, SEARCH, UNKNOWN_NAME
+from analytics.events.event_filters import CALL, FAILED_CALL, HELP_READ, MISS, SEARCH, UNKNOWN_NAME
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import OpDaily
 from analytics.turns.aggregation import Repair
@@ -25,20 +25,20 @@ COUNT_CONDITIONS = {
     "conflict": CALL & Q(code="CONFLICT"),
     "internal": CALL & Q(code="INTERNAL"),
     "unknown_names": UNKNOWN_NAME,
-    "short_reads": HELP & Q(format=OperationEvent.Format.SHORT),
-    "full_reads": HELP & Q(format=OperationEvent.Format.FULL),
-    "arg_reads": HELP & Q(format=OperationEvent.Format.ARG),
-    "list_reads": HELP & Q(tool_name=""),
+    "short_reads": HELP_READ & Q(format=OperationEvent.Format.SHORT),
+    "full_reads": HELP_READ & Q(format=OperationEvent.Format.FULL),
+    "arg_reads": HELP_READ & Q(format=OperationEvent.Format.ARG),
+    "list_reads": HELP_READ & Q(tool_name=""),
     "searches": SEARCH,
-    "misses": SEARCH & Q(result_count=0),
+    "misses": MISS,
 }
-SUM_FIELDS = (*COUNT_CONDITIONS, "mended", "latency_ms")
+SUM_FIELDS = (*COUNT_CONDITIONS, "repaired", "latency_ms")
 
 KEY_FIELDS = ("day", "op", "release", "surface", "cohort", "model")  # identifies a row, together with is_settled
 _DIMENSIONS = KEY_FIELDS[2:]
 
 # Unknown names count under "": there would be a row for every name that callers make up.
-_KNOWN_NAME = Case(When(~Q(tool_name="") | HELP, then=F("op")), default=Value(""))
+_KNOWN_NAME = Case(When(~Q(tool_name="") | HELP_READ, then=F("op")), default=Value(""))
 _LIST_INDEX = re.compile(r"/\d+(?=/|$)")
 
 FigureKey = tuple[Any, ...]
@@ -74,7 +74,7 @@ def add_repairs(rows: Iterable[OpDaily], repairs: Iterable[Repair], *, is_settle
         dimensions = [getattr(failed, name) for name in _DIMENSIONS]
         key = (failed.time.astimezone(UTC).date(), failed.op if failed.tool_name else "", *dimensions)
         row = by_key.setdefault(key, OpDaily(**dict(zip(KEY_FIELDS, key, strict=True)), is_settled=is_settled))
-        row.mended += 1
+        row.repaired += 1
     return list(by_key.values())
 
 
@@ -106,7 +106,7 @@ def get_key(row: OpDaily) -> FigureKey:
 def _count_field_errors(named_events: QuerySet[Any, Any]) -> defaultdict[FigureKey, Counter[tuple[str, str]]]:
     """Return field error counts: {(op, release, surface, cohort, model): {(pointer, code): times}}."""
     counts: defaultdict[FigureKey, Counter[tuple[str, str]]] = defaultdict(Counter)
-    failed = named_events.filter(CALL, ok=False).exclude(field_errors=[])
+    failed = named_events.filter(FAILED_CALL).exclude(field_errors=[])
     groups = failed.values("named", *_DIMENSIONS, "field_errors").annotate(times=Count("id"))
     for *key, errors, times in groups.values_list("named", *_DIMENSIONS, "field_errors", "times"):
         # The same error in several items of a list counts once per call.

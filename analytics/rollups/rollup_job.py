@@ -27,7 +27,7 @@ STEP = timedelta(minutes=15)  # settled per run; takes some tenths of a second a
 DAY = timedelta(days=1)
 
 
-def run(at: datetime, *, step: timedelta = STEP) -> bool:
+def run_rollup(at: datetime, *, step: timedelta = STEP) -> bool:
     """Count the events since the last run. Return whether more can be settled.
 
     If several processes count at the same time, only one of them writes. Each run settles at most one `step`, which
@@ -53,7 +53,7 @@ def run(at: datetime, *, step: timedelta = STEP) -> bool:
 
 def catch_up(at: datetime) -> None:
     """Count all events, one day at a time. For commands, which may run for long."""
-    while run(at, step=DAY):
+    while run_rollup(at, step=DAY):
         pass
 
 

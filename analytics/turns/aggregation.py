@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Count
 
+from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.events.models import OperationEvent
 from analytics.turns import metrics
 from analytics.turns.metrics import TurnEvent
@@ -30,7 +31,7 @@ class Repair(NamedTuple):
 
 
 class TurnAggregates(NamedTuple):
-    """Unsaved turns, the repairs since the last run, and {event id: new value of its `mends`} for changed events."""
+    """Unsaved turns, the repairs since the last run, and {event id: new value of its `repairs`} for changed events."""
 
     turns: list[Turn]
     repairs: list[Repair]
@@ -50,7 +51,7 @@ def aggregate_turns(since: datetime, until: datetime) -> TurnAggregates:
             failed = repaired.get(event.id)
             if failed:
                 aggregates.repairs.append(Repair(failed, event))
-            if event.mends != (failed and failed.id):
+            if event.repairs != (failed and failed.id):
                 aggregates.changed_repairs[event.id] = failed and failed.id
     return aggregates
 
@@ -66,8 +67,8 @@ def write_turns(aggregates: TurnAggregates) -> None:
             unique_fields=_KEY_FIELDS,
             update_fields=_VALUE_FIELDS,
         )
-    changed = [OperationEvent(id=event, mends=failed) for event, failed in aggregates.changed_repairs.items()]
-    OperationEvent.objects.bulk_update(changed, ["mends"], batch_size=QUERY_BATCH_SIZE)
+    changed = [OperationEvent(id=event, repairs=failed) for event, failed in aggregates.changed_repairs.items()]
+    OperationEvent.objects.bulk_update(changed, ["repairs"], batch_size=QUERY_BATCH_SIZE)
 
 
 def _find_turn_keys(since: datetime, until: datetime) -> list[TurnKey]:
@@ -92,8 +93,7 @@ def _iter_turn_events(keys: Sequence[TurnKey], since: datetime, until: datetime)
 
 
 def _filter_events(since: datetime, until: datetime) -> Any:
-    events = OperationEvent.objects.filter(time__gte=since, time__lt=until)
-    return events.exclude(source=OperationEvent.Source.ADMIN)
+    return OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN, time__gte=since, time__lt=until)
 
 
 def _get_values(turn: Turn) -> tuple[Any, ...]:

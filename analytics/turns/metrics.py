@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from analytics.events.event_filters import is_call, is_unknown_name
-from analytics.events.models import OperationEvent
+from analytics.events.event_filters import is_call, is_help_read, is_search, is_unknown_name
 from analytics.turns.models import Turn
 
 LOOP_LENGTH = 3  # identical calls in a turn that make a loop; a single repeat is not one
@@ -27,7 +26,7 @@ class TurnEvent(NamedTuple):
     reason: str
     result_count: int | None
     digest: str
-    mends: int | None
+    repairs: int | None
     release: str
     surface: str
     cohort: str
@@ -53,7 +52,7 @@ def find_repairs(events: Sequence[TurnEvent], *, settled_until: datetime) -> dic
         elif event.time >= settled_until:
             if unrepaired:
                 repairs[event.id] = unrepaired.pop()
-        elif repaired_call := next((each for each in unrepaired if each.id == event.mends), None):
+        elif repaired_call := next((each for each in unrepaired if each.id == event.repairs), None):
             unrepaired.remove(repaired_call)
             repairs[event.id] = repaired_call
     return repairs
@@ -62,8 +61,8 @@ def find_repairs(events: Sequence[TurnEvent], *, settled_until: datetime) -> dic
 def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) -> Turn:
     """Return an unsaved turn with its figures. `events` are in order of time; `repairs` is from `find_repairs`."""
     first, last = events[0], events[-1]
-    calls = [event for event in events if is_call(event)]
-    searches = [event for event in events if event.type == OperationEvent.Type.SEARCH and event.ok]
+    calls = list(filter(is_call, events))
+    searches = list(filter(is_search, events))
     return Turn(
         client=last.client,
         session=last.session,
@@ -76,10 +75,10 @@ def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) 
         model=last.model,
         searches=len(searches),
         misses=sum(event.result_count == 0 for event in searches),
-        helps=sum(event.type == OperationEvent.Type.HELP and event.ok for event in events),
+        helps=sum(map(is_help_read, events)),
         calls=len(calls),
         failed=sum(not event.ok for event in calls),
-        mended=len(repairs),
+        repaired=len(repairs),
         unknown_names=sum(map(is_unknown_name, events)),
         repeats=_count_repeats(events),
     )

@@ -20,10 +20,12 @@ class Turn(models.Model):
     # figures
     searches = models.PositiveIntegerField(default=0)
     misses = models.PositiveIntegerField(default=0, help_text="Searches without a result.")
-    helps = models.PositiveIntegerField(default=0, help_text="Help reads of a group, an op or an argument.")
+    helps = models.PositiveIntegerField(
+        "help reads", default=0, help_text="Help reads of a group, an op or an argument."
+    )
     calls = models.PositiveIntegerField(default=0, help_text="Excludes dry runs, replays and deferred calls.")
     failed = models.PositiveIntegerField(default=0, help_text="Failed calls.")
-    mended = models.PositiveIntegerField("repaired", default=0, help_text="Failed calls that a later call repaired.")
+    repaired = models.PositiveIntegerField(default=0, help_text="Failed calls that a later call repaired.")
     unknown_names = models.PositiveIntegerField(default=0, help_text="Calls and help reads of unknown names.")
     repeats = models.PositiveIntegerField(default=0, help_text="Calls and help reads made for at least the third time.")
 
@@ -36,7 +38,7 @@ class Turn(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["client", "session", "turn"], name="turn_once"),
             models.CheckConstraint(
-                condition=Q(calls__gte=F("failed"), failed__gte=F("mended"), searches__gte=F("misses")),
+                condition=Q(calls__gte=F("failed"), failed__gte=F("repaired"), searches__gte=F("misses")),
                 name="turn_failures_within_calls",
             ),
         ]

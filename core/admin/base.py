@@ -29,10 +29,10 @@ Parent = TypeVar("Parent", bound=Model)
 
 LONG_TEXT_LENGTH = 200  # characters; a column of this length or more gets a full-width input
 
-LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "desk-line"})
-JSON_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 8, "spellcheck": "false"})
+LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "ui-wide-input"})
+JSON_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 8, "spellcheck": "false"})
 
-LINES_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "desk-json", "rows": 4, "spellcheck": "false"})
+LINES_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 4, "spellcheck": "false"})
 
 FORMFIELD_OVERRIDES: dict[Any, dict[str, Any]] = {
     JSONField: {"form_class": StrictJSONField, "widget": JSON_WIDGET},
@@ -117,14 +117,14 @@ class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold has no type hints
 
 def stylesheet(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's stylesheet."""
-    return static("desk/desk.css")
+    return static("admin_ui/admin.css")
 
 
 def script(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's scripts."""
-    return static("desk/desk.js")
+    return static("admin_ui/accessibility.js")
 
 
 def icon(_: HttpRequest) -> str:
     """Return the URL of the site's icon."""
-    return static("desk/icon.svg")
+    return static("admin_ui/icon.svg")

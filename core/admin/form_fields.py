@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 
-from core import json_pointer, strict_json
+from core import json_positions, strict_json
 
 MAX_REPORTED_LINES = 5  # lines reported in one error
 
@@ -99,10 +99,10 @@ class LinesField(forms.CharField):
 
 
 def _to_validation_error(text: str, error: strict_json.NotStrictJSON) -> ValidationError:
-    offset = json_pointer.find_duplicate_key(text) if error.code == "duplicate_key" else error.at
+    offset = json_positions.find_duplicate_key(text) if error.code == "duplicate_key" else error.at
     if offset is None:
         return ValidationError(str(error).replace("The body", "The JSON"), code="invalid")
-    line, column = json_pointer.get_line_and_column(text, offset)
+    line, column = json_positions.get_line_and_column(text, offset)
     message = str(error) if error.code == "duplicate_key" else f"Invalid JSON: {error.problem}."
-    params = {"line": line, "column": column, "said": message}
-    return ValidationError("Line %(line)d, column %(column)d: %(said)s", code="invalid", params=params)
+    params = {"line": line, "column": column, "problem": message}
+    return ValidationError("Line %(line)d, column %(column)d: %(problem)s", code="invalid", params=params)

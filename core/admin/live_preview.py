@@ -13,7 +13,7 @@ MAX_BYTES = 500_000  # of a posted form. The largest op forms have 60,000; 1,000
 
 
 class LivePreviewAdmin(base.ModelAdmin[Any]):
-    """Admin page with a live preview. Its script posts the unsaved form to `beside_url` and shows the HTML response."""
+    """Admin page with a live preview. Its script posts the unsaved form to `preview_url` and shows the HTML."""
 
     preview_path: ClassVar[str]  # the last path segment of the preview's URL: .../preview/
 
@@ -39,10 +39,10 @@ class LivePreviewAdmin(base.ModelAdmin[Any]):
         row = kwargs.get("obj")
         row = row if row is not None and row.pk is not None else None
         if self.has_preview_permission(request, row):
-            name, args_of_url = (
+            name, url_args = (
                 (self._preview_url_name(), [quote(row.pk)]) if row else (self._preview_url_name("add_"), [])
             )
-            context["beside_url"] = reverse(f"admin:{name}", args=args_of_url)
+            context["preview_url"] = reverse(f"admin:{name}", args=url_args)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def preview_view(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:

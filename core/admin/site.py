@@ -1,10 +1,10 @@
 """The admin site. It answers malformed requests with 400 and a reason, before they reach the database."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import SuspiciousOperation, ValidationError
@@ -15,7 +15,6 @@ from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
-from django.utils.module_loading import import_string
 from django.utils.text import smart_split
 
 if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
@@ -34,6 +33,24 @@ REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expressi
 View = Callable[..., HttpResponseBase]
 
 
+@dataclass(frozen=True, slots=True)
+class AdminPage:
+    """An admin page that does not belong to a single model: its URL name, its path below /admin/, its view."""
+
+    name: str
+    path: str
+    view: View
+
+
+_pages: tuple[AdminPage, ...] = ()
+
+
+def set_pages(pages: Sequence[AdminPage]) -> None:
+    """Set the pages besides those of the models. Must run before the URLs are built."""
+    global _pages
+    _pages = tuple(pages)
+
+
 class Site(AdminSite):
     """The admin site. All pages, Django's included, pass through `admin_view`."""
 
@@ -42,11 +59,8 @@ class Site(AdminSite):
         return super().admin_view(reject_malformed_requests(view), cacheable)
 
     def get_urls(self) -> list[Any]:
-        """Return the URLs of the pages in settings.ADMIN_PAGES, then those of the models."""
-        page_urls = [
-            path(address, self.admin_view(import_string(view)), name=name)
-            for name, (address, view) in settings.ADMIN_PAGES.items()
-        ]
+        """Return the URLs of the pages of `set_pages`, then those of the models."""
+        page_urls = [path(page.path, self.admin_view(page.view), name=page.name) for page in _pages]
         return page_urls + super().get_urls()
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
@@ -59,7 +73,7 @@ class Site(AdminSite):
         for section in context.get("sidebar_navigation", ()):
             for item in section["items"]:
                 if item["active"]:
-                    context |= {"job": section["title"], "place": item}
+                    context |= {"breadcrumb_section": section["title"], "breadcrumb_page": item}
         return context
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -68,7 +82,8 @@ class Site(AdminSite):
         results = (
             [*self._search_pages(request, search_text), *self._search_rows(request, search_text)] if search_text else []
         )
-        return TemplateResponse(request, "desk/found.html", {"found": results})
+        context = {"results": results, "search_text": search_text}
+        return TemplateResponse(request, "admin_ui/go_to_results.html", context)
 
     def _search_pages(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
         for section in self.each_context(request)["sidebar_navigation"]:

@@ -10,12 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from analytics.admin import LogAdmin, OperationEventAdmin, ToolSelectionAdmin, TurnAdmin
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
 from registry.models import Op, Release
 
 LabelledLink = tuple[str, str]  # label, URL
-
-UNKNOWN_NAME_REASONS = ("unknown_op", "unknown_path")  # error reasons of calls whose op does not exist
 
 
 class RelatedLinksAdmin(LogAdmin):
@@ -24,7 +23,7 @@ class RelatedLinksAdmin(LogAdmin):
     A link appears only if its target exists. The target page checks permissions itself.
     """
 
-    change_form_template = "gateway/log_form.html"
+    change_form_template = "gateway/activity_form.html"
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
@@ -51,17 +50,17 @@ class LinkedOperationEventAdmin(RelatedLinksAdmin, OperationEventAdmin):
     """Operation event. Links to what the model could read and to the call that repaired it."""
 
     def list_related_links(self, row: OperationEvent) -> Iterator[LabelledLink]:
-        op = Op.objects.filter(op=row.op).first() if row.reason not in UNKNOWN_NAME_REASONS else None
+        op = Op.objects.filter(op=row.op).first() if row.reason not in (UNKNOWN_OP, UNKNOWN_PATH) else None
         if op and Release.objects.filter(pk=row.release).exists():
             read_url = _admin_url("registry_release_read", row.release)
             yield "What the model could read", f"{read_url}?{urlencode({'op': op.op})}"
         if op:
             yield "Op", _admin_url("registry_op_change", op.pk)
-        repair_filter = Q(pk=row.mends) if row.mends else Q(pk=None)
+        repair_filter = Q(pk=row.repairs) if row.repairs else Q(pk=None)
         if row.turn:
-            repair_filter |= Q(turn=row.turn, session=row.session, mends=row.pk)
+            repair_filter |= Q(turn=row.turn, session=row.session, repairs=row.pk)
         for other in OperationEvent.objects.filter(repair_filter).order_by("id"):
-            label = "The failed call it repaired" if other.pk == row.mends else "The call that repaired it"
+            label = "The failed call it repaired" if other.pk == row.repairs else "The call that repaired it"
             yield label, _admin_url("analytics_operationevent_change", other.pk)
         yield from super().list_related_links(row)
 

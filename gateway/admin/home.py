@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics import reports
+from analytics.events.event_filters import CountedAs
 from analytics.models import Cohort
 from analytics.reports import FailingOpFigures, row_links, totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
@@ -71,7 +72,7 @@ def _summarize_unpublished() -> dict[str, Any]:
     first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
     pages = _map_op_urls(first)
     return {
-        "counted": diff_page.format_counts({kind: len(found) for kind, found in names.items()}),
+        "change_counts": diff_page.format_counts({kind: len(found) for kind, found in names.items()}),
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
@@ -103,7 +104,7 @@ def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
     pages = _map_op_urls(each.op for each in failing_ops)
     for each in failing_ops:
         calls_url, failed_url = (
-            row_links.to_last_days_of_op(each.op, which) for which in (row_links.CALLS, row_links.FAILED)
+            row_links.to_last_days_of_op(each.op, which) for which in (CountedAs.CALLS, CountedAs.FAILED)
         )
         yield FailingOp(each, pages.get(each.op, ""), calls_url, failed_url)
 

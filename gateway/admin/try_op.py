@@ -20,9 +20,9 @@ from core.admin.form_fields import PrettyJSONEncoder
 from gateway import request_context
 from gateway.contracts.envelopes import Trace
 from gateway.execution import try_op
-from registry.catalog import model
+from registry.catalog import cache
 from registry.catalog.model import Catalog
-from registry.jsonschema import schemas, signatures
+from registry.jsonschema import schema_check, signatures
 from registry.models import Op
 
 MAX_ARGS_CHARS = 100_000  # characters
@@ -39,7 +39,7 @@ class TryOpForm(forms.Form):
         error_messages={"invalid": "A subject has 1 to 200 visible ASCII characters."},
         widget=UnfoldAdminTextInputWidget,
     )
-    under = forms.ChoiceField(widget=UnfoldAdminRadioSelectWidget)
+    under = forms.ChoiceField(label="Run with", widget=UnfoldAdminRadioSelectWidget)
 
     def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -65,14 +65,14 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     context |= {"examples": [str(example) for example in op.examples.all()]}
     if catalogs_by_version and form.is_valid():
         context |= {"answer": _run_call(request, op, catalogs_by_version, form.cleaned_data)}
-    return TemplateResponse(request, "gateway/try.html", admin.site.each_context(request) | context)
+    return TemplateResponse(request, "gateway/try_op.html", admin.site.each_context(request) | context)
 
 
 def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:
     """Return the catalogs that can run the op, by version, the draft first; and why one is missing, or ""."""
     try:
-        live = model.get_live_catalog()
-    except model.NoLiveRelease as error:
+        live = cache.get_live_catalog()
+    except cache.NoLiveRelease as error:
         return {}, str(error)
     runnable = {live.version: live} if op.op in live.ops else {}
     try:
@@ -93,7 +93,7 @@ def _build_initial_args(op: Op, chosen: str) -> str:
     else:
         args = (
             {}
-            if schemas.find_problems(op.parameters_schema)
+            if schema_check.find_problems(op.parameters_schema)
             else signatures.build_usage_args(op.parameters_schema, None)
         )
     return json.dumps(args, cls=PrettyJSONEncoder)

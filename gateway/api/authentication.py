@@ -6,8 +6,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from gateway.clients import api_keys
-from gateway.clients.api_keys import VerifiedKey
+from gateway.clients import key_verification
+from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import PermissionDeniedError
 
 
@@ -20,8 +20,8 @@ class KeyAuthentication(BaseAuthentication):
         if scheme.lower() != "bearer" or not token:
             raise _build_unauthenticated_error("Send an API key as Authorization: Bearer <key>.")
         try:
-            key = api_keys.verify(token.strip())
-        except api_keys.TooManyUnknownKeys:
+            key = key_verification.verify(token.strip())
+        except key_verification.TooManyUnknownKeys:
             raise PermissionDeniedError(
                 "Too many unknown keys are being sent. Wait a second.",
                 status=429,

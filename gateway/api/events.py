@@ -3,32 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+from django.http import HttpResponse
+from rest_framework.request import Request
+
 from analytics.events import event_log
+from analytics.events.event_fields import EVENT_FIELDS
+from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.models import OperationEvent
-from gateway.api import pagination
+from gateway.api import pagination, query_string
+from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
+from gateway.api.openapi.events import events_list
 from gateway.api.pagination import ListQuery
-from gateway.contracts.errors import ErrorCode
+from gateway.contracts import request_schemas
+from gateway.models import Scope
 from gateway.request_context import Caller
 
-_TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 200}
-QUERY: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        **pagination.QUERY["properties"],
-        "session": {**_TEXT_SCHEMA, "description": "Only this conversation"},
-        "turn": {**_TEXT_SCHEMA, "description": "Only this turn"},
-        "op": {**_TEXT_SCHEMA, "description": "Only this op"},
-        "code": {"type": "string", "enum": list(ErrorCode.values), "description": "Only failed with this code"},
-    },
-    "additionalProperties": False,
-}
 FILTERS = ("session", "turn", "op", "code")
 
-EVENT_FIELDS = (
-    *("type", "op", "tool_name", "group", "entity", "action", "entity_id", "kind", "dry_run", "ok", "status", "code"),
-    *("reason", "field_errors", "replayed", "result_count", "latency_ms", "release", "surface", "cohort", "model"),
-    *("source", "subject", "session", "turn", "trace_id", "mends", "content"),
-)
+API_FIELDS = tuple(field.name for field in EVENT_FIELDS if field.in_api)
 
 
 def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
@@ -38,7 +31,7 @@ def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
     """
     event_log.flush()  # so that the calls this process just answered are included
     page = list_query.page
-    own_events = OperationEvent.objects.filter(client=caller.key.client).exclude(source=OperationEvent.Source.ADMIN)
+    own_events = OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN, client=caller.key.client)
     if caller.key.bound_subject:
         own_events = own_events.filter(subject=caller.key.bound_subject)
     rows = own_events.filter(
@@ -53,4 +46,18 @@ def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
 
 
 def _serialize_event(event: OperationEvent) -> dict[str, Any]:
-    return {"id": event.pk, "time": event.time.isoformat(), **{name: getattr(event, name) for name in EVENT_FIELDS}}
+    return {name: getattr(event, name) for name in API_FIELDS} | {"time": event.time.isoformat()}
+
+
+class EventsView(GatewayView):
+    """events: list the client's own operation events."""
+
+    scope = Scope.EVENTS
+
+    @events_list
+    def get(self, request: Request) -> HttpResponse:
+        parameters = query_string.parse(request._request.META["QUERY_STRING"])
+        list_query = pagination.parse_list_query(parameters, request_schemas.EVENTS_QUERY, numbered=True)
+        return HttpResponse(
+            orjson.dumps(list_events(list_query, self.require_caller())), content_type=JSON_CONTENT_TYPE
+        )

@@ -5,9 +5,9 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from gateway.api.views import PublicView, render_envelope
+from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
-from registry.catalog import model
+from registry.catalog import cache
 
 
 class AliveView(PublicView):
@@ -43,7 +43,7 @@ def _check_database() -> str:
 
 def _check_release() -> str:
     try:
-        model.get_live_catalog()
-    except (model.NoLiveRelease, DatabaseError, InterfaceError):
+        cache.get_live_catalog()
+    except (cache.NoLiveRelease, DatabaseError, InterfaceError):
         return "none is live"
     return "ok"

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 
 from analytics.events import event_log
 from core import metrics, poller
-from gateway.api.views import PublicView
+from gateway.api.base import PublicView
 from gateway.contracts.errors import NotFoundError
-from registry.catalog import model
+from registry.catalog import cache
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -27,11 +27,11 @@ class MetricsView(PublicView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
         if not _can_read(request.META):
-            raise NotFoundError("There is nothing at this address. See /api/v1/help.", reason="unknown_address")
+            raise NotFoundError("There is no endpoint at this address. See /api/v1/help.", reason="unknown_address")
         return HttpResponse(metrics.render_metrics(), content_type=metrics.CONTENT_TYPE)
 
 
-def follow() -> None:
+def update_gauges() -> None:
     """Update the metrics that change without a call: event buffer, live release, connection pool."""
     global _last_lost, _last_release
     lost = event_log.count_lost()
@@ -40,7 +40,7 @@ def follow() -> None:
     metrics.EVENTS_BUFFERED.set(event_log.count_queued())
     if not poller.is_failing():
         metrics.LAST_POLL.set(time.time())
-    version = model.get_live_version()
+    version = cache.get_live_version()
     metrics.RELEASE_LIVE.set(version is not None)
     if version != _last_release:
         _last_release = version

@@ -17,13 +17,12 @@ from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
-from gateway.api.views import GatewayView, etag_matches, require_caller, to_api_error
-from gateway.contracts import request_schemas
-from gateway.contracts.errors import GatewayError, InvalidRequestError
+from gateway.api import etags, request_body
+from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
+from gateway.contracts.errors import InvalidRequestError
 from gateway.models import Scope
 from gateway.routing import flags
 
-JSON_CONTENT_TYPE = "application/json"
 MAX_LENGTH = 200  # characters of any text in an evaluation context
 # Context members that are not traits, and our name of each. The client is known from its key.
 CONTEXT_FIELDS = {"targetingKey": "subject", "environment": "environment", "context": "context", "model": "model"}
@@ -49,14 +48,14 @@ class OfrepView(GatewayView):
         error_body: dict[str, Any] = {"key": key} if key else {}
         if isinstance(exc, InvalidEvaluationContext):
             return _render_json(error_body | {"errorCode": exc.code, "errorDetails": str(exc)}, 400)
-        error: GatewayError = to_api_error(exc, self)
+        error = self.to_api_error(exc)
         code = "PARSE_ERROR" if isinstance(error, InvalidRequestError) else "GENERAL"
         return _render_json(error_body | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
 
     def parse_context(self, request: Request) -> EvaluationContext:
         """Return the evaluation context of the body. Raises InvalidRequestError, InvalidEvaluationContext."""
         return parse_evaluation_context(
-            request_schemas.read_json_object(request._request), client=require_caller(self).key.client
+            request_body.read_json_object(request._request), client=self.require_caller().key.client
         )
 
 
@@ -87,7 +86,7 @@ class EvaluateAllFlagsView(OfrepView):
         facts = self.parse_context(request)
         body = orjson.dumps({"flags": [format_evaluation(flags.evaluate_flag(flag, facts)) for flag in FlagKey]})
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        if etag_matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
+        if etags.matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
             return HttpResponse(status=304, headers={"ETag": etag})
         return HttpResponse(body, content_type=JSON_CONTENT_TYPE, headers={"ETag": etag})
 

@@ -1,7 +1,5 @@
 """Cursor pagination of lists, newest first."""
 
-import base64
-import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,18 +9,14 @@ from typing import Any
 
 from django.db.models import Q
 
+from core import cursors
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
 from gateway.help import service
-from registry.jsonschema import schemas
+from registry.jsonschema.validator import SchemaValidator
 
 DEFAULT_LIMIT = 50
-QUERY: dict[str, Any] = {
-    "type": "object",
-    "properties": {name: request_schemas.HELP["properties"][name] for name in ("limit", "cursor")},
-    "additionalProperties": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +43,14 @@ class ListQuery:
 
 
 def parse_list_query(
-    parameters: dict[str, list[str]], schema: dict[str, Any] = QUERY, *, numbered: bool = False
+    parameters: dict[str, list[str]], schema: dict[str, Any] = request_schemas.LIST_QUERY, *, numbered: bool = False
 ) -> ListQuery:
     """Parse URL parameters by a schema; `numbered` tells that the keys of the rows are integers.
 
     Raises InvalidRequestError with all field errors.
     """
     values = service.parse_parameters(parameters)
-    errors = find_field_errors(_get_validator(json.dumps(schema)), schema, values)
+    errors = find_field_errors(_get_validator(json.dumps(schema)), values)
     after = None
     if not errors and "cursor" in values:
         after = _decode_cursor(values["cursor"])
@@ -76,22 +70,21 @@ def build_page(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) ->
 
 
 @lru_cache
-def _get_validator(schema: str) -> schemas.SchemaValidator:
-    return schemas.SchemaValidator(json.loads(schema))
+def _get_validator(schema: str) -> SchemaValidator:
+    return SchemaValidator(json.loads(schema))
 
 
 def _encode_cursor(at: datetime, key: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([at.isoformat(), key]).encode()).decode().rstrip("=")
+    return cursors.encode(json.dumps([at.isoformat(), key]))
 
 
 def _decode_cursor(cursor: str) -> tuple[datetime, str] | None:
     try:
-        text = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        at, key = json.loads(text)
+        at, key = json.loads(cursors.decode(cursor))
         time, key = datetime.fromisoformat(at), str(key)
         # Refuse what databases do not accept: a time before year 1 in UTC, a lone surrogate, a NUL.
         position = time.astimezone(UTC), key.encode().decode()
-    except (binascii.Error, ValueError, TypeError, RecursionError, OverflowError):
+    except (ValueError, TypeError, RecursionError, OverflowError):
         return None
     return position if time.tzinfo is not None and "\x00" not in key else None
 

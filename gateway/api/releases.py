@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.http import HttpResponse
+from rest_framework.request import Request
 
-from gateway.api import pagination
+from gateway.api import pagination, query_string
+from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
+from gateway.api.openapi.releases import release_get, releases_list
 from gateway.api.pagination import PageRequest
 from gateway.contracts.errors import NotFoundError
+from gateway.models import Scope
 from gateway.request_context import Caller
 from registry.catalog import model
 from registry.models import Activation, Release
@@ -24,10 +30,10 @@ def list_releases(page: PageRequest) -> Mapping[str, Any]:
 
 
 def get_release(version: str, caller: Caller) -> dict[str, Any]:
-    """Return one release with the ops that this caller may see, and their tokens. Raises UnresolvedReference."""
+    """Return one release with the ops that this caller may see, and their tokens. Raises NotFoundError."""
     release = _query_releases().filter(version=version).first()
     if release is None:
-        message = "There is no such release. GET /api/v1/releases lists them."
+        message = "This release does not exist. GET /api/v1/releases lists all releases."
         raise NotFoundError(message, reason="unknown_release")
     catalog = model.build_catalog(version, publishing.load_content(release), release.tokens)
     visible = (op for path, op in sorted(catalog.ops.items()) if caller.key.visibility.allows(op))
@@ -61,3 +67,24 @@ def _serialize_op(op: model.CatalogOp, tokens: dict[str, list[int]]) -> dict[str
     if op.op in tokens:
         payload["tokens"] = dict(zip(("short", "full"), tokens[op.op], strict=True))
     return payload
+
+
+class ReleasesView(GatewayView):
+    """releases: list the releases."""
+
+    scope = Scope.EVENTS
+
+    @releases_list
+    def get(self, request: Request) -> HttpResponse:
+        page = pagination.parse_list_query(query_string.parse(request._request.META["QUERY_STRING"])).page
+        return HttpResponse(orjson.dumps(list_releases(page)), content_type=JSON_CONTENT_TYPE)
+
+
+class ReleaseView(GatewayView):
+    """releases/<version>: one release, its ops and their tokens."""
+
+    scope = Scope.EVENTS
+
+    @release_get
+    def get(self, request: Request, version: str) -> HttpResponse:
+        return HttpResponse(orjson.dumps(get_release(version, self.require_caller())), content_type=JSON_CONTENT_TYPE)

@@ -1,16 +1,12 @@
 from django.urls import path
 
-from gateway.api.views import (
-    BatchStatusView,
-    BatchView,
-    EventsView,
-    ExecView,
-    HelpView,
-    ReleasesView,
-    ReleaseView,
-    TelemetryView,
-    ToolsetView,
-)
+from gateway.api.batches import BatchStatusView, BatchView
+from gateway.api.events import EventsView
+from gateway.api.exec import ExecView
+from gateway.api.help import HelpView
+from gateway.api.releases import ReleasesView, ReleaseView
+from gateway.api.telemetry import TelemetryView
+from gateway.api.toolset import ToolsetView
 
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),

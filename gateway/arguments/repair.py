@@ -31,7 +31,7 @@ def repair_call(
     for error in errors:
         if not _repair_argument(op, repaired_args, error, context):
             return None
-    if find_field_errors(op.validator, op.schema, repaired_args) or normalise.is_empty_update(op, repaired_args):
+    if find_field_errors(op.validator, repaired_args) or normalise.is_empty_update(op, repaired_args):
         return None
     return drop_if_too_long({"op": op.op, "args": repaired_args})
 

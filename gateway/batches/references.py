@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
+from core import json_pointer
 from gateway.contracts.errors import FieldError
 
 REFERENCE_KEY = "$result"
 EXAMPLE = '{"$result": "0#/result/project/id"}'
 
 _FORM = re.compile(r"(0|[1-9][0-9]?)#((?:/(?:[^/~]|~[01])*)*)")
-_INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def find_references(args: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield path, args
             return
         for name, value in args.items():
-            yield from find_references(value, f"{path}/{_escape_token(name)}")
+            yield from find_references(value, f"{path}/{json_pointer.escape(name)}")
     elif isinstance(args, list):
         for index, value in enumerate(args):
             yield from find_references(value, f"{path}/{index}")
@@ -84,7 +84,7 @@ class _ReferenceResolver:
         if not isinstance(value, dict):
             return value
         if REFERENCE_KEY not in value:
-            return {name: self.replace(each, f"{path}/{_escape_token(name)}") for name, each in value.items()}
+            return {name: self.replace(each, f"{path}/{json_pointer.escape(name)}") for name, each in value.items()}
         reference = ResultReference.parse(value)
         if reference is None:
             raise ValueError("The reference was not validated.")
@@ -93,7 +93,7 @@ class _ReferenceResolver:
     def _look_up_value(self, reference: ResultReference, path: str) -> Any:
         index, pointer = reference.index, reference.pointer
         try:
-            value = _resolve_pointer(self._envelopes[index], pointer)
+            value = json_pointer.resolve(self._envelopes[index], pointer)
         except LookupError:
             message = f"The answer of entry {index} has nothing at {pointer[:100]}; look at its result."
             self.errors.append(FieldError(path, "result_missing", message))
@@ -105,20 +105,3 @@ class _ReferenceResolver:
             self.errors.append(FieldError(path, "result_too_large", message))
             return None
         return value
-
-
-def _resolve_pointer(value: Any, pointer: str) -> Any:
-    """Return the value at a JSON Pointer. Raises LookupError if there is none."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value[name]
-        elif isinstance(value, list) and _INDEX.fullmatch(name):
-            value = value[int(name[:9])]
-        else:
-            raise LookupError(pointer)
-    return value
-
-
-def _escape_token(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

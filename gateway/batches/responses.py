@@ -12,7 +12,7 @@ from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError, PermissionDeniedError
 from gateway.models import Batch, BatchEntry
 from gateway.request_context import Caller
-from registry.catalog import model
+from registry.catalog import cache
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
@@ -67,7 +67,7 @@ def may_read(type: str, name: str, caller: Caller) -> AccessDecision:
     """Decide as for the call itself: another key of the client may have sent it, or this key has lost rights since."""
     if type == "help":
         return policies.may_use_help(caller)
-    op = model.get_live_catalog().find_op(name)
+    op = cache.get_live_catalog().find_op(name)
     return policies.may_run(caller, op) if op else policies.ALLOWED
 
 

@@ -13,10 +13,11 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import logs, metrics, safe_traceback, strict_json
 from core.deadlines import Deadline
+from core.metrics import CallLabels
 from gateway.access import policies
 from gateway.batches import broker, leases, references, scheduling, store
 from gateway.batches.scheduling import EntryState
-from gateway.clients import api_keys
+from gateway.clients import key_verification
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
@@ -33,7 +34,7 @@ from gateway.models import Batch, BatchEntry
 from gateway.recording import call_events
 from gateway.request_context import Caller, UserContext
 from gateway.routing.release_routing import Routing
-from registry.catalog import model
+from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.help import help_pages
 from registry.models import ROOT, Release
@@ -49,9 +50,7 @@ CLOSE_MESSAGES = {
     "too_late": "The batch ran out of time before this entry started. Nothing was done; send it again.",
 }
 
-running_entries: dict[
-    str, BatchEntry
-] = {}  # entries that this process runs, by runner; the follower renews their leases
+running_entries: dict[str, BatchEntry] = {}  # entries that this process runs, by runner; the poller renews their leases
 
 
 def run_turn(id: UUID, *, hands_over: bool = True) -> bool:
@@ -151,9 +150,9 @@ def close_entries(batch: Batch, reasons: dict[int, str]) -> int:
 
 def build_entry_error(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
     """Return the error envelope of an entry, by its type. Its help_path is one that the batch's key can read."""
-    key = api_keys.get_by_id(batch.api_key_id) if batch.api_key_id else None
+    key = key_verification.get_by_id(batch.api_key_id) if batch.api_key_id else None
     if key is not None:
-        view = model.get_live_catalog().view_for(Caller(key).visibility)
+        view = cache.get_live_catalog().view_for(Caller(key).visibility)
         error.help_path = help_pages.find_readable_path(view, error.help_path or entry.name or ROOT)
     if entry.type == "help":
         return {"path": entry.name, "ok": False, "error": error.as_dict()}
@@ -165,23 +164,25 @@ def _run_claimed_entry(batch: Batch, entry: BatchEntry, until: Deadline | None) 
     try:
         catalog, caller = _load_catalog(batch), _load_caller(batch)
         if entry.type == "help":
-            leases.finish_entry(entry, _run_help(entry.body, caller, trace, catalog))
+            labels = _run_help_entry(entry, caller, trace, catalog)
         else:
-            _run_exec(batch, entry, caller, trace, catalog, until)
+            labels = _run_exec_entry(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
         leases.finish_entry(entry, build_entry_error(batch, entry, error, trace))
     except (Superseded, *store.DATABASE_DOWN_ERRORS):  # another run stores the result
         raise
     except Exception as error:
         log.error("batch.entry_crashed entry=%s trace=%s\n%s", entry, trace.id, safe_traceback.format(error))
-        failed = InternalError("The entry failed on our side. Its trace id tells the administrator where.")
+        failed = InternalError("The gateway failed to run this entry. Tell the administrator its trace id.")
         leases.finish_entry(entry, build_entry_error(batch, entry, failed, trace))
-    if trace.metric_labels is not None:
-        metrics.count_call(trace.metric_labels, seconds=trace.elapsed_ms() / 1000)
+    else:
+        metrics.count_call(labels, seconds=trace.elapsed_ms() / 1000)
 
 
-def _run_help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog) -> dict[str, Any]:
-    path = body.get("path", "")
+def _run_help_entry(entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog) -> CallLabels:
+    """Answer a help entry, store its result and return its metric labels."""
+    body = entry.body
+    path, event_type = body.get("path", ""), service.get_event_type(body)
     try:
         decision = policies.may_use_help(caller)
         if not decision.allowed:
@@ -191,7 +192,7 @@ def _run_help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catal
         error_payload = error.as_dict()
         event_log.enqueue_event(
             call_events.build_event(
-                service.get_event_type(body),
+                event_type,
                 caller=caller,
                 trace=trace,
                 name=path[:200],
@@ -199,13 +200,17 @@ def _run_help(body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catal
                 error=error_payload,
             )
         )
-        return {"path": path, "ok": False, "error": error_payload}
-    return {"path": answer.path, "ok": True, "result": orjson.loads(answer.body)}
+        leases.finish_entry(entry, {"path": path, "ok": False, "error": error_payload})
+        return call_events.build_metric_labels(event_type, error=error_payload)
+    leases.finish_entry(entry, {"path": answer.path, "ok": True, "result": orjson.loads(answer.body)})
+    return call_events.build_metric_labels(event_type, op_kind=answer.op_kind)
 
 
-def _run_exec(
+def _run_exec_entry(
     batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
-) -> None:
+) -> CallLabels:
+    """Run an exec entry, store its response and return its metric labels."""
+
     def store_response(answer: EnvelopeResponse) -> None:
         if 1 < entry.attempts < leases.MAX_ATTEMPTS and _is_in_progress(answer):  # probably the previous attempt
             leases.extend_lease(entry, _get_grace_ms(entry, catalog))
@@ -217,8 +222,8 @@ def _run_exec(
     except InvalidRequestError as error:
         answer = pipeline.reject_call(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
         leases.finish_entry(entry, answer.envelope)
-        return
-    pipeline.execute(
+        return call_events.build_exec_labels(answer)
+    answer = pipeline.execute(
         body=body,
         caller=caller,
         trace=trace,
@@ -227,6 +232,7 @@ def _run_exec(
         key=_derive_idempotency_key(batch, entry),
         store_response=store_response,
     )
+    return call_events.build_exec_labels(answer)
 
 
 def _is_in_progress(answer: EnvelopeResponse) -> bool:
@@ -262,14 +268,14 @@ def _fill_references(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
     try:
         strict_json.check_value(body)
     except strict_json.NotStrictJSON as error:
-        raise InvalidRequestError(f"With its references filled in: {error}", reason=error.code) from None
+        raise InvalidRequestError(f"After its references were resolved: {error}", reason=error.code) from None
     return body
 
 
 def _load_catalog(batch: Batch) -> Catalog:
     try:
-        return model.get_catalog(batch.release)
-    except (Release.DoesNotExist, model.CorruptRelease, model.WithdrawnRelease):
+        return cache.get_catalog(batch.release)
+    except (Release.DoesNotExist, cache.CorruptRelease, cache.WithdrawnRelease):
         raise InternalError(
             "The release of the batch cannot be loaded. Nothing was done; send a new batch.",
             status=503,
@@ -282,7 +288,7 @@ def _load_caller(batch: Batch) -> Caller:
 
     Raises PermissionDeniedError if the key is not valid.
     """
-    key = api_keys.get_by_id(batch.api_key_id) if batch.api_key_id else None
+    key = key_verification.get_by_id(batch.api_key_id) if batch.api_key_id else None
     if key is None or (batch.subject and not key.may_act_for(batch.subject)):
         raise PermissionDeniedError(
             "The API key that sent this batch is no longer valid. Nothing was done.", reason="key_revoked"

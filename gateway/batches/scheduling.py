@@ -58,7 +58,7 @@ class NextEntries:
 
 def parse_batch(body: dict[str, Any], *, key: str | None = None) -> BatchPlan:
     """Parse a batch body; `key` is the Idempotency-Key header. Raises InvalidRequestError with all field errors."""
-    errors = find_field_errors(request_schemas.get_batch_validator(), request_schemas.BATCH, body)
+    errors = find_field_errors(request_schemas.get_batch_validator(), body)
     raw_entries = body.get("ops")
     for index, entry in enumerate(raw_entries[:MAX_ENTRIES] if isinstance(raw_entries, list) else ()):
         errors += _find_entry_errors(index, entry)
@@ -112,13 +112,12 @@ def _parse_entry(raw_entry: dict[str, Any]) -> PlannedEntry:
 def _find_entry_errors(index: int, raw_entry: Any) -> list[FieldError]:
     """Return the field errors of an entry of a known type. The batch schema reports a missing or unknown type."""
     kind = raw_entry.get("type") if isinstance(raw_entry, dict) else None
-    schema = request_schemas.ENTRIES.get(kind) if isinstance(kind, str) else None
-    if schema is None:
+    if not isinstance(kind, str) or kind not in request_schemas.ENTRIES:
         return []
     pointer = f"/ops/{index}"
     errors = [
         FieldError(f"{pointer}{error.path}", error.code, f"Entry {index}: {error.message}", error.expected, error.got)
-        for error in find_field_errors(request_schemas.get_entry_validator(kind), schema, raw_entry)
+        for error in find_field_errors(request_schemas.get_entry_validator(kind), raw_entry)
     ]
     return errors or [*_find_dependency_errors(index, raw_entry), *_find_reference_errors(index, raw_entry)]
 

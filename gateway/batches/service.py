@@ -42,7 +42,7 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     """Accept a batch. Return its status if it runs in the background, else its results when done or out of time.
 
     Raises InvalidRequestError for a malformed body, ConflictError if the key was used for another body,
-    catalogs.NoLiveRelease.
+    cache.NoLiveRelease.
     """
     plan = scheduling.parse_batch(body, key=caller.idempotency_key)
     catalog = release_routing.get_catalog(caller.routing)
@@ -153,7 +153,9 @@ def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
 def _get_batch(id: UUID, caller: Caller) -> Batch:
     batch = store.find_batch(id, caller)
     if batch is None:
-        raise NotFoundError("There is no such batch, or it has expired. Send the calls again.", reason="unknown_batch")
+        raise NotFoundError(
+            "The batch does not exist, or it has expired. Send the calls again.", reason="unknown_batch"
+        )
     return batch
 
 

@@ -17,6 +17,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from core import canonical_json
+from core.polled_query import PolledQuery
 from gateway.batches import leases
 from gateway.batches.scheduling import LOST, BatchPlan, EntryState
 from gateway.contracts.errors import ConflictError
@@ -34,6 +35,7 @@ DATABASE_DOWN_ERRORS = (OperationalError, InterfaceError)  # raised while the da
 
 State = BatchEntry.State
 _OPEN = ~Q(state=State.DONE)  # as in the partial index: SQLite uses the index only if the text matches
+_open_entry_query = PolledQuery(lambda: BatchEntry.objects.filter(_OPEN).order_by().values_list("pk")[:1])
 _ENTRY_STATES_SQL = {  # raw SQL: a request that waits for a batch runs it many times a second
     vendor: f"SELECT \"index\", CASE WHEN state = 'running' AND held_until < {now} THEN '{LOST}' ELSE state END,"  # noqa: S608
     f' outcome FROM {BatchEntry._meta.db_table} WHERE batch_id = %s ORDER BY "index"'
@@ -177,6 +179,11 @@ def mark_cancelled(batch: Batch, *, at: datetime) -> None:
 def is_overdue(batch: Batch) -> bool:
     """Whether a batch is past its time limit."""
     return Batch.objects.filter(pk=batch.pk, runs_until__lte=Now()).exists()
+
+
+def has_open_entries() -> bool:
+    """Return whether any entry of any batch has not ended."""
+    return bool(_open_entry_query.fetch_rows())
 
 
 def find_overdue() -> list[Batch]:

@@ -1,6 +1,6 @@
 """Background work of every process: renew the leases of its entries, and recover abandoned batches.
 
-The follower thread calls it. Every change is an update that only one process can win.
+The poller thread calls it. Every change is an update that only one process can win.
 """
 
 import logging
@@ -25,17 +25,18 @@ _next = 0.0
 _helper: threading.Thread | None = None
 
 
-def follow() -> None:
-    """Renew leases and sweep, every two seconds. Four queries if nothing is found."""
+def renew_and_sweep() -> None:
+    """Renew leases and sweep, every two seconds. One query if no batch is open, four if nothing is to be done."""
     global _next
     if time.monotonic() < _next:
         return
     _next = time.monotonic() + INTERVAL
     if runner.running_entries:
         leases.renew_leases(list(runner.running_entries))
-    sweep_batches()
-    if is_worker:
-        start_helper()
+    if store.has_open_entries():
+        sweep_batches()
+        if is_worker:
+            start_helper()
 
 
 def sweep_batches() -> None:

@@ -1,64 +1,21 @@
 """API keys: shown once when they are issued, stored as a keyed hash, verified from memory."""
 
-import hmac
 import logging
 import secrets
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
-from hashlib import blake2b, sha256
-from threading import Lock
 
-from django.conf import settings
-from django.db.models import F
-from django.utils import timezone
-
-from core.rate_limit import RateLimitBuckets
+from gateway.clients import key_verification
+from gateway.clients.key_verification import PREFIX
 from gateway.models import ApiKey, Client, all_scopes
-from registry.catalog.model import Visibility
-from registry.models import Op
 
 log = logging.getLogger(__name__)
 
-PREFIX = "gw_"
-PREFIX_LENGTH = len(PREFIX) + 8
-MAX_LENGTH = 100
-MISSES_PER_SECOND = 50  # lookups of unknown keys: limits what guessing costs the database
-MISS_CACHED_SECONDS = 1.0  # seconds; a key that another process just issued works after that
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)  # some admins write "never" as the year 9999
-LAST_USED_INTERVAL = timedelta(minutes=1)
-
-
-class TooManyUnknownKeys(Exception):
-    """Unknown keys are sent faster than MISSES_PER_SECOND: someone may be guessing keys."""
 
 
 class SubjectNotAllowed(ValueError):
     """A key of this client cannot be bound to that subject."""
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedKey:
-    """A key that may be used, with everything needed to decide about its calls."""
-
-    id: int
-    prefix: str
-    client_id: int
-    client: str
-    scopes: frozenset[str]
-    bound_subject: str
-    subject_pattern: str
-    visibility: Visibility
-    confirms: bool
-    rate: int
-    expires_at: datetime | None
-    stamp: tuple[datetime, datetime]  # when key and client were last changed
-
-    def may_act_for(self, subject: str) -> bool:
-        """Whether this key may act for a subject: it must match the bound subject, if any, and the pattern."""
-        return self.bound_subject in ("", subject) and fnmatchcase(subject, self.subject_pattern)
 
 
 def issue(
@@ -84,7 +41,7 @@ def issue(
         client=client,
         name=name,
         prefix=prefix,
-        secret_hash=_hash_secret(plaintext),
+        secret_hash=key_verification.hash_secret(plaintext),
         scopes=list(scopes) if scopes is not None else all_scopes(),
         subject=subject,
         rate=rate,
@@ -121,138 +78,4 @@ def revoke(key: ApiKey, *, at: datetime) -> None:
     """Revoke a key for good. This process refuses it at once, all others within two seconds."""
     key.revoked_at = key.revoked_at or at
     key.save(update_fields=["revoked_at", "updated_at"])
-    _cache.drop(key.prefix)
-
-
-def verify(plaintext: str) -> VerifiedKey | None:
-    """Return the key of a bearer token, or None if it is not valid. Queries only on first use in this process.
-
-    Raises TooManyUnknownKeys if unknown keys come faster than 50 a second.
-    """
-    if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX) or not plaintext.isprintable():
-        return None
-    token_hash = _cache.hash_token(plaintext)
-    key = _cache.verified.get(token_hash)
-    if key is None:
-        key = _load_key(plaintext, token_hash)
-    if key is None or (key.expires_at is not None and key.expires_at <= timezone.now()):
-        return None
-    _cache.last_used[key.id] = time.time()
-    return key
-
-
-def get_by_id(id: int) -> VerifiedKey | None:
-    """Return a usable key by the id of its row, or None. For work that the key sent earlier. At most one query."""
-    verified_key = next((key for key in list(_cache.verified.values()) if key.id == id), None)
-    if verified_key is None:
-        row = ApiKey.objects.select_related("client").filter(pk=id, revoked_at=None, client__is_active=True).first()
-        verified_key = _build_verified_key(row) if row else None
-        if verified_key is not None:
-            _cache.add(
-                f"id {id}".encode(), verified_key
-            )  # no hash collides with this name; refreshed like any verified key
-    if verified_key is None or (verified_key.expires_at is not None and verified_key.expires_at <= timezone.now()):
-        return None
-    return verified_key
-
-
-def follow() -> None:
-    """Drop verified keys that were changed or revoked, and save when keys were last used. One query to read."""
-    _cache.misses.clear()
-    verified_keys = list(_cache.verified.values())
-    if not verified_keys:
-        return
-    rows = ApiKey.objects.filter(prefix__in={key.prefix for key in verified_keys}).annotate(
-        client_changed_at=F("client__updated_at")
-    )
-    stamps = {row.prefix: (row.updated_at, row.client_changed_at) for row in rows}
-    for key in verified_keys:
-        if stamps.get(key.prefix) != key.stamp:
-            _cache.drop(key.prefix)
-    _save_last_used(list(rows))
-
-
-def clear_cache() -> None:
-    """Empty the memory, as in a new process."""
-    _cache.clear()
-
-
-class _KeyCache:
-    def __init__(self) -> None:
-        self.salt = secrets.token_bytes(32)
-        self.verified: dict[bytes, VerifiedKey] = {}  # by hash: no plaintext key stays in memory
-        self.misses: dict[bytes, float] = {}
-        self.last_used: dict[int, float] = {}
-        self.lookups = RateLimitBuckets()
-        self.lock = Lock()
-
-    def hash_token(self, plaintext: str) -> bytes:
-        """Return the hash by which this process knows a key. It is faster to compute than the stored one."""
-        return blake2b(plaintext.encode(), key=self.salt, digest_size=32).digest()
-
-    def drop(self, prefix: str) -> None:
-        with self.lock:
-            self.verified = {token_hash: key for token_hash, key in self.verified.items() if key.prefix != prefix}
-
-    def add(self, token_hash: bytes, key: VerifiedKey) -> None:
-        with self.lock:
-            self.verified = {**self.verified, token_hash: key}
-
-    def clear(self) -> None:
-        with self.lock:
-            self.verified, self.misses, self.last_used, self.lookups = {}, {}, {}, RateLimitBuckets()
-
-
-_cache = _KeyCache()
-
-
-def _hash_secret(plaintext: str) -> str:
-    return hmac.digest(settings.GATEWAY_KEY_PEPPER.encode(), plaintext.encode(), sha256).hex()
-
-
-def _load_key(plaintext: str, token_hash: bytes) -> VerifiedKey | None:
-    if time.monotonic() - _cache.misses.get(token_hash, 0.0) < MISS_CACHED_SECONDS:
-        return None
-    if not _cache.lookups.take("misses", MISSES_PER_SECOND).allowed:
-        raise TooManyUnknownKeys
-    row = ApiKey.objects.select_related("client").filter(prefix=plaintext[:PREFIX_LENGTH]).first()
-    if (
-        row is None
-        or not hmac.compare_digest(row.secret_hash, _hash_secret(plaintext))
-        or row.revoked_at is not None
-        or not row.client.is_active
-    ):
-        _cache.misses[token_hash] = time.monotonic()
-        return None
-    key = _build_verified_key(row)
-    _cache.add(token_hash, key)
-    return key
-
-
-def _build_verified_key(row: ApiKey) -> VerifiedKey:
-    kinds = {kind for kind in Op.Kind.values if f"exec:{kind}" in row.scopes}
-    return VerifiedKey(
-        id=row.pk,
-        prefix=row.prefix,
-        client_id=row.client_id,
-        client=row.client.name,
-        scopes=frozenset(row.scopes),
-        bound_subject=row.subject,
-        subject_pattern=row.client.subject_pattern,
-        # A key without an exec scope sees the help of all kinds; a key that may only run reads does not see writes.
-        visibility=Visibility(tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values)),
-        confirms=row.client.confirms,
-        rate=row.rate,
-        expires_at=row.expires_at,
-        stamp=(row.updated_at, row.client.updated_at),
-    )
-
-
-def _save_last_used(rows: list[ApiKey]) -> None:
-    for row in rows:
-        last_used = _cache.last_used.pop(row.pk, None)
-        if last_used is None:
-            continue
-        at = datetime.fromtimestamp(last_used, tz=timezone.get_default_timezone())
-        if row.last_used_at is None or at - row.last_used_at >= LAST_USED_INTERVAL:
-            ApiKey.objects.filter(pk=row.pk).update(last_used_at=at)
+    key_verification.forget_key(key.prefix)

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from core.rate_limit import RateLimitBuckets, RateLimitDecision
-from gateway.clients.api_keys import VerifiedKey
+from gateway.clients.key_verification import VerifiedKey
 
 _buckets = RateLimitBuckets()
 

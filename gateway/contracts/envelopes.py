@@ -7,7 +7,6 @@ from typing import Any
 
 from django.utils import timezone
 
-from core import metrics
 from gateway.contracts.errors import GatewayError
 
 
@@ -21,7 +20,6 @@ class Trace:
     handler_ms: float = 0.0
     source: str = "api"  # where the call came in, for the operation event
     release: str = ""  # version of the release that answered, if one did
-    metric_labels: metrics.CallLabels | None = None  # how the call ended; None if the request is not a call
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the request reached the view."""
@@ -39,6 +37,7 @@ class EnvelopeResponse:
     status: int
     envelope: dict[str, Any]
     headers: dict[str, str] = field(default_factory=dict)
+    op_kind: str = ""  # "read" or "write"; empty if the op is unknown
 
 
 def build_success(op: str, result: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:

@@ -1,22 +1,13 @@
-"""Schemas of the help, exec and batch bodies, and reading a JSON body from a request.
+"""Schemas of the help, exec and batch bodies.
 
 The same schemas are the parameters of the gateway tools that a model is given.
 """
 
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from django.conf import settings
-from django.http import HttpRequest
-
-from core import strict_json
-from gateway.contracts.errors import (
-    FieldError,
-    InvalidRequestError,
-    build_too_large_error,
-    build_unsupported_media_type_error,
-)
-from registry.jsonschema import schemas
+from gateway.contracts.errors import ErrorCode, FieldError, InvalidRequestError
+from registry.jsonschema.validator import SchemaValidator
 
 HELP: dict[str, Any] = {
     "type": "object",
@@ -123,34 +114,54 @@ BATCH: dict[str, Any] = {
 }
 
 
+# Query parameters of the lists.
+LIST_QUERY: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: HELP["properties"][name] for name in ("limit", "cursor")},
+    "additionalProperties": False,
+}
+_TEXT_FILTER = {"type": "string", "minLength": 1, "maxLength": 200}
+EVENTS_QUERY: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **LIST_QUERY["properties"],
+        "session": {**_TEXT_FILTER, "description": "Only this conversation"},
+        "turn": {**_TEXT_FILTER, "description": "Only this turn"},
+        "op": {**_TEXT_FILTER, "description": "Only this op"},
+        "code": {"type": "string", "enum": list(ErrorCode.values), "description": "Only failed with this code"},
+    },
+    "additionalProperties": False,
+}
+
+
 @cache
-def get_help_validator() -> schemas.SchemaValidator:
+def get_help_validator() -> SchemaValidator:
     """Return the compiled validator of a help body."""
-    return schemas.SchemaValidator(HELP)
+    return SchemaValidator(HELP)
 
 
 @cache
-def get_exec_validator() -> schemas.SchemaValidator:
+def get_exec_validator() -> SchemaValidator:
     """Return the compiled validator of an exec body."""
-    return schemas.SchemaValidator(EXEC)
+    return SchemaValidator(EXEC)
 
 
 @cache
-def get_batch_validator() -> schemas.SchemaValidator:
+def get_batch_validator() -> SchemaValidator:
     """Return the compiled validator of a batch body; it checks only the type of each entry."""
-    return schemas.SchemaValidator(BATCH)
+    return SchemaValidator(BATCH)
 
 
 @cache
-def get_entry_validator(type: str) -> schemas.SchemaValidator:
+def get_entry_validator(type: str) -> SchemaValidator:
     """Return the compiled validator of a batch entry of this type."""
-    return schemas.SchemaValidator(ENTRIES[type])
+    return SchemaValidator(ENTRIES[type])
 
 
 @cache
-def get_key_validator() -> schemas.SchemaValidator:
+def get_key_validator() -> SchemaValidator:
     """Return the validator of a bare idempotency key, as sent in a header."""
-    return schemas.SchemaValidator(EXEC["properties"]["idempotency_key"])
+    return SchemaValidator(EXEC["properties"]["idempotency_key"])
 
 
 def resolve_idempotency_key(in_body: str | None, in_header: str | None) -> str | None:
@@ -167,55 +178,3 @@ def resolve_idempotency_key(in_body: str | None, in_header: str | None) -> str |
             field_errors=[FieldError("/idempotency_key", "mismatch", "Send the header's key, or leave it out.")],
         )
     return in_body if in_body is not None else in_header
-
-
-def check_size(request: HttpRequest) -> None:
-    """Raise InvalidRequestError (413) if Content-Length exceeds the limit. Runs before anything else is read."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
-        raise build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
-
-
-def read_json_object(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object in a request's body. Raises InvalidRequestError: 415 for the media type, else 400."""
-    _check_media_type(request)
-    raw = request.body
-    _check_complete(request, raw)
-    if not raw:
-        raise InvalidRequestError(
-            'The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json"
-        )
-    try:
-        body = strict_json.loads(raw)
-    except strict_json.NotStrictJSON as error:
-        raise InvalidRequestError(str(error), reason=error.code) from None
-    if not isinstance(body, dict):
-        raise InvalidRequestError(
-            "The body is not an object. Send one JSON object.",
-            reason="not_an_object",
-            field_errors=[FieldError("", "type", "Send an object.", expected="object")],
-        )
-    return cast("dict[str, Any]", body)
-
-
-def _check_complete(request: HttpRequest, raw: bytes) -> None:
-    """Raise InvalidRequestError for an incomplete body.
-
-    WSGI gives no body without a Content-Length, and no error for a truncated one.
-    """
-    if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
-        raise InvalidRequestError(
-            "The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required"
-        )
-    declared_length = int(request.META.get("CONTENT_LENGTH") or 0)
-    if len(raw) < declared_length:
-        raise InvalidRequestError(
-            f"The body ended after {len(raw)} of {declared_length} bytes. Send all of it.", reason="body_cut_off"
-        )
-
-
-def _check_media_type(request: HttpRequest) -> None:
-    charset = (request.content_params or {}).get("charset", "utf-8").strip('"').lower()
-    encoded = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
-    if request.content_type != "application/json" or charset not in ("utf-8", "utf8") or encoded != "identity":
-        raise build_unsupported_media_type_error()

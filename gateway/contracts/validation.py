@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import jsonschema_rs
-
-from core import suggestions
+from core import json_pointer, suggestions
 from gateway.contracts.errors import FieldError
-from registry.jsonschema import keywords, schemas, signatures
+from registry.jsonschema import keywords, signatures
+from registry.jsonschema.dialect import VALUE_REFUSALS
+from registry.jsonschema.validator import SchemaValidator, SchemaViolation, ValidationTooExpensive
 
 MAX_ERRORS = 50
 MIN_SIMILARITY = 0.75  # minimum similarity of an unknown name and a known one to suggest it
@@ -29,11 +29,7 @@ _PLACEHOLDER_ID = re.compile(r"\W*|.*[<>{}\[\]].*|(your|my|the|some|example)?[_\
 
 
 def find_field_errors(
-    validator: schemas.SchemaValidator,
-    schema: dict[str, Any],
-    instance: Any,
-    *,
-    id_sources: dict[str, str] | None = None,
+    validator: SchemaValidator, instance: Any, *, id_sources: dict[str, str] | None = None
 ) -> list[FieldError]:
     """Return the field errors of an instance, at most 50, in the order of the schema.
 
@@ -42,10 +38,10 @@ def find_field_errors(
     result: list[FieldError] = []
     try:
         errors = validator.iter_errors(instance)
-    except schemas.ValidationTooExpensive as problem:
+    except ValidationTooExpensive as problem:
         return [FieldError("", "too_large", str(problem))]
     for error in errors:
-        result += _to_field_errors(error, schema, instance, id_sources or {})
+        result += _to_field_errors(error, validator.schema, instance, id_sources or {})
         if len(result) >= MAX_ERRORS:
             break
     mistyped_paths = {error.path for error in result if error.code == "type"}  # the type error already lists the values
@@ -63,14 +59,13 @@ def describe_type(value: Any) -> str:
 
 def build_pointer(parts: Iterable[str | int]) -> str:
     """Return a JSON Pointer (RFC 6901), cut at 200 characters."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)[:200]
+    return json_pointer.build(parts)[:200]
 
 
 def _to_field_errors(
-    error: jsonschema_rs.ValidationError, schema: dict[str, Any], instance: Any, id_sources: dict[str, str]
+    error: SchemaViolation, schema: dict[str, Any], instance: Any, id_sources: dict[str, str]
 ) -> list[FieldError]:
-    path = schemas.locate_error(error, instance)
-    kind: Any = error.kind
+    path, kind = error.path, error.kind
     if kind.name == "required":
         return [_build_required_error(path, kind.property, schema)]
     if kind.name in ("additionalProperties", "unevaluatedProperties"):
@@ -102,7 +97,7 @@ def _build_unknown_error(path: list[str | int], name: str, schema: dict[str, Any
     return FieldError(
         build_pointer([*path, name]),
         "unknown_argument",
-        f"There is no {shown} here. {hint}",
+        f"Unknown argument {shown}. {hint}",
         expected=matches[0] if matches else None,
     )
 
@@ -115,7 +110,7 @@ def _build_message(
     if kind.name == "format":
         return f"{name} must be {_FORMAT_HINTS.get(kind.format, f'a valid {kind.format}')}."
     if kind.name == "enum" and isinstance(value, str):
-        refusals = argument.get(schemas.VALUE_REFUSALS)
+        refusals = argument.get(VALUE_REFUSALS)
         if isinstance(refusals, dict) and value in refusals:
             return f"{name}: {refusals[value]}"
         matches = suggestions.find_similar(
@@ -130,7 +125,8 @@ def _build_message(
         return f"{name} must have {end} {kind.limit} character{'' if kind.limit == 1 else 's'}."
     if kind.name in ("minItems", "maxItems", "minProperties", "maxProperties"):
         end = "at least" if kind.name.startswith("min") else "at most"
-        return f"{name} must have {end} {kind.limit} {'items' if kind.name.endswith('Items') else 'members'}."
+        noun = "item" if kind.name.endswith("Items") else "member"
+        return f"{name} must have {end} {kind.limit} {noun}{'' if kind.limit == 1 else 's'}."
     if kind.name == "uniqueItems":
         return f"{name} must not repeat an item."
     if kind.name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
@@ -138,8 +134,8 @@ def _build_message(
         return f"{name} must be {limit_words.get(kind.name, 'less than')} {kind.limit}."
     if kind.name == "pattern":
         description = str(argument.get("description", "")).rstrip(".")
-        return f"{name} must match {kind.pattern}." + (f" It is: {description}." if description else "")
-    return f"{name} must be of the type {expected}."
+        return f"{name} must match {kind.pattern}." + (f" Description: {description}." if description else "")
+    return f"{name} must be of type {expected}."
 
 
 def _build_id_message(name: str, value: str, id_sources: dict[str, str]) -> str:
@@ -167,13 +163,7 @@ def get_subschema(schema: dict[str, Any], path: list[str | int]) -> dict[str, An
     """Return the subschema for a path in the instance, following properties, items and $ref; {} if there is none."""
     subschema: Any = schema
     for part in path:
-        subschema = _resolve_ref(schema, subschema)
+        subschema = keywords.dereference(schema, subschema)
         child = subschema.get("properties", {}).get(part) if isinstance(part, str) else subschema.get("items")
         subschema = child if isinstance(child, dict) else {}
-    return _resolve_ref(schema, subschema)
-
-
-def _resolve_ref(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    ref = schema.get("$ref")
-    target = keywords.resolve_ref(root, ref) if isinstance(ref, str) else schema
-    return target if isinstance(target, dict) else {}
+    return keywords.dereference(schema, subschema)

@@ -56,6 +56,11 @@ class ExecCall:
         """The canonical path of the op; if it is unknown, the name as sent, cut at 200 characters."""
         return self.op.op if self.op else self.name[:200]
 
+    @property
+    def op_kind(self) -> str:
+        """Whether the op reads or writes; empty if it is unknown."""
+        return self.op.kind if self.op else ""
+
     @cached_property
     def keyed_call(self) -> idempotency.KeyedCall | None:
         """The call with its idempotency key; None without a key, for a dry run and for a read."""
@@ -81,14 +86,15 @@ def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse)
         executed_op=work.op.op if work.op.op != call.path else None,
         operation=_describe_operation(work, outcome),
     )
-    return EnvelopeResponse(200, envelopes.build_success(call.path, outcome.result, meta))
+    return EnvelopeResponse(200, envelopes.build_success(call.path, outcome.result, meta), op_kind=work.op.kind)
 
 
 def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
     """Return the response to a call that failed. Its help_path is one that this caller can read."""
     error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
-    return EnvelopeResponse(error.status, envelopes.build_failure(call.path or None, error, meta), error.headers)
+    envelope = envelopes.build_failure(call.path or None, error, meta)
+    return EnvelopeResponse(error.status, envelope, error.headers, call.op_kind)
 
 
 def build_replay(call: ExecCall, stored: idempotency.StoredResponse) -> EnvelopeResponse:
@@ -97,7 +103,8 @@ def build_replay(call: ExecCall, stored: idempotency.StoredResponse) -> Envelope
     warnings, original_trace_id = meta.pop("warnings"), meta.pop("trace_id")
     del meta["latency_ms"]
     new_meta = envelopes.build_meta(call.trace, warnings, replayed=True, original_trace_id=original_trace_id, **meta)
-    return EnvelopeResponse(stored.status, {**stored.envelope, "meta": new_meta}, {"Idempotent-Replayed": "true"})
+    envelope = {**stored.envelope, "meta": new_meta}
+    return EnvelopeResponse(stored.status, envelope, {"Idempotent-Replayed": "true"}, call.op_kind)
 
 
 def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ key waits on that row and then gets the same response. The statements are raw SQ
 and the ORM has no INSERT … ON CONFLICT … RETURNING.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from core import canonical_json
+from core.statements import Statement, execute_together
 from gateway.contracts.errors import ConflictError
 from gateway.models import IdempotencyRecord
 
@@ -74,15 +76,24 @@ def find_stored_response(call: KeyedCall, *, at: datetime) -> StoredResponse | N
     return StoredResponse(status, orjson.loads(answer))
 
 
-def claim_key(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: datetime | None = None) -> int | None:
+def claim_key(
+    call: KeyedCall,
+    *,
+    trace_id: str,
+    at: datetime,
+    doubtful_at: datetime | None = None,
+    after: Sequence[Statement] = (),
+) -> int | None:
     """Claim the key in the open transaction and return the claim's id; None if another call holds it.
 
     Waits while the claim of another call is uncommitted: on PostgreSQL at the unique index, on SQLite at BEGIN.
     An expired record is taken over, but not one whose outcome is unknown. `doubtful_at` is for a claim that is
-    committed before its write: the time from which a missing outcome counts as unknown.
+    committed before its write: the time from which a missing outcome counts as unknown. The statements `after` which
+    the claim comes are sent with it.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
+    row = execute_together(
+        *after,
+        (
             f"INSERT INTO {_TABLE}"  # noqa: S608 - the table's name is ours
             " (client_id, subject, key, op, fingerprint, state, status, answer, trace_id, created_at, expires_at,"
             " doubtful_at) VALUES (%s, %s, %s, %s, %s, 'claimed', 0, '', %s, %s, %s, %s)"
@@ -95,18 +106,20 @@ def claim_key(call: KeyedCall, *, trace_id: str, at: datetime, doubtful_at: date
                 *(_adapt_time(at), _adapt_time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS))),
                 _adapt_time(doubtful_at) if doubtful_at else None,
             ],
-        )
-        row = cursor.fetchone()
+        ),
+    )
     return int(row[0]) if row else None
 
 
 def store_response(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
     """Store the response of the claiming call, in its transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s",  # noqa: S608
-            [status, orjson.dumps(envelope).decode(), claim_id],
-        )
+    execute_together(build_store_statement(claim_id, status=status, envelope=envelope))
+
+
+def build_store_statement(claim_id: int, *, status: int, envelope: dict[str, Any]) -> Statement:
+    """Return the statement of `store_response`, to be sent with others."""
+    sql = f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s"  # noqa: S608
+    return sql, [status, orjson.dumps(envelope).decode(), claim_id]
 
 
 def release_claim(claim_id: int) -> None:

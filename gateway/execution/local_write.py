@@ -9,6 +9,7 @@ from django.db import OperationalError, connection, transaction
 
 from analytics.events import event_log
 from core import deadlines
+from core.statements import execute_together
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
 from gateway.execution import db_errors, exec_call, idempotency
@@ -40,18 +41,21 @@ def _write_once(call: ExecCall, work: UpstreamCall, executor: Executor, prepared
     keyed = call.keyed_call
     deadlines.limit_write_lock_wait(work.deadline)
     with transaction.atomic():
-        deadlines.limit_statement_time(work.deadline)
-        claim = idempotency.claim_key(keyed, trace_id=call.trace.id, at=call.trace.at) if keyed else None
-        if keyed and claim is None:
-            return replay_stored_response(call, keyed)
-        answer = _apply_in_savepoint(call, work, executor, prepared)
-        if claim is not None:
-            idempotency.store_response(claim, status=answer.status, envelope=answer.envelope)
-        else:
+        limits = deadlines.build_limit_statements(work.deadline)
+        if keyed is None:
+            execute_together(*limits)
+            answer = _apply_in_savepoint(call, work, executor, prepared)
             orjson.dumps(answer.envelope)  # roll back a result that is not JSON; finish serialises it otherwise
+            outcome = []
+        else:
+            claim = idempotency.claim_key(keyed, trace_id=call.trace.id, at=call.trace.at, after=limits)
+            if claim is None:
+                return replay_stored_response(call, keyed)
+            answer = _apply_in_savepoint(call, work, executor, prepared)
+            outcome = [idempotency.build_store_statement(claim, status=answer.status, envelope=answer.envelope)]
         if call.store_response:
             call.store_response(answer)
-        event_log.record_event(exec_call.build_event(call, answer))
+        event_log.record_event(exec_call.build_event(call, answer), after=outcome)
     call.is_stored = True
     return answer
 

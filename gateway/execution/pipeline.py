@@ -9,26 +9,18 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 
 from analytics.events import event_log
-from core import logs, safe_traceback, strict_json
+from core import logs, safe_traceback
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway.access import confirmation, policies
-from gateway.arguments import list_fallback, normalise, repair
+from gateway.arguments import list_fallback, normalise
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
-from gateway.contracts.errors import (
-    FieldError,
-    GatewayError,
-    InternalError,
-    InvalidRequestError,
-    NotFoundError,
-    PermissionDeniedError,
-)
+from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
-from gateway.execution import db_errors, exec_call, idempotency, local_write, remote_write
+from gateway.execution import call_errors, db_errors, exec_call, idempotency, local_write, remote_write
 from gateway.execution.exec_call import ExecCall, Superseded
 from gateway.executors import executor_for
 from gateway.executors.base import Executor, UpstreamCall
@@ -36,12 +28,8 @@ from gateway.models import Scope
 from gateway.request_context import Caller
 from gateway.routing import release_routing
 from registry.catalog.model import Catalog, CatalogOp
-from registry.help import help_pages
-from registry.jsonschema import signatures
 
 log = logging.getLogger(__name__)
-
-MAX_SCHEMA_CHARACTERS = 1_500  # a validation error includes a schema up to this size, which saves a call of help
 
 
 def execute(
@@ -54,7 +42,7 @@ def execute(
     key: str | None = None,
     store_response: Callable[[EnvelopeResponse], None] | None = None,
 ) -> EnvelopeResponse:
-    """Run one op and return its response. Raises catalogs.NoLiveRelease; every other failure becomes a response.
+    """Run one op and return its response. Raises cache.NoLiveRelease; every other failure becomes a response.
 
     A batch entry passes the catalog of its release, a deadline in addition to that of its op, the idempotency key to
     use if neither body nor header has one, and `store_response`, which for a write runs in the same transaction. If
@@ -86,7 +74,7 @@ def reject_call(error: GatewayError, *, name: str, caller: Caller, trace: Trace,
 def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
     try:
         _parse_body(call, body)
-        return _replay_stored(call) or _run_op(call)
+        return _claim_and_run(call) if _may_claim_first(call) else _replay_stored(call) or _run_op(call)
     except GatewayError as error:
         return _respond_with_error(call, error)
     except Superseded:
@@ -101,7 +89,7 @@ def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
             safe_traceback.format(error),
         )
         return _respond_with_error(
-            call, InternalError("The call failed on our side. Its trace id tells the administrator where.")
+            call, InternalError("The gateway failed to run this call. Tell the administrator its trace id.")
         )
 
 
@@ -124,48 +112,10 @@ def _parse_body(call: ExecCall, body: dict[str, Any]) -> None:
 
 def _check_body(call: ExecCall, body: dict[str, Any]) -> None:
     if not body:
-        raise InvalidRequestError(
-            f"The call is empty. Send an op and its args, such as {_render_example_call(call)}.", reason="empty_call"
-        )
-    errors = find_field_errors(request_schemas.get_exec_validator(), request_schemas.EXEC, body)
+        raise call_errors.build_empty_call_error(call)
+    errors = find_field_errors(request_schemas.get_exec_validator(), body)
     if errors:
-        raise InvalidRequestError(
-            f"The call is malformed. {errors[0].message}",
-            reason="malformed_call",
-            field_errors=errors,
-            retry_with=_correct_malformed_call(call.op, body) if call.op else None,
-        )
-
-
-def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the corrected call if it is certain: args were sent as a string, or next to op instead of inside args."""
-    args = body.get("args", {})
-    if isinstance(args, str):
-        try:
-            args = strict_json.loads(args.encode())
-        except strict_json.NotStrictJSON:
-            return None
-    misplaced_args: dict[str, Any] = {
-        name: value for name, value in body.items() if name not in request_schemas.EXEC["properties"]
-    }
-    if not isinstance(args, dict) or not set(misplaced_args) <= set(op.arguments) - set(args):
-        return None
-    options = {name: value for name, value in body.items() if name in ("idempotency_key", "dry_run")}
-    corrected_call: dict[str, Any] = {"op": op.op, "args": {**args, **misplaced_args}, **options}
-    return (
-        None
-        if find_field_errors(request_schemas.get_exec_validator(), request_schemas.EXEC, corrected_call)
-        else repair.drop_if_too_long(corrected_call)
-    )
-
-
-def _render_example_call(call: ExecCall) -> str:
-    """Return an example call as JSON that works for this caller."""
-    visible = (call.catalog.ops[path] for path in sorted(call.view.ops))
-    op = next((op for op in visible if op.examples and not op.is_write), None)
-    if op is None:
-        return '{"op": "<op>", "args": {}}'
-    return orjson.dumps({"op": op.op, "args": op.examples[0]["args"]}).decode()
+        raise call_errors.build_malformed_call_error(call.op, body, errors)
 
 
 def _replay_stored(call: ExecCall) -> EnvelopeResponse | None:
@@ -185,6 +135,34 @@ def _replay_stored(call: ExecCall) -> EnvelopeResponse | None:
     answer = exec_call.build_replay(call, stored)
     event_log.enqueue_event(exec_call.build_event(call, answer, replayed=True))
     return answer
+
+
+def _may_claim_first(call: ExecCall) -> bool:
+    """Whether claiming the key can tell if a response is stored, which saves the query for one.
+
+    Only for what claims the key in the transaction of the write, before anything has an effect. A claim on SQLite would
+    wait for other writes, which replaying a response need not do.
+    """
+    if connection.vendor != "postgresql" or call.keyed_call is None or call.op is None or call.op.confirm:
+        return False
+    try:
+        return executor_for(call.op).transactional
+    except InternalError:
+        return False
+
+
+def _claim_and_run(call: ExecCall) -> EnvelopeResponse:
+    """Run an op that claims its key first. A stored response comes before every error, as if it was read first."""
+    warnings = list(call.warnings)
+    try:
+        return _run_op(call)
+    except (GatewayError, DeadlineExceeded):
+        failed = call.warnings, call.applied_defaults
+        call.warnings, call.applied_defaults = warnings, {}
+        if stored := _replay_stored(call):
+            return stored
+        call.warnings, call.applied_defaults = failed
+        raise
 
 
 def _run_op(call: ExecCall) -> EnvelopeResponse:
@@ -227,23 +205,11 @@ def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor
 
 
 def _resolve_op(call: ExecCall) -> CatalogOp:
-    if call.op is not None and call.op.is_active:
-        return call.op
-    if call.op is not None:
-        successor = call.op.successor
-        suggestions = [successor] if successor in call.view.ops else []
-        message = f"{call.op.op} is retired." + (f" Use {successor}." if suggestions else "")
-    else:
-        suggestions = [
-            path for path in help_pages.suggest_paths(call.catalog, call.view, call.name) if path in call.view.ops
-        ]
-        problem = f"{call.path} is a group, not an op." if call.name in call.view.children else "There is no such op."
-        message = problem + (f" Did you mean {', '.join(suggestions)}?" if suggestions else "")
-    raise NotFoundError(
-        message,
-        reason="unknown_op",
-        details={"did_you_mean": suggestions} if suggestions else None,
-    )
+    if call.op is None:
+        raise call_errors.build_unknown_op_error(call)
+    if not call.op.is_active:
+        raise call_errors.build_retired_op_error(call, call.op)
+    return call.op
 
 
 def _check_permission(call: ExecCall, op: CatalogOp) -> None:
@@ -266,49 +232,12 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
     op, result = list_fallback.fall_back_to_list(op, result, catalog=call.catalog, caller=call.caller) or (op, result)
     call.warnings += result.warnings
     call.applied_defaults = result.applied_defaults
-    errors = find_field_errors(op.validator, op.schema, result.args, id_sources=_find_id_sources(call, op))
+    errors = find_field_errors(op.validator, result.args, id_sources=call_errors.find_id_sources(call, op))
     if normalise.is_empty_update(op, result.args):
-        errors.append(_build_no_change_error(op))
+        errors.append(call_errors.build_no_change_error(op))
     if errors:
-        raise _build_invalid_args_error(call, op, result.without_defaults, errors)
+        raise call_errors.build_invalid_args_error(call, op, result.without_defaults, errors)
     return op, result.args
-
-
-def _build_no_change_error(op: CatalogOp) -> FieldError:
-    fields = ", ".join(name for name in op.arguments if name not in op.required | normalise.UPDATE_OPTIONS)
-    return FieldError("", "no_change", f"The update changes nothing. Send one or more of {fields}.")
-
-
-def _build_invalid_args_error(
-    call: ExecCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]
-) -> InvalidRequestError:
-    retry_with = repair.repair_call(op, args, errors, call.caller.context)
-    schema = signatures.strip_annotations(op.schema, prose=False)
-    includes_schema = retry_with is None and len(orjson.dumps(schema)) <= MAX_SCHEMA_CHARACTERS
-    return InvalidRequestError(
-        f"{op.op} cannot run with these args. " + " ".join(error.message for error in errors[:3]),
-        reason="invalid_args",
-        field_errors=errors,
-        retry_with=retry_with,
-        details={"schema": schema} if includes_schema else None,
-    )
-
-
-class _ListOps(dict[tuple[str, str], str]):
-    """Maps (connection, entity) to the op that lists the entity. Ids of one upstream mean nothing to another."""
-
-
-def _find_id_sources(call: ExecCall, op: CatalogOp) -> dict[str, str]:
-    """Return, for each id argument of an op, the op that lists such ids, unless it is switched off."""
-    list_ops = call.catalog.get_or_derive(_ListOps, lambda: _index_list_ops(call.catalog))
-    entities = {name: (op.connection, name[:-3]) for name in op.arguments if name[-3:] == "_id"}
-    sources = {name: list_ops[entity] for name, entity in entities.items() if entity in list_ops}
-    return {name: path for name, path in sources.items() if path not in call.view.off_reasons}
-
-
-def _index_list_ops(catalog: Catalog) -> _ListOps:
-    lists = (op for op in catalog.ops.values() if op.action == "list" and op.is_active and op.entity)
-    return _ListOps({(op.connection, op.entity): op.op for op in lists})
 
 
 def _respond_with_error(call: ExecCall, error: GatewayError) -> EnvelopeResponse:

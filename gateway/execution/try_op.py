@@ -7,14 +7,14 @@ because the answer shows a subject's data. Reports do not count it.
 import orjson
 
 from core import canonical_json, strict_json
-from gateway.clients.api_keys import VerifiedKey
+from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InvalidRequestError
 from gateway.execution import pipeline
 from gateway.models import all_scopes
 from gateway.request_context import Caller
 from registry import checks
-from registry.catalog import model
+from registry.catalog import cache, model
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
 from registry.snapshot import snapshot
@@ -28,12 +28,12 @@ class DraftNotServable(Exception):
 
 
 def build_draft_catalog(op: Op) -> Catalog:
-    """Return the live catalog with one op replaced by its draft. Raises DraftNotServable, catalogs.NoLiveRelease."""
+    """Return the live catalog with one op replaced by its draft. Raises DraftNotServable, cache.NoLiveRelease."""
     entry = snapshot.op_to_entry(op)
     if problems := checks.find_op_errors(entry):
         raise DraftNotServable(problems[0].summary)
     draft_op = model.build_op(orjson.loads(canonical_json.dumps(entry)))
-    return model.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
+    return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
 
 
 def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace) -> EnvelopeResponse:

@@ -2,11 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NoReturn
-
-from django.conf import settings
-from django.utils.module_loading import import_string
 
 from gateway.contracts.errors import (
     ConflictError,
@@ -27,6 +23,16 @@ ERROR_CLASSES: dict[type[errors.WorkspaceError], type[GatewayError]] = {
     errors.NotFound: NotFoundError,
     errors.StateConflict: ConflictError,
 }
+
+
+Handler = contract.OpHandler | BuiltinHandler[Any]
+
+_handlers_by_connection: dict[str, Mapping[str, Handler]] = {}
+
+
+def add_upstream(connection: str, handlers: Mapping[str, Handler]) -> None:
+    """Add an embedded upstream: the name of its connection, and its handlers by tool name."""
+    _handlers_by_connection[connection] = handlers
 
 
 class EmbeddedExecutor:
@@ -63,15 +69,8 @@ class ContractHandler:
         return UpstreamResponse(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
 
 
-@cache
-def _load_handlers(connection: str) -> Mapping[str, contract.OpHandler | BuiltinHandler[Any]]:
-    path = settings.GATEWAY_EMBEDDED.get(connection)
-    handlers: Mapping[str, contract.OpHandler | BuiltinHandler[Any]] = import_string(path) if path else {}
-    return handlers
-
-
 def _find_handler(work: UpstreamCall) -> ContractHandler | BuiltinHandler[Any]:
-    handler = _load_handlers(work.op.connection).get(work.op.tool_name)
+    handler = _handlers_by_connection.get(work.op.connection, {}).get(work.op.tool_name)
     if handler is None:
         raise InternalError(
             f"{work.op.op} has no handler at {work.op.connection}. Nothing was done; tell the administrator.",

@@ -8,7 +8,7 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import logs
 from core.text_cache import cache_by_text
-from gateway.arguments.normalise import convert_whole_numbers
+from gateway.arguments.coercion import convert_whole_numbers
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError
@@ -75,7 +75,7 @@ def get_event_type(body: dict[str, Any]) -> OperationEvent.Type:
 def parse_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
     """Return URL parameters as a help body. Raises InvalidRequestError for a repeated parameter or a NUL character."""
     if any("\x00" in text for name, values in parameters.items() for text in (name, *values)):
-        raise InvalidRequestError("A parameter holds a NUL character. Leave it out.", reason="nul_character")
+        raise InvalidRequestError("A parameter contains a NUL character. Remove it.", reason="nul_character")
     repeated_names = [name for name, values in parameters.items() if len(values) > 1]
     if repeated_names:
         problems = [FieldError(f"/{name}"[:200], "duplicate_key", "Send it once.") for name in repeated_names]
@@ -101,7 +101,7 @@ def _parse_query(body: dict[str, Any]) -> HelpQuery:
 @cache_by_text
 def _parse_query_text(text: bytes) -> HelpQuery:
     body = orjson.loads(text)
-    errors = find_field_errors(request_schemas.get_help_validator(), request_schemas.HELP, body)
+    errors = find_field_errors(request_schemas.get_help_validator(), body)
     if "path" in body and "query" in body:
         errors.append(FieldError("/query", "conflict", "Send path or query, not both."))
     if errors:

@@ -16,45 +16,45 @@ log = logging.getLogger(__name__)
 BATCH_SIZE = 1_000  # rows; takes some tens of milliseconds
 
 
-def idempotency_records(at: datetime) -> bool:
+def delete_idempotency_records(at: datetime) -> bool:
     """Delete expired records, except those whose outcome is unknown."""
     done_records = IdempotencyRecord.objects.filter(expires_at__lte=at, state=IdempotencyRecord.State.DONE)
     return _delete_expired(done_records, oldest="expires_at")
 
 
-def batches(at: datetime) -> bool:
+def delete_batches(at: datetime) -> bool:
     """Delete expired batches with their results."""
     return _delete_expired(Batch.objects.filter(expires_at__lte=at), oldest="expires_at")
 
 
-def sessions(at: datetime) -> bool:
+def delete_sessions(at: datetime) -> bool:
     """Delete expired admin sessions."""
     return _delete_expired(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
 
 
-def figures(at: datetime) -> bool:
+def delete_figures(at: datetime) -> bool:
     """Delete daily figures older than GATEWAY_FIGURES_DAYS."""
     first = (at - timedelta(days=settings.GATEWAY_FIGURES_DAYS)).date()
     return _delete_expired(OpDaily.objects.filter(day__lt=first), oldest="day")
 
 
-def events(at: datetime) -> bool:
+def delete_events(at: datetime) -> bool:
     """Delete operation events older than GATEWAY_EVENT_DAYS."""
     return _delete_expired(OperationEvent.objects.filter(time__lt=_get_event_cutoff(at)), oldest="time")
 
 
-def turns(at: datetime) -> bool:
+def delete_turns(at: datetime) -> bool:
     """Delete turns and tool selections older than GATEWAY_EVENT_DAYS."""
     more = _delete_expired(Turn.objects.filter(time__lt=_get_event_cutoff(at)), oldest="time")
     return _delete_expired(ToolSelection.objects.filter(time__lt=_get_event_cutoff(at)), oldest="time") or more
 
 
-def subjects(at: datetime) -> bool:
+def delete_subjects(at: datetime) -> bool:
     """Delete subjects last seen more than GATEWAY_EVENT_DAYS ago."""
     return _delete_expired(Subject.objects.filter(seen_at__lt=_get_event_cutoff(at)), oldest="seen_at")
 
 
-def contents(at: datetime) -> bool:
+def delete_contents(at: datetime) -> bool:
     """Blank the args and results of events older than GATEWAY_CONTENT_DAYS."""
     past = OperationEvent.objects.filter(time__lt=at - timedelta(days=settings.GATEWAY_CONTENT_DAYS))
     ids = list(past.filter(content__isnull=False).order_by("time").values_list("pk", flat=True)[:BATCH_SIZE])

@@ -11,7 +11,8 @@ from django.conf import settings
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from analytics.rollout import evaluation_context
-from gateway.contracts.envelopes import Trace
+from core.metrics import CallLabels
+from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.request_context import Caller, is_uuid
 from registry.catalog.model import CatalogOp
 from registry.models import Op
@@ -33,7 +34,7 @@ def build_event(
     error: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the event of one call and set the trace's metric labels.
+    """Return the event of one call.
 
     `name` is used if no op was resolved; `error` is the `error` of the envelope.
     """
@@ -46,7 +47,6 @@ def build_event(
         details = error["details"]
         pairs = [[each["path"], each["code"]] for each in details["field_errors"][:MAX_FIELD_ERRORS]]
         fields |= {"code": str(error["code"]), "reason": details["reason"], "field_errors": pairs}
-    trace.metric_labels = (str(kind), op.kind if op else "", fields.get("code", "OK"), fields.get("reason", ""))
     return event_log.build_event(
         time=trace.at,
         type=kind,
@@ -64,6 +64,20 @@ def build_event(
         trace_id=trace.id,
         **fields,
     )
+
+
+def build_metric_labels(
+    kind: OperationEvent.Type, *, op_kind: str = "", error: Mapping[str, Any] | None = None
+) -> CallLabels:
+    """Return the metric labels of one call; `error` is the `error` of the envelope."""
+    if error:
+        return str(kind), op_kind, str(error["code"]), error["details"]["reason"]
+    return str(kind), op_kind, "OK", ""
+
+
+def build_exec_labels(response: EnvelopeResponse) -> CallLabels:
+    """Return the metric labels of an exec call from its response."""
+    return build_metric_labels(OperationEvent.Type.EXEC, op_kind=response.op_kind, error=response.envelope.get("error"))
 
 
 def hash_call(caller: Caller, kind: str, body: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import orjson
 from django.conf import settings
 
 from core import suggestions
-from gateway.arguments.normalise import MAX_NAME_LENGTH
+from gateway.arguments.unwrap_args import MAX_NAME_LENGTH
 from gateway.contracts.envelopes import EnvelopeResponse
 from registry.catalog.model import CatalogOp
 from registry.checks import text_locations

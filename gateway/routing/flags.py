@@ -6,7 +6,7 @@ from analytics.rollout import rollout_cache
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import LIVE, FlagKey
-from registry.catalog import model
+from registry.catalog import cache
 
 
 def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
@@ -16,6 +16,6 @@ def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
     """
     is_on = flag != FlagKey.SURFACE or settings.AGENTIC_CHAT_TOOL_GATEWAY
     outcome = rollout_cache.get_current().evaluate(flag, facts, is_on=is_on)
-    if flag == FlagKey.RELEASE and outcome.variant != LIVE and not model.is_servable(outcome.variant):
+    if flag == FlagKey.RELEASE and outcome.variant != LIVE and not cache.is_servable(outcome.variant):
         return EvaluationDetails(flag, LIVE, "", Reason.DEFAULT)
     return outcome

@@ -13,11 +13,11 @@ from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from gateway.contracts.errors import InternalError
 from gateway.routing import flags
-from registry.catalog import model
+from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.models import Release
 
-RELEASE_GONE_ERRORS = (Release.DoesNotExist, model.CorruptRelease, model.WithdrawnRelease)
+RELEASE_GONE_ERRORS = (Release.DoesNotExist, cache.CorruptRelease, cache.WithdrawnRelease)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def record_exposures(outcomes: Iterable[EvaluationDetails], subject: str) -> Non
 def get_catalog(routing: Routing) -> Catalog:
     """Return the catalog that serves a call. Raises InternalError if its release was withdrawn in the meantime."""
     if not routing.release:
-        return model.get_live_catalog()
+        return cache.get_live_catalog()
     try:
-        return model.get_catalog(routing.release)
+        return cache.get_catalog(routing.release)
     except RELEASE_GONE_ERRORS:
         raise InternalError(
             "The release that serves this call was just withdrawn. Send the call again with a new toolset.",
@@ -81,9 +81,9 @@ def get_catalog(routing: Routing) -> Catalog:
         ) from None
 
 
-def follow() -> None:
-    """Preload the releases that cohorts use, as many as a process keeps. The follower thread calls this."""
+def preload_cohort_releases() -> None:
+    """Preload the releases that cohorts use, as many as a process keeps. The poller calls this."""
     cohorts = rollout_cache.get_current().cohorts.get(FlagKey.RELEASE, ())
     versions = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
     for version in list(versions)[: settings.GATEWAY_RELEASES_KEPT - 1]:
-        model.preload_release(version)
+        cache.preload_release(version)

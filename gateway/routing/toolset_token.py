@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from django.core import signing
 
-from gateway.clients.api_keys import VerifiedKey
+from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.routing.release_routing import Routing
-from registry.catalog import model
+from registry.catalog import cache
 
 SALT = "gateway.toolset"
 CALL_MAX_AGE = 15 * 60  # seconds; calls
@@ -44,7 +44,7 @@ def verify(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
         raise PermissionDeniedError(
             "The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
         )
-    if not model.is_servable(toolset.served.release):
+    if not cache.is_servable(toolset.served.release):
         raise InvalidRequestError(
             "The toolset's release was withdrawn. " + NEW_TOOLSET_HINT, reason="toolset_withdrawn"
         )

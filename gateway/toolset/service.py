@@ -1,8 +1,8 @@
 """toolset: choose what to show the model at the start of a turn. The flags decide; a token keeps the decision."""
 
+import functools
 import json
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from analytics.rollout.evaluation import EvaluationDetails
@@ -18,7 +18,7 @@ from gateway.routing.release_routing import Routing
 from gateway.toolset import surfaces
 from gateway.toolset.formats import FORMATS
 from registry.catalog.model import Catalog
-from registry.jsonschema import schemas
+from registry.jsonschema.validator import SchemaValidator
 
 TOOLSET_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,9 +52,9 @@ def build_toolset(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[st
     """Return {id, surface, release, cohort, tools, prompt, tokens, selection?}.
 
     `tokens` counts tools and prompt together (o200k_base). Raises InvalidRequestError for a malformed body,
-    PermissionDeniedError for a preview without the scope, catalogs.NoLiveRelease if no release is live.
+    PermissionDeniedError for a preview without the scope, cache.NoLiveRelease if no release is live.
     """
-    if errors := find_field_errors(_get_validator(), TOOLSET_SCHEMA, body):
+    if errors := find_field_errors(_get_validator(), body):
         raise InvalidRequestError(
             f"The toolset request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
@@ -98,9 +98,9 @@ def _describe_selection(surface: str, toolset: BuiltToolset) -> dict[str, Any]:
     return {"selection": {"kind": STATIC, "count": len(toolset.tools), **left_out}}
 
 
-@cache
-def _get_validator() -> schemas.SchemaValidator:
-    return schemas.SchemaValidator(TOOLSET_SCHEMA)
+@functools.cache
+def _get_validator() -> SchemaValidator:
+    return SchemaValidator(TOOLSET_SCHEMA)
 
 
 class _ToolsetCache(dict[Any, BuiltToolset]):

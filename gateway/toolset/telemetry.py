@@ -10,7 +10,7 @@ from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
 from gateway.request_context import Caller
 from gateway.routing import toolset_token
-from registry.jsonschema import schemas
+from registry.jsonschema.validator import SchemaValidator
 
 TurnOutcome = ToolSelection.Outcome
 
@@ -48,7 +48,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
     Raises InvalidRequestError for a malformed body or toolset, PermissionDeniedError for a toolset or turn of another
     client or subject.
     """
-    if errors := find_field_errors(_get_validator(), TELEMETRY_SCHEMA, body):
+    if errors := find_field_errors(_get_validator(), body):
         raise InvalidRequestError(
             f"The telemetry is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
@@ -58,7 +58,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
     # Keys of one client may be bound to different subjects: none may overwrite the report of another's turn.
     if ToolSelection.objects.filter(**turn_key).exclude(subject=toolset.subject).exists():
         raise PermissionDeniedError(
-            "The turn belongs to another subject. Send one of the toolset's subject.", reason="toolset_of_another"
+            "The turn belongs to another subject. Send a turn of the toolset's subject.", reason="toolset_of_another"
         )
     ToolSelection.objects.bulk_create(
         [
@@ -89,5 +89,5 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
 
 
 @cache
-def _get_validator() -> schemas.SchemaValidator:
-    return schemas.SchemaValidator(TELEMETRY_SCHEMA)
+def _get_validator() -> SchemaValidator:
+    return SchemaValidator(TELEMETRY_SCHEMA)

@@ -33,9 +33,11 @@ class CompareReleasesMixin(base.ModelAdmin[Release]):
             before, after = (_load_content(form.cleaned_data[name]) for name in ("before", "after"))
             found_changes = diff.diff_snapshots(before, after)
             page = Paginator(found_changes, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
-            context |= {"compared": True, "counted": diff_page.format_change_counts(found_changes)}
+            context |= {"is_compared": True, "change_counts": diff_page.format_change_counts(found_changes)}
             context |= diff_page.build_diff_context(page, help_diff.build_differences(list(page), before, after))
-        return TemplateResponse(request, "registry/compare.html", self.admin_site.each_context(request) | context)
+        return TemplateResponse(
+            request, "registry/compare_releases.html", self.admin_site.each_context(request) | context
+        )
 
 
 def _load_content(release: Release | None) -> dict[str, Any]:

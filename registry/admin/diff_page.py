@@ -35,7 +35,7 @@ class LinkedDifference(NamedTuple):
 
 
 def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryDifference]) -> dict[str, Any]:
-    """Return the context of registry/differences.html: one page of changes."""
+    """Return the context of registry/diff_list.html: one page of changes."""
     links = dict(_iterate_links([each.change for each in page_differences]))
     linked = [LinkedDifference(each, links.get((each.change.kind, each.change.name), "")) for each in page_differences]
     return {"page": page, "differences": linked, "unchanged": (0, 0)}

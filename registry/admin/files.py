@@ -97,9 +97,9 @@ def _build_import_preview(form: ImportFilesForm) -> dict[str, Any]:
     found_changes = [change for change in diff.diff_snapshots(before, content) if change.action != Action.REMOVED]
     page = Paginator(found_changes, diff_page.PAGE_SIZE).get_page(1)
     context = {
-        "counted": diff_page.format_change_counts(found_changes),
-        "left": len(found_changes) - len(page),
+        "change_counts": diff_page.format_change_counts(found_changes),
+        "remaining": len(found_changes) - len(page),
         "seen": snapshot.compute_version(before),
     }
-    context |= {"looked": True, "content": signing.dumps(content, salt=SIGNING_SALT, compress=True)}
+    context |= {"is_preview": True, "content": signing.dumps(content, salt=SIGNING_SALT, compress=True)}
     return context | diff_page.build_diff_context(page, help_diff.build_differences(list(page), before, content))

@@ -10,7 +10,9 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from analytics import reports
+from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links
+from core.templatetags.admin_format import percent
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import switches
 from registry.drafts import history
@@ -105,7 +107,7 @@ class OpListMixin(SwitchableMixin):
     @admin.display(description="Calls in 7 days", ordering="week_calls")
     def calls(self, op: Any) -> str:
         return (
-            _format_link(row_links.to_last_days_of_op(op.op, row_links.CALLS), _format_number(op.week_calls))
+            _format_link(row_links.to_last_days_of_op(op.op, CountedAs.CALLS), _format_number(op.week_calls))
             if op.week_calls
             else "0"
         )
@@ -114,16 +116,16 @@ class OpListMixin(SwitchableMixin):
     def failure_rate(self, op: Any) -> str:
         if op.week_failure_rate is None:
             return "–"
-        rate = f"{op.week_failure_rate:.0%}"
+        rate = percent(op.week_failure_rate)
         if op.week_calls < reports.MIN_FAILING_CALLS or op.week_failure_rate < reports.MIN_FAILURE_RATE:
             return rate
-        return _format_link(row_links.to_last_days_of_op(op.op, row_links.FAILED), rate, "desk-bad")
+        return _format_link(row_links.to_last_days_of_op(op.op, CountedAs.FAILED), rate, "ui-text-danger")
 
     @admin.display(description="Repaired", ordering=F("week_repair_rate").asc(nulls_first=True))
     def repair_rate(self, op: Any) -> str:
         if op.week_repair_rate is None:
             return "–"
-        return _format_link(row_links.to_last_days_of_op(op.op, row_links.REPAIRS), f"{op.week_repair_rate:.0%}")
+        return _format_link(row_links.to_last_days_of_op(op.op, CountedAs.REPAIRED), percent(op.week_repair_rate))
 
     @admin.display(description="Last editor")
     def editor(self, op: Any) -> str:
@@ -136,7 +138,7 @@ class OpListMixin(SwitchableMixin):
 
     @admin.display(description="State")
     def draft(self, op: Any) -> str:
-        draft = format_html('<span class="desk-mark">{}</span>', "draft") if op.is_draft else ""
+        draft = format_html('<span class="ui-badge">{}</span>', "draft") if op.is_draft else ""
         return format_html_join(" ", "{}", ((mark,) for mark in (draft, self.off(op)) if mark))
 
 

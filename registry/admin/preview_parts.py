@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from analytics import reports
-from core import json_pointer
+from core import json_positions
 from core.templatetags.admin_format import signed
 from registry.admin import diff_page
 from registry.admin.form_entry import FormEntry
@@ -22,18 +22,18 @@ FORM_TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
 RULES_BLOCKING_SAVE = frozenset(("schema_invalid", "group_missing", "example_invalid", "name_taken"))
 
 
-class ProblemWeight(StrEnum):
+class ProblemSeverity(StrEnum):
     """What a problem blocks."""
 
-    SAVING = "saving"
-    PUBLISHING = "publishing"
-    NOTHING = "nothing"  # a warning; publishing needs a reason
+    BLOCKS_SAVING = "blocks-saving"
+    BLOCKS_PUBLISHING = "blocks-publishing"
+    WARNING = "warning"  # a warning; publishing needs a reason
 
 
 class PreviewProblem(NamedTuple):
     """One problem: where it is, what is wrong and how to fix it. Without an input it is about the whole op."""
 
-    weight: ProblemWeight
+    severity: ProblemSeverity
     input: str
     label: str
     line: int
@@ -56,7 +56,7 @@ class RenderedAnswer(NamedTuple):
 def build_op_context(preview: OpPreview, typed: FormEntry, *, was: str, at: datetime) -> dict[str, Any]:
     """Return the template context of an op's preview. `was` is the op's path in the draft."""
     problems = _collect_problems(preview.findings, typed)
-    blocked_inputs = {each.input for each in problems if each.weight != ProblemWeight.NOTHING}
+    blocked_inputs = {each.input for each in problems if each.severity != ProblemSeverity.WARNING}
     examples = [name for name in typed.inputs.values() if name.startswith("examples-") and name.endswith("-args")]
     return _build_common_context(preview, typed, problems) | {
         "answers": list(_render_answers(preview, was, at)),
@@ -80,24 +80,26 @@ def _build_common_context(
 ) -> dict[str, Any]:
     return {
         "preview": preview,
-        "is_left": any(each.keeps_saved_value for each in typed.unreadable),
+        "uses_saved_values": any(each.keeps_saved_value for each in typed.unreadable),
         "is_retired": preview.entry.get("status") == Op.Status.RETIRED,
         "problems": problems,
-        "counts": {str(weight): sum(each.weight == weight for each in problems) for weight in ProblemWeight},
+        "counts": {
+            severity.name.lower(): sum(each.severity == severity for each in problems) for severity in ProblemSeverity
+        },
     }
 
 
 def _collect_problems(findings: Iterable[Finding], typed: FormEntry) -> list[PreviewProblem]:
     return sorted(
         [*_iterate_unreadable(typed), *_iterate_findings(findings, typed)],
-        key=lambda each: list(ProblemWeight).index(each.weight),
+        key=lambda each: list(ProblemSeverity).index(each.severity),
     )
 
 
 def _iterate_unreadable(typed: FormEntry) -> Iterator[PreviewProblem]:
     for each in typed.unreadable:
         label = typed.labels.get(each.input, "")
-        yield PreviewProblem(ProblemWeight.SAVING, each.input, label, each.line, each.column, each.message, "")
+        yield PreviewProblem(ProblemSeverity.BLOCKS_SAVING, each.input, label, each.line, each.column, each.message, "")
 
 
 def _iterate_findings(findings: Iterable[Finding], typed: FormEntry) -> Iterator[PreviewProblem]:
@@ -106,23 +108,24 @@ def _iterate_findings(findings: Iterable[Finding], typed: FormEntry) -> Iterator
     for finding in findings:
         name, pointer = typed.find_input(finding.field)
         if name not in unreadable:
-            weight = ProblemWeight.NOTHING if not finding.is_blocking else ProblemWeight.PUBLISHING
-            weight = ProblemWeight.SAVING if finding.rule in RULES_BLOCKING_SAVE else weight
+            severity = ProblemSeverity.WARNING if not finding.is_blocking else ProblemSeverity.BLOCKS_PUBLISHING
+            severity = ProblemSeverity.BLOCKS_SAVING if finding.rule in RULES_BLOCKING_SAVE else severity
             line = _find_line(typed.texts.get(name, ""), pointer or _extract_pointer(finding))
             label = typed.labels.get(name) or finding.field.replace("/", ", ").capitalize()
-            yield PreviewProblem(weight, name, label, line, 0, finding.message, finding.fix)
+            yield PreviewProblem(severity, name, label, line, 0, finding.message, finding.fix)
 
 
 def _extract_pointer(finding: Finding) -> str:
-    """Return the place of a finding within an example's args, which its message starts with."""
-    return finding.message.partition(": ")[0] if finding.rule == "example_invalid" else ""
+    """Return the place of a finding within an example's args, which its message may start with."""
+    place = finding.message.partition(": ")[0]
+    return place if finding.rule == "example_invalid" and place.startswith("/") else ""
 
 
 def _find_line(text: str, pointer: str) -> int:
     """Return the line in the typed JSON that a pointer leads to, 0 if unknown."""
     if not text or not pointer.strip("/"):
         return 0
-    return json_pointer.get_line_and_column(text, json_pointer.find_offset(text, pointer))[0]
+    return json_positions.get_line_and_column(text, json_positions.find_offset(text, pointer))[0]
 
 
 def _render_answers(preview: OpPreview, was: str, at: datetime) -> Iterator[RenderedAnswer]:

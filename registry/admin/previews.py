@@ -12,12 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics import reports
+from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links
 from core.admin.live_preview import LivePreviewAdmin
 from registry import checks
 from registry.admin import form_entry, preview_parts
 from registry.admin.form_entry import FormEntry
-from registry.catalog import model
+from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.drafts import change_tracking, draft
 from registry.models import Group, Op, PromptSection
@@ -32,8 +33,8 @@ class PreviewMixin(LivePreviewAdmin):
     compressed_fields = False  # labels above inputs, because the form has half of the width
 
     class Media:
-        js = [Script(f"desk/op/{name}.js", defer=True) for name in ("editor", "rows", "preview")]
-        css = {"all": ["desk/op/op.css"]}
+        js = [Script(f"admin_ui/op/{name}.js", defer=True) for name in ("json_editor", "rows", "preview")]
+        css = {"all": ["admin_ui/op/op.css"]}
 
     def build_preview_context(
         self, request: HttpRequest, row: Any, *, live: Catalog | None, at: datetime
@@ -62,10 +63,10 @@ class OpPreviewMixin(PreviewMixin):
         op: Op | None = kwargs.get("obj")
         if op is not None and op.pk is not None:
             context["figures"] = reports.get_op_figures(op.op, at=timezone.now())
-            context["rows"] = {
-                "calls": row_links.to_last_days_of_op(op.op, row_links.CALLS),
-                "failed": row_links.to_last_days_of_op(op.op, row_links.FAILED),
-                "mending": row_links.to_last_days_of_op(op.op, row_links.REPAIRS),
+            context["row_urls"] = {
+                "calls": row_links.to_last_days_of_op(op.op, CountedAs.CALLS),
+                "failed": row_links.to_last_days_of_op(op.op, CountedAs.FAILED),
+                "repairs": row_links.to_last_days_of_op(op.op, CountedAs.REPAIRED),
             }
             context["links"] = list(self._iterate_links(request, op))
         return super().render_change_form(request, context, *args, **kwargs)
@@ -117,6 +118,6 @@ class TextPreviewMixin(PreviewMixin):
 
 def _get_live_catalog() -> Catalog | None:
     try:
-        return model.get_live_catalog()
-    except model.NoLiveRelease:
+        return cache.get_live_catalog()
+    except cache.NoLiveRelease:
         return None

@@ -65,7 +65,7 @@ class ReleaseAction:
 class MakeLiveAction(ReleaseAction):
     name, link_label = "make_live", "Make live"
     title, button = "Make release {} live", "Make live for everyone"
-    lead = "It replaces the live release for everyone within two seconds. The draft does not change."
+    lead = "This release replaces the live release for everyone within two seconds. The draft does not change."
     permission = "publish"
     form = MakeLiveForm
 
@@ -87,8 +87,8 @@ class WithdrawAction(ReleaseAction):
     name, link_label = "withdraw", "Withdraw"
     title, button = "Withdraw release {}", "Withdraw permanently"
     lead = (
-        "It is no longer served, not even to clients pinned to it, and can never be live again."
-        " You can still view it, compare it and restore it into the draft."
+        "This release will not be served again, even to clients pinned to it, and can never be live again."
+        " You can still view, compare and restore it."
     )
     permission = "publish"
     form = WithdrawForm
@@ -128,9 +128,8 @@ class RestoreAction(ReleaseAction):
             restore.restore_op(release, op, by=by, at=at, seen=data["seen"])
             return f"Restored {op} from release {release} into the draft. Publish it to make it live."
         restored_changes = restore.restore_release(release, by=by, at=at, seen=data["seen"])
-        return (
-            f"Restored release {release} into the draft: {len(restored_changes)} changes. Publish it to make it live."
-        )
+        counts = diff_page.format_change_counts(restored_changes)
+        return f"Restored release {release} into the draft: {counts}. Publish it to make it live."
 
 
 RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction()]
@@ -149,7 +148,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
             path(
                 f"<str:version>/{action.url_path}/",
                 self.admin_site.admin_view(self.action_view),
-                {"step": action},
+                {"action": action},
                 name=f"registry_release_{action.name}",
             )
             for action in RELEASE_ACTIONS
@@ -166,18 +165,20 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
         """Return whether the user may run the action."""
         return bool(getattr(self, f"has_{action.permission}_permission")(request))
 
-    def action_view(self, request: HttpRequest, version: str, step: ReleaseAction) -> HttpResponse:
+    def action_view(self, request: HttpRequest, version: str, action: ReleaseAction) -> HttpResponse:
         """Show what an action would change; on POST run it."""
-        if not (self.has_view_permission(request) and self.can_run(request, step)):
+        if not (self.has_view_permission(request) and self.can_run(request, action)):
             raise PermissionDenied
         release, op = diff_page.get_release_or_404(version), request.GET.get("op", "")
-        form = step.form(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._run_action(request, step, release, op, form):
+        form = action.form(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._run_action(request, action, release, op, form):
             return redirect("admin:registry_release_changelist")
-        refusal = step.explain_refusal(release)
-        context = {"title": step.title.format(release), "release": release, "op": op, "step": step, "form": form}
-        context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, step, release, op))
-        return TemplateResponse(request, "registry/step.html", self.admin_site.each_context(request) | context)
+        refusal = action.explain_refusal(release)
+        context = {"title": action.title.format(release), "release": release, "op": op, "action": action, "form": form}
+        context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, action, release, op))
+        return TemplateResponse(
+            request, "registry/release_action.html", self.admin_site.each_context(request) | context
+        )
 
     def _run_action(
         self, request: HttpRequest, action: ReleaseAction, release: Release, op: str, form: forms.Form
@@ -209,7 +210,7 @@ def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: 
     seen = snapshot.compute_version(effect.before)
     return {
         "effect": effect,
-        "counted": diff_page.format_change_counts(effect.changes),
+        "change_counts": diff_page.format_change_counts(effect.changes),
         "seen": seen,
         **diff_page.build_diff_context(page, page_differences),
     }

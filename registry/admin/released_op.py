@@ -48,7 +48,7 @@ class ReleasedOpMixin(ReleaseActionsMixin):
             else None,
             "may_restore": self.has_restore_permission(request),
         }
-        return TemplateResponse(request, "registry/read.html", self.admin_site.each_context(request) | context)
+        return TemplateResponse(request, "registry/released_op.html", self.admin_site.each_context(request) | context)
 
 
 def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:

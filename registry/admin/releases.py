@@ -51,9 +51,9 @@ class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
     @admin.display(description="State")
     def state(self, release: Any) -> str:
         if release.is_live:
-            return format_html('<span class="desk-tag desk-live">{}</span>', "live")
+            return format_html('<span class="ui-tag ui-tag--live">{}</span>', "live")
         if release.withdrawn_at:
-            return format_html('<span class="desk-tag desk-withdrawn">{}</span>', "withdrawn")
+            return format_html('<span class="ui-tag ui-tag--withdrawn">{}</span>', "withdrawn")
         return "was live" if release.last_note is not None else "never live"
 
     @admin.display(description="Last note")
@@ -86,11 +86,19 @@ class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
             q = request.GET.get("q", "")
             ops = [(op, *counts) for op, counts in sorted(release.tokens.items()) if q in op]
             page = Paginator(ops, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
-            steps = [
-                step for step in RELEASE_ACTIONS if self.can_run(request, step) and not step.explain_refusal(release)
+            release_actions = [
+                action
+                for action in RELEASE_ACTIONS
+                if self.can_run(request, action) and not action.explain_refusal(release)
             ]
-            was_live = query_timeline().filter(release=release)
-            context = {"release": release, "page": page, "q": q, "steps": steps, "was_live": was_live}
+            activations = query_timeline().filter(release=release)
+            context = {
+                "release": release,
+                "page": page,
+                "q": q,
+                "release_actions": release_actions,
+                "activations": activations,
+            }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
 

@@ -44,7 +44,7 @@ class SwitchableMixin(base.ModelAdmin[Any]):
     @admin.display(description="Off")
     def off(self, row: Any) -> str:
         reason = self.explain_off(row)
-        return format_html('<span class="desk-tag desk-removed" title="{}">off</span>', reason) if reason else ""
+        return format_html('<span class="ui-tag ui-tag--removed" title="{}">off</span>', reason) if reason else ""
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
@@ -76,7 +76,7 @@ class SwitchAdmin(AuditHistoryAdmin):
     @admin.display(description="State", ordering="is_off")
     def state(self, switch: Switch) -> str:
         return format_html(
-            '<span class="desk-tag {}">{}</span>', *(("desk-removed", "off") if switch.is_off else ("", "on"))
+            '<span class="ui-tag {}">{}</span>', *(("ui-tag--removed", "off") if switch.is_off else ("", "on"))
         )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -140,5 +140,5 @@ def _switch_targets(model_admin: Any, request: HttpRequest, targets: list[tuple[
             model_admin.message_user(request, f"{name}: {switch_service.format_error(error)}", messages.ERROR)
     if switched:
         names = ", ".join(switch.name for switch in switched)
-        message = f"Switched {'off' if is_off else 'on'}: {names}. All processes follow within two seconds."
+        message = f"Switched {'off' if is_off else 'on'}: {names}. It takes effect within two seconds."
         model_admin.message_user(request, message)

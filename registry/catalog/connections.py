@@ -1,7 +1,9 @@
 """The kind of each connection, kept in memory so that a call needs no database query."""
 
+from core.polled_query import PolledQuery
 from registry.models import Connection
 
+_query = PolledQuery(lambda: Connection.objects.values_list("name", "kind"))
 _kinds: dict[str, str] = {}
 
 
@@ -13,4 +15,4 @@ def get_kind(name: str) -> str | None:
 def refresh_connections() -> None:
     """Reload all connections. Takes one query."""
     global _kinds
-    _kinds = dict(Connection.objects.values_list("name", "kind"))
+    _kinds = dict(_query.fetch_rows())

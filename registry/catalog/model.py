@@ -1,45 +1,20 @@
-"""Catalogs: immutable releases loaded into memory, several versions at once.
+"""A catalog: one immutable release as a value in memory, and what a caller may see of it."""
 
-All code that serves a model reads `live()` or `get(version)`. A new release is loaded first and one reference is
-swapped afterwards. So every answer comes from a single release, and a cached answer costs no query.
-"""
-
-import hashlib
-import json
-import logging
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from threading import Lock
 from typing import Any, TypeVar
 
-from django.conf import settings
-from django.utils.module_loading import import_string
-
 from registry.catalog.switches import ALL_ON, Switches
-from registry.jsonschema import schemas
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
-from registry.models import ROOT, Activation, Op, PromptSection, Release, get_parent_path
-
-log = logging.getLogger(__name__)
+from registry.jsonschema.validator import SchemaValidator
+from registry.models import ROOT, Op, PromptSection, get_parent_path
 
 T = TypeVar("T")
 
 MAX_CACHED_VIEWS = 100
-
-
-class NoLiveRelease(Exception):
-    """No release has been published yet, or the live one could not be loaded."""
-
-
-class CorruptRelease(Exception):
-    """The hash of a release's content differs from its version."""
-
-
-class WithdrawnRelease(Exception):
-    """The release was withdrawn. It is no longer served, not even to clients pinned to it."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +61,8 @@ class CatalogOp:
         return self.status == Op.Status.ACTIVE
 
     @cached_property
-    def validator(self) -> schemas.SchemaValidator:
-        return schemas.SchemaValidator(self.schema)
+    def validator(self) -> SchemaValidator:
+        return SchemaValidator(self.schema)
 
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
@@ -207,127 +182,6 @@ def build_op(entry: dict[str, Any]) -> CatalogOp:
         fields[name] = tuple(fields.get(name, ()))
     fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
     return CatalogOp(**fields)
-
-
-def get_live_catalog() -> Catalog:
-    """Return the catalog of the live release. Raises NoLiveRelease if there is none or it cannot be loaded."""
-    if _live is None:
-        try:
-            refresh_live()
-        except CorruptRelease as error:
-            raise NoLiveRelease(str(error)) from error
-    if _live is None:
-        raise NoLiveRelease("No release is live. Publish one: manage.py load_catalog --publish.")
-    return _live
-
-
-def get_live_version() -> str | None:
-    """Return the live version that this process has in memory, or None if it has none yet."""
-    return _live.version if _live is not None else None
-
-
-def get_catalog(version: str) -> Catalog:
-    """Return the catalog of a release, from memory if it was used recently.
-
-    Raises Release.DoesNotExist, WithdrawnRelease, or CorruptRelease if the stored content is not what was published.
-    """
-    with _lock:
-        if version in _loaded:
-            _loaded.move_to_end(version)
-            return _loaded[version]
-    catalog = _load_release(version)
-    with _lock:
-        _loaded[version] = catalog
-        while len(_loaded) > settings.GATEWAY_RELEASES_KEPT:
-            # Never evict the live version: it stays in memory anyway, and a turn pinned to it would reload it.
-            del _loaded[next(each for each in _loaded if each != get_live_version())]
-    return catalog
-
-
-def refresh_live() -> None:
-    """Load the live release if it has changed, and serve it once it is warmed up.
-
-    Takes one query if nothing changed.
-    """
-    global _live
-    version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
-    if version is None:
-        _live = None
-    elif _live is None or _live.version != version:
-        _live = _warm_up(get_catalog(version))
-        log.info("release.live version=%s", version[:12])
-
-
-def preload_release(version: str) -> None:
-    """Load a release into memory before it is requested. Does nothing if the release cannot be served."""
-    if is_loaded(version) or version in _withdrawn:
-        return
-    try:
-        _warm_up(get_catalog(version))
-    except (Release.DoesNotExist, CorruptRelease, WithdrawnRelease) as error:
-        log.debug("release.not_preloaded version=%s error=%s", version[:12], error)
-
-
-def is_loaded(version: str) -> bool:
-    """Return whether a release is in memory and so may be served. Withdrawn ones are dropped within half a second."""
-    with _lock:
-        return version in _loaded
-
-
-def is_servable(version: str) -> bool:
-    """Return whether a release may be served. Takes one query if it is neither in memory nor known to be withdrawn."""
-    if is_loaded(version):
-        return True
-    if version in _withdrawn:
-        return False
-    withdrawal_times = Release.objects.filter(version=version).values_list("withdrawn_at", flat=True)
-    if is_withdrawn := any(withdrawal_times):
-        _withdrawn.add(version)
-    return bool(withdrawal_times) and not is_withdrawn
-
-
-def drop_withdrawn() -> None:
-    """Drop withdrawn releases from memory. Takes one query."""
-    with _lock:
-        versions = list(_loaded)
-    withdrawn = Release.objects.filter(version__in=versions, withdrawn_at__isnull=False).values_list(
-        "version", flat=True
-    )
-    for version in withdrawn if versions else ():
-        _withdrawn.add(version)
-        with _lock:
-            _loaded.pop(version, None)
-
-
-def clear_cache() -> None:
-    """Clear all catalogs from memory, as in a new process."""
-    global _live
-    _live = None
-    _withdrawn.clear()
-    with _lock:
-        _loaded.clear()
-
-
-_live: Catalog | None = None
-_loaded: OrderedDict[str, Catalog] = OrderedDict()
-_withdrawn: set[str] = set()  # known to this process. Withdrawing is permanent, so the database is asked only once
-_lock = Lock()
-
-
-def _warm_up(catalog: Catalog) -> Catalog:
-    for path in settings.GATEWAY_WARMS:
-        import_string(path)(catalog)
-    return catalog
-
-
-def _load_release(version: str) -> Catalog:
-    release = Release.objects.get(version=version)
-    if release.withdrawn_at is not None:
-        _withdrawn.add(version)
-        raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
-    if hashlib.sha256(release.content.encode()).hexdigest() != version:
-        raise CorruptRelease(f"Release {version[:12]} is not what was published. The previous live release stays.")
-    return build_catalog(version, json.loads(release.content), release.tokens)
 
 
 def _map_names_to_paths(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ nothing is answered from a cache after it is switched off.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from core.polled_query import PolledQuery, Row
 from registry.models import ROOT, Switch, get_parent_path
 
 
@@ -54,7 +55,7 @@ def get_switches() -> Switches:
 def refresh_switches() -> None:
     """Reload the switches, and replace those in memory if they changed. Takes one query."""
     global _current, _rows
-    rows = list(Switch.objects.off().order_by("kind", "name").values_list("kind", "name", "reason"))
+    rows = _query.fetch_rows()
     if _current is not None and rows == _rows:
         return
     off: dict[str, dict[str, str]] = {kind: {} for kind in Switch.Kind.values}
@@ -71,7 +72,8 @@ def clear_switches() -> None:
 
 
 _current: Switches | None = None
-_rows: list[tuple[str, str, str]] = []
+_rows: list[Row] = []
+_query = PolledQuery(lambda: Switch.objects.off().order_by("kind", "name").values_list("kind", "name", "reason"))
 
 
 def _format_reason(beginning: str, reason: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from core import suggestions
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
-from registry.jsonschema import keywords, schemas, signatures
+from registry.jsonschema import keywords, signatures, validator
 
 OUTSIDE_ENUM = CheckRule(
     "default_outside_enum", "A default that is not one of the argument's values.", "Use one of the values."
@@ -47,4 +47,4 @@ def _format_default(value: Any) -> str:
 
 def _find_refusals(schema: dict[str, Any], value: Any, root: dict[str, Any]) -> list[str]:
     wrapper = {"type": "object", "properties": {"v": schema}} | keywords.collect_definitions(root, schema)
-    return schemas.find_instance_problems(wrapper, {"v": value})
+    return validator.find_instance_problems(wrapper, {"v": value})

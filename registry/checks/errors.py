@@ -8,7 +8,7 @@ from typing import Any
 from analytics.rollout.flags import Surface
 from core import canonical_json
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
-from registry.jsonschema import schemas
+from registry.jsonschema import schema_check
 from registry.models import ROOT, get_parent_path
 from registry.snapshot.snapshot import get_section_name
 
@@ -100,8 +100,8 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
     """Return the blocking findings of one op, without looking at other ops. Pass `is_sendable` if that is known."""
     path, schema = op["op"], op["parameters_schema"]
     try:
-        validator = schemas.build_validator(schema)
-    except schemas.UnusableSchema as error:
+        validator = schema_check.build_validator(schema)
+    except schema_check.UnusableSchema as error:
         return [_build_schema_finding(path, sentence) for sentence in error.problems]
     if not is_sendable and (unsendable := _find_unsendable(path, "content", op)):
         return [unsendable]
@@ -115,10 +115,10 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
     for alias, target in op.get("argument_aliases", {}).items():
         head, *members = alias.split(".")
         if head in arguments or target not in arguments:
-            message = f"{alias} must not be an argument, and must map to one."
+            message = f"{alias} must not be an argument, and must map to an argument."
             findings.append(ALIAS_WRONG.make_finding(path, "argument_aliases", message))
         if len(members) > 1 or not all((head, *members)):
-            message = f"{alias} must be a name, or an object and its member with a dot between."
+            message = f"{alias} must be a name, or an object and its member separated by a dot."
             findings.append(
                 ALIAS_WRONG.make_finding(path, "argument_aliases", message, "Write a name, or object.member.")
             )
@@ -164,9 +164,9 @@ def find_without_id_errors(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]
         yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Name a read op, or leave it empty.")
     elif _list_required_arguments(replacement):
         message = f"{name} has required arguments."
-        yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Name an op without any.")
+        yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Name an op without required arguments.")
     if len(_list_required_arguments(op)) != 1 or not _list_required_arguments(op)[0].endswith("_id"):
-        message = "It is only for an op with one required argument that is an id."
+        message = "This field is only for ops whose one required argument is an id."
         yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Leave it empty.")
 
 

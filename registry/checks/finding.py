@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+from core import json_pointer
+
 _NUMBERS = re.compile(r"\d[\d,.]*")
 
 
@@ -82,8 +84,4 @@ def select_new_findings(findings: Iterable[Finding], known_findings: Iterable[Fi
 
 def join_pointer(*parts: str | int) -> str:
     """Return a path in an entry, with its parts escaped as in a JSON Pointer (RFC 6901)."""
-    return "/".join([_escape_pointer_part(str(part)) for part in parts])
-
-
-def _escape_pointer_part(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1") if "~" in part or "/" in part else part
+    return "/".join([json_pointer.escape(str(part)) for part in parts])

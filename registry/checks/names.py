@@ -11,7 +11,7 @@ from core import suggestions
 from registry.checks.context import CheckContext
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp, collect_argument_names
-from registry.jsonschema import schemas
+from registry.jsonschema import dialect
 from registry.models import Op
 
 ARGUMENT = CheckRule(
@@ -112,7 +112,7 @@ def _collect_values(reading: CheckedOp) -> frozenset[str]:
     """Return the strings that a schema lists as values of any argument."""
     values: set[str] = set()
     for part, _ in reading.subschemas:
-        aliases = part.get(schemas.VALUE_ALIASES)
+        aliases = part.get(dialect.VALUE_ALIASES)
         candidates = [part.get("const"), part.get("default"), *part.get("enum", ())]
         candidates += aliases if isinstance(aliases, dict) else ()
         values |= {value for value in candidates if isinstance(value, str)}

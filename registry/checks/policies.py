@@ -35,7 +35,7 @@ def check(entry: dict[str, Any]) -> Iterator[Finding]:
     for field, dont in text_locations.iter_policy_rules(entry, "dont"):
         for other, do in dos:
             if _is_contradiction(do, dont):
-                yield CONTRADICTION.make_finding(entry["op"], field, f"It forbids what {other} asks for: “{do}”")
+                yield CONTRADICTION.make_finding(entry["op"], field, f"This rule forbids what {other} asks for: “{do}”")
 
 
 def _is_contradiction(do: str, dont: str) -> bool:

@@ -18,7 +18,7 @@ TOO_LONG = CheckRule(
 )
 SIMILAR = CheckRule(
     "summary_like_another",
-    "A summary that says nearly the same as another op's.",
+    "A summary that is almost the same as another op's.",
     "Say how this op differs.",
 )
 RULES = (TOO_LONG, SIMILAR)
@@ -35,14 +35,17 @@ def check(entry: dict[str, Any], context: CheckContext) -> Iterator[Finding]:
         yield SIMILAR.make_finding(
             path,
             "summary",
-            f"It says nearly the same as {similar[0]}{others}.",
-            f"Say how it differs from “{context.ops[similar[0]]['summary']}”.",
+            f"The summary is almost the same as that of {similar[0]}{others}.",
+            f"Say how this op differs from “{context.ops[similar[0]]['summary']}”.",
         )
 
 
 def check_length(path: str, summary: str) -> Iterator[Finding]:
     """Yield a finding if a summary is longer than one short line."""
-    count = len(summary.split())
-    if count > MAX_WORDS or len(summary) > MAX_CHARACTERS:
-        message = f"{count} words, {len(summary)} characters; the limits are {MAX_WORDS} and {MAX_CHARACTERS}."
+    word_count = len(summary.split())
+    if word_count > MAX_WORDS or len(summary) > MAX_CHARACTERS:
+        count, limit, noun = (
+            (word_count, MAX_WORDS, "words") if word_count > MAX_WORDS else (len(summary), MAX_CHARACTERS, "characters")
+        )
+        message = f"{count:,} {noun}; the limit is {limit}."
         yield TOO_LONG.make_finding(path, "summary", message, f"For example: “{cleanup.write_summary(summary, path)}”.")

@@ -11,7 +11,7 @@ from core import strict_json
 from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
 from registry.checks.finding import Finding
-from registry.jsonschema import schemas
+from registry.jsonschema.validator import SchemaValidator
 
 MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
 
@@ -98,7 +98,7 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, 
     sections: list[dict[str, Any]] = []
     problems: list[Finding] = []
     kinds = [("groups", _GROUP_SCHEMA, groups), ("ops", _OP_SCHEMA, ops), ("sections", _SECTION_SCHEMA, sections)]
-    validators = [(key, schemas.SchemaValidator(schema), entries) for key, schema, entries in kinds]
+    validators = [(key, SchemaValidator(schema), entries) for key, schema, entries in kinds]
     for file, text in texts.items():
         document = _parse_document(file, text)
         for key, validator, entries in validators:

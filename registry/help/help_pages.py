@@ -3,15 +3,13 @@
 A body has only what the model should read. It is rendered once per catalog, visibility and query, then cached.
 """
 
-import base64
-import binascii
 import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
 
-from core import suggestions
+from core import cursors, suggestions
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
 from registry.help import token_budget
@@ -47,6 +45,7 @@ class HelpAnswer:
     etag: str
     path: str
     result_count: int | None = None
+    op_kind: str = ""  # "read" or "write" for help on an op
 
 
 class UnknownPath(Exception):
@@ -84,11 +83,10 @@ def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
     if query.cursor is not None:
         raise BadHelpQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
     if query.arg is not None:
-        return _build_answer(
-            token_budget.fit_argument_body(_build_argument_body(op, query.arg), query.max_tokens), op.op
-        )
+        argument_body = token_budget.fit_argument_body(_build_argument_body(op, query.arg), query.max_tokens)
+        return _build_answer(argument_body, op.op, op_kind=op.kind)
     body = _build_full_body(op, query) if query.format == "full" else _build_short_body(op, query)
-    return _build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op)
+    return _build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op, op_kind=op.kind)
 
 
 def resolve_path(catalog: Catalog, view: CatalogView, name: str) -> str:
@@ -185,10 +183,8 @@ def _build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
         name = op.argument_aliases.get(name, name)
     if name not in op.arguments:
         close_names = suggestions.find_similar(name, op.arguments)
-        argument_list = ", ".join(op.arguments) or "no arguments"
-        raise UnknownPath(
-            f"{op.op} has no such argument. It takes {argument_list}.", help_path=op.op, did_you_mean=close_names
-        )
+        hint = f"Its arguments are {', '.join(op.arguments)}." if op.arguments else "It has no arguments."
+        raise UnknownPath(f"{op.op} has no such argument. {hint}", help_path=op.op, did_you_mean=close_names)
     description = signatures.describe_argument(op.schema, name)
     description["examples"] = [example["args"][name] for example in op.examples if name in example["args"]]
     return {"path": op.op, "type": "arg", "arg": _drop_empty(description)}
@@ -203,7 +199,7 @@ def _answer_group(catalog: Catalog, view: CatalogView, path: str, query: HelpQue
     for count in range(token_budget.count_fitting_items(body, query.max_tokens), 0, -1):
         body["items"] = items[:count]
         if start + count < len(children):
-            body["next_cursor"] = _encode_cursor(page[count - 1])
+            body["next_cursor"] = cursors.encode(page[count - 1])
         if query.max_tokens is None or token_budget.count_tokens(body) <= query.max_tokens:
             break
     return _build_answer(_drop_empty(body, always_kept=("items",)), path, len(body["items"]))
@@ -234,9 +230,9 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     return _build_answer(body, "", len(paths))
 
 
-def _build_answer(body: dict[str, Any], path: str, result_count: int | None = None) -> HelpAnswer:
+def _build_answer(body: dict[str, Any], path: str, result_count: int | None = None, op_kind: str = "") -> HelpAnswer:
     text = orjson.dumps(body)
-    return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count)
+    return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count, op_kind)
 
 
 def _drop_empty(body: dict[str, Any], always_kept: tuple[str, ...] = ("args",)) -> dict[str, Any]:
@@ -244,16 +240,12 @@ def _drop_empty(body: dict[str, Any], always_kept: tuple[str, ...] = ("args",)) 
     return {key: value for key, value in body.items() if key in always_kept or value not in ("", [], {}, (), None)}
 
 
-def _encode_cursor(last: str) -> str:
-    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
-
-
 def _find_page_start(children: tuple[str, ...], cursor: str | None) -> int:
     """Return the index where a page begins: after the path in the cursor, even if that path is gone."""
     if cursor is None:
         return 0
     try:
-        last = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError):
+        last = cursors.decode(cursor)
+    except cursors.InvalidCursor:
         raise BadHelpQuery("cursor", "The cursor is invalid. Send the next_cursor of the previous page.") from None
     return sum(child <= last for child in children)

@@ -107,7 +107,7 @@ def _parse_item(text: str) -> Any:
     except json.JSONDecodeError as error:
         return RefusedFunction(_guess_name(text), f"It is not JSON: {error.msg}.")
     except RecursionError:
-        return RefusedFunction(_guess_name(text), "It is nested too deeply. Make it flatter.")
+        return RefusedFunction(_guess_name(text), "It is nested too deeply. Use fewer levels.")
 
 
 def _guess_name(text: str) -> str:
@@ -138,7 +138,7 @@ def _parse_function(item: Any, form: ProviderFormat, position: str) -> FunctionD
         return RefusedFunction(position, "It is not an object.")
     if _is_too_deep(item):
         return RefusedFunction(
-            _get_name(item) or position, f"It is nested more than {MAX_DEPTH} levels deep. Make it flatter."
+            _get_name(item) or position, f"It is nested more than {MAX_DEPTH} levels deep. Use fewer levels."
         )
     definition = _unwrap_function(item)
     name = _get_name(item)

@@ -11,7 +11,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from registry.jsonschema import schemas
+from registry.jsonschema import schema_check, validator
+from registry.jsonschema.dialect import DIALECT
 
 MAX_CHARACTERS = 200_000  # of the schema as JSON
 MAX_DROPPED = 50  # invalid keywords to drop, before the schema is given up
@@ -61,9 +62,9 @@ def repair_parameters(parameters: Any) -> tuple[dict[str, Any], list[str]]:
     _check_size(parameters)
     repairs: list[str] = []
     schema = _repair_root(copy.deepcopy(parameters), repairs)
-    if not schemas.find_hazards(schema):
+    if not schema_check.find_hazards(schema):
         _drop_invalid_keywords(schema, repairs)
-    if problems := schemas.find_problems(schema):
+    if problems := schema_check.find_problems(schema):
         raise UnusableParameters(" ".join(dict.fromkeys(problems)))
     return schema, list(dict.fromkeys(repairs))
 
@@ -113,7 +114,7 @@ def _repair_schema(schema: Any, repairs: list[str]) -> None:
 
 def _repair_dialect(schema: dict[str, Any], repairs: list[str]) -> None:
     dialect = schema.get("$schema")
-    if isinstance(dialect, str) and "json-schema.org/" in dialect and dialect.rstrip("#") != schemas.DIALECT:
+    if isinstance(dialect, str) and "json-schema.org/" in dialect and dialect.rstrip("#") != DIALECT:
         del schema["$schema"]
         repairs.append("An older draft of JSON Schema was read as 2020-12.")
 
@@ -185,11 +186,11 @@ def _drop_invalid_keywords(schema: dict[str, Any], repairs: list[str]) -> None:
     """Remove keywords with invalid values, such as a pattern with lookahead. Validators cannot apply them."""
     for _ in range(MAX_DROPPED):
         try:
-            schemas.compile_schema(schema)
+            validator.compile_schema(schema)
         except jsonschema_rs.ValidationError as error:
             if not error.instance_path:
                 return
-            *parents, last = path = schemas.locate_error(error, schema)
+            *parents, last = path = validator.locate_error(error, schema)
             if last in ("$ref", "$dynamicRef"):
                 return
             holder: Any = schema

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from core import json_pointer
+
 _IN_PLACE_KEYWORDS = ("not", "if", "then", "else")
 _IN_PLACE_LIST_KEYWORDS = ("allOf", "anyOf", "oneOf")
 _MEMBER_KEYWORDS = (
@@ -28,6 +30,25 @@ _SUBSCHEMA_KEYWORDS = frozenset(
 def is_leaf(schema: dict[str, Any]) -> bool:
     """Return whether a schema has no subschemas and no references. Most have none and need not be walked."""
     return _SUBSCHEMA_KEYWORDS.isdisjoint(schema)
+
+
+def iter_subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield (subschema, depth) for every subschema that is an object, once each and without recursion."""
+    stack: list[tuple[object, int]] = [(root, 1)]
+    while stack:
+        schema, depth = stack.pop()
+        if not isinstance(schema, dict):
+            continue  # true and false are schemas; the compiler reports anything else
+        yield schema, depth
+        if is_leaf(schema):
+            continue
+        children = [
+            *iter_in_place_subschemas(schema),
+            *iter_member_subschemas(schema),
+            *list_named_member_subschemas(schema),
+        ]
+        children += list_subschemas(schema, "$defs") + list_subschemas(schema, "definitions")
+        stack += [(child, depth + 1) for child in children]
 
 
 def iter_in_place_subschemas(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Iterator[object]:
@@ -74,16 +95,13 @@ def count_in_place_applications(schema: dict[str, Any]) -> int:
 
 def resolve_ref(root: dict[str, Any], ref: str) -> object:
     """Return the target of a local reference such as #/$defs/name, or None."""
-    start, *parts = unquote(ref.removeprefix("#")).split("/")
-    target: object = root if not start else None  # an anchor is not supported
-    for part in parts:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(target, dict) and key in target:
-            target = target[key]
-        elif isinstance(target, list) and key.isascii() and key.isdigit() and int(key) < len(target):
-            target = target[int(key)]
-        else:
-            return None
+    pointer = unquote(ref.removeprefix("#"))
+    if pointer and not pointer.startswith("/"):
+        return None  # an anchor is not supported
+    try:
+        target: object = json_pointer.resolve(root, pointer)
+    except LookupError:
+        return None
     return target
 
 

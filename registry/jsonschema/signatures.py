@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from registry.jsonschema import keywords, schemas
+from registry.jsonschema import dialect, keywords
 from registry.jsonschema.arguments import iter_arguments
 
 MAX_ENUM_SHOWN = 20
@@ -96,7 +96,7 @@ def strip_annotations(schema: Any, *, prose: bool = True) -> Any:
 
     With prose=False, leave out titles, descriptions and examples too.
     """
-    hidden = {schemas.VALUE_ALIASES, schemas.VALUE_REFUSALS, "$comment"} | (
+    hidden = {dialect.VALUE_ALIASES, dialect.VALUE_REFUSALS, "$comment"} | (
         set() if prose else {"title", "description", "examples"}
     )
     return _strip_keywords(schema, hidden, names=False)

@@ -2,8 +2,8 @@
 
 import django.core.validators
 import django.db.models.deletion
-import registry.models
-import registry.jsonschema.schemas
+import registry.models.fields
+import registry.jsonschema.dialect
 from django.db import migrations, models
 
 
@@ -61,14 +61,14 @@ class Migration(migrations.Migration):
                 ('entity', models.CharField(blank=True, help_text='What its operation event is about.', max_length=60)),
                 ('action', models.CharField(blank=True, max_length=60)),
                 ('category', models.CharField(blank=True, max_length=40)),
-                ('contexts', models.JSONField(blank=True, default=list, validators=[registry.models._list_of_text])),
-                ('keywords', models.JSONField(blank=True, default=list, help_text='Words it is found by; never shown.', validators=[registry.models._list_of_text])),
+                ('contexts', models.JSONField(blank=True, default=list, validators=[registry.models.fields.validate_text_list])),
+                ('keywords', models.JSONField(blank=True, default=list, help_text='Words it is found by; never shown.', validators=[registry.models.fields.validate_text_list])),
                 ('summary', models.CharField(help_text='One line, at most 12 words, read when the group is listed.', max_length=200)),
                 ('description', models.TextField(blank=True, max_length=4000)),
                 ('notes', models.TextField(blank=True, max_length=4000)),
-                ('parameters_schema', models.JSONField(default=registry.jsonschema.schemas.no_arguments, help_text='JSON Schema 2020-12 of the args.')),
-                ('argument_aliases', models.JSONField(blank=True, default=dict, validators=[registry.models._map_of_text])),
-                ('display_only', models.JSONField(blank=True, default=list, help_text='Arguments accepted and ignored.', validators=[registry.models._list_of_text])),
+                ('parameters_schema', models.JSONField(default=registry.jsonschema.dialect.build_empty_schema, help_text='JSON Schema 2020-12 of the args.')),
+                ('argument_aliases', models.JSONField(blank=True, default=dict, validators=[registry.models.fields.validate_text_map])),
+                ('display_only', models.JSONField(blank=True, default=list, help_text='Arguments accepted and ignored.', validators=[registry.models.fields.validate_text_list])),
                 ('needs_subject', models.BooleanField(default=True, help_text='Touches user data, so a call must name its subject.')),
                 ('timeout_ms', models.PositiveIntegerField(default=30000, help_text='Milliseconds.', validators=[django.core.validators.MinValueValidator(100), django.core.validators.MaxValueValidator(120000)])),
                 ('status', models.CharField(choices=[('active', 'active'), ('retired', 'retired')], default='active', max_length=10)),

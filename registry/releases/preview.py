@@ -14,7 +14,7 @@ from registry.catalog.model import Catalog, CatalogOp
 from registry.checks import CheckContext, Finding
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
-from registry.jsonschema import schemas
+from registry.jsonschema import dialect, schema_check
 from registry.models import PromptSection
 from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
@@ -57,7 +57,7 @@ class OpPreview:
     is_complete: bool  # False if its arguments or some examples cannot be shown yet
     findings: list[Finding]
     passages: tuple[ChangedPassage, ...]  # differences from live in its full help
-    standing: DraftState
+    draft_state: DraftState
 
 
 def preview_op(
@@ -84,7 +84,7 @@ def preview_op(
         is_complete=draft_op is not None and showable == entry,
         findings=checks.check_entry(entry, context),
         passages=help_diff.diff_help_bodies(_render_full_help(live_op), _render_full_help(draft_op)),
-        standing=_compare_with_live(draft_op, live_op),
+        draft_state=_compare_with_live(draft_op, live_op),
     )
 
 
@@ -95,7 +95,7 @@ class TextPreview:
     entry: dict[str, Any]
     answer: AnswerPreview
     findings: list[Finding]
-    standing: DraftState
+    draft_state: DraftState
 
 
 def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
@@ -114,7 +114,7 @@ def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was
             None if live_text is None else token_budget.count_rendered_tokens(live_text),
         ),
         findings=[*_find_off_surface_names(kind, entry, live), *checks.find_warnings(content, {})],
-        standing=DraftState.NEW
+        draft_state=DraftState.NEW
         if live_text is None
         else DraftState.LIVE
         if is_active and draft_text == live_text
@@ -153,8 +153,8 @@ def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the entry without what help cannot show: an invalid schema, and examples whose args are not an object."""
     schema = entry["parameters_schema"]
     examples = [example for example in entry.get("examples", []) if isinstance(example["args"], dict)]
-    if schemas.find_problems(schema):
-        schema = schemas.no_arguments()
+    if schema_check.find_problems(schema):
+        schema = dialect.build_empty_schema()
     return entry | {"parameters_schema": schema} | ({"examples": examples} if "examples" in entry else {})
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from core import canonical_json, gc_pause
 from registry import checks
-from registry.catalog import model
+from registry.catalog import cache, model
 from registry.drafts import draft, history
 from registry.help import token_counts
 from registry.models import Activation, Op, Release
@@ -179,14 +179,14 @@ def activate_release(*, version: str, note: str, by: str, at: datetime) -> Activ
         activation = Activation.objects.create(
             release_id=version, note=note, activated_at=at, activated_by=by, is_live=True
         )
-        transaction.on_commit(model.refresh_live)
+        transaction.on_commit(cache.refresh_live)
     return activation
 
 
 def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Release:
     """Withdraw a release permanently: it is no longer served and cannot be made live again.
 
-    All processes stop serving it within two seconds (catalogs.get raises WithdrawnRelease).
+    All processes stop serving it within two seconds (cache.get_catalog raises WithdrawnRelease).
 
     Raises UnknownRelease, ReleaseStillLive, AlreadyWithdrawn, and ValidationError if the reason is missing or too long.
     """
@@ -206,7 +206,7 @@ def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Rel
         release.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
         change = CopyChange(Kind.RELEASE, version, Action.CHANGED, {"withdrawn": (False, True)})
         history.record_changes([change], by=by, at=at, note=reason)
-        transaction.on_commit(model.drop_withdrawn)
+        transaction.on_commit(cache.drop_withdrawn)
     return release
 
 

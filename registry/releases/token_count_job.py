@@ -20,7 +20,7 @@ from registry.snapshot.diff import Kind
 BATCH_SIZE = 200  # ops, about 0.1 s
 
 
-def count(_at: datetime) -> bool:
+def count_tokens(_at: datetime) -> bool:
     """Count a batch of cleared ops, as a periodic job. Returns whether more are left."""
     return count_batch()
 

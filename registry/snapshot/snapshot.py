@@ -136,4 +136,4 @@ def get_section_name(section: dict[str, Any]) -> str:
 
 
 def _drop_empty(fields: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key in keep or value not in ("", [], {}, None, False)}
+    return {key: value for key, value in fields.items() if value or key in keep}

@@ -19,10 +19,10 @@ from gateway.jobs import runner
 from registry.drafts import switch_service
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, role_matrix
-from tests.support.browser_users import Person
+from tests.support.browser_users import BrowserUser
 from tests.support.servers import stores
-from tests.support.servers.environment import PEPPER, environment_of, make_key
-from tests.support.servers.processes import Server, eventually, serving
+from tests.support.servers.environment import PEPPER, build_environment, make_key
+from tests.support.servers.processes import Server, eventually, run_server
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 
@@ -32,7 +32,7 @@ __all__ = ["serve", "set_up_store", "store"]  # fixtures
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
-    path = browser_users.chromium()
+    path = browser_users.find_chromium()
     if not path:
         pytest.skip("Chromium was not found: install Debian's package chromium, or name one in CHROMIUM")
     # Playwright runs a loop in this thread, and Django would take each query for one from inside of it.
@@ -44,55 +44,55 @@ def browser() -> Iterator[Browser]:
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
-class LookedAt(NamedTuple):
-    """A server whose pages are only looked at, and a row of every model by its label."""
+class SharedServer(NamedTuple):
+    """A server for tests that only read pages, and a row of every model by its label."""
 
     server: Server
     rows: dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def looked_at(
+def shared_server(
     browser: Browser, set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LookedAt]:
-    """One server for all tests that change nothing."""
-    folder = tmp_path_factory.mktemp("looked-at")
+) -> Iterator[SharedServer]:
+    """One server for all tests that change no rows."""
+    folder = tmp_path_factory.mktemp("shared-server")
     with ExitStack() as stack:
         # While it is set up alone: other tests of this process run in between, with settings of their own.
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
-            copy = stores.make(folder, set_up_store)
-            with copy.reached():
-                browser_users.make()
+            copy = stores.create_store(folder, set_up_store)
+            with copy.connected():
+                browser_users.create_users()
                 key = make_key()
-            server = stack.enter_context(serving(environment=environment_of(copy, folder), key=key))
-            with copy.reached():
+            server = stack.enter_context(run_server(environment=build_environment(copy, folder), key=key))
+            with copy.connected():
                 rows = _rows(server)
-        yield LookedAt(server, rows)
+        yield SharedServer(server, rows)
     with django_db_blocker.unblock():
-        stores.drop(copy)
+        stores.drop_store(copy)
 
 
 @pytest.fixture(scope="session")
-def admin(browser: Browser, looked_at: LookedAt) -> Iterator[Person]:
+def admin(browser: Browser, shared_server: SharedServer) -> Iterator[BrowserUser]:
     """An admin who looks at every page."""
-    with browser_users.somebody(browser, looked_at.server.url) as person:
+    with browser_users.open_browser(browser, shared_server.server.url) as person:
         yield person.log_in("admin")
 
 
 @pytest.fixture
-def served(serve: Callable[..., Server]) -> Server:
-    """A server with somebody of each role."""
-    browser_users.make()
+def server(serve: Callable[..., Server]) -> Server:
+    """A server with a user of each role."""
+    browser_users.create_users()
     return serve()
 
 
 @pytest.fixture
-def come(browser: Browser, served: Server) -> Iterator[Callable[[str], Person]]:
-    """Have somebody sit down and log in."""
-    came: list[Person] = []
+def log_in(browser: Browser, server: Server) -> Iterator[Callable[[str], BrowserUser]]:
+    """Return a function that logs a user in and returns their browser."""
+    came: list[BrowserUser] = []
 
-    def person(name: str) -> Person:
-        came.append(Person(browser, served.url))
+    def person(name: str) -> BrowserUser:
+        came.append(BrowserUser(browser, server.url))
         return came[-1].log_in(name)
 
     yield person
@@ -101,10 +101,10 @@ def come(browser: Browser, served: Server) -> Iterator[Callable[[str], Person]]:
 
 
 @pytest.fixture(scope="session")
-def picture(request: pytest.FixtureRequest) -> Callable[[Person, str], None]:
-    """Take a picture of what somebody sees for the guides, where the run is asked to."""
+def take_picture(request: pytest.FixtureRequest) -> Callable[[BrowserUser, str], None]:
+    """Return a function that writes a screenshot for the guides, if the run has --pictures."""
 
-    def take(person: Person, name: str) -> None:
+    def take(person: BrowserUser, name: str) -> None:
         if request.config.getoption("--pictures"):
             browser_users.IMAGES.mkdir(parents=True, exist_ok=True)
             person.page.screenshot(path=browser_users.IMAGES / f"{name}.png", animations="disabled", caret="hide")
@@ -113,7 +113,7 @@ def picture(request: pytest.FixtureRequest) -> Callable[[Person, str], None]:
 
 
 def _rows(server: Server) -> dict[str, Any]:
-    """Leave at least one row of every model, and return one of each."""
+    """Create at least one row of every model, and return one of each."""
     task = {"project_id": DEMO_PROJECT_ID, "title": "Call the printers"}
     assert server.exec("onto.task.create", task, idempotency_key="once").status_code == 200
     assert server.exec("onto.task.update", {"task_id": "the first"}).status_code == 400
@@ -121,10 +121,10 @@ def _rows(server: Server) -> dict[str, Any]:
     eventually(lambda: OperationEvent.objects.count() >= 3, within=5, what="the events")
     at = timezone.now()
     runner.run_due_jobs(at=at)
-    rollup_job.run(at)
+    rollup_job.run_rollup(at)
     activity.load(at=at, days=7, turns_a_day=20)  # for reports to show
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
-    return role_matrix.one_of_each()
+    return role_matrix.pick_row_of_each_model()

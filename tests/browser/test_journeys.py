@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from registry.models import Op
 from registry.releases import publishing
-from tests.support.browser_users import Person
+from tests.support.browser_users import BrowserUser
 from tests.support.servers.processes import Server, eventually
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -22,17 +22,17 @@ def page_of_op() -> str:
     return f"/admin/registry/op/{Op.objects.get(op=OP).pk}/change/"
 
 
-def is_served(server: Server, summary: str) -> Callable[[], bool]:
+def serves_summary(server: Server, summary: str) -> Callable[[], bool]:
     return lambda: all(server.help(OP).json()["summary"] == summary for _ in range(6))
 
 
-def test_wording_is_edited_checked_published_served_and_taken_back(
-    served: Server, come: Callable[[str], Person], picture: Callable[[Person, str], None]
+def test_copy_is_edited_checked_published_served_and_rolled_back(
+    server: Server, log_in: Callable[[str], BrowserUser], take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
-    first, before = publishing.get_live_release(), served.help(OP)
-    picture(come("admin"), "home")
+    first, before = publishing.get_live_release(), server.help(OP)
+    take_picture(log_in("admin"), "home")
 
-    ed = come("editor")
+    ed = log_in("editor")
     editor = ed.page
     editor.goto(page_of_op())
     preview, summary = editor.locator(PREVIEW), editor.get_by_label("Summary", exact=False).first
@@ -40,7 +40,7 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     summary.fill(WRITTEN)
     expect(preview).to_contain_text(WRITTEN)
     expect(preview).to_contain_text("compared to live")
-    picture(ed, "op")
+    take_picture(ed, "op")
 
     schema = editor.locator("#id_parameters_schema")
     kept = schema.input_value()
@@ -56,37 +56,37 @@ def test_wording_is_edited_checked_published_served_and_taken_back(
     expect(preview).to_contain_text("compared to live")
     editor.get_by_role("button", name="Save", exact=True).click()
     editor.wait_for_url("**/admin/registry/op/")
-    assert served.help(OP).json()["summary"] == before.json()["summary"]  # a draft is served to nobody
+    assert server.help(OP).json()["summary"] == before.json()["summary"]  # a draft is served to nobody
 
-    publish(come("admin"), picture)
-    eventually(is_served(served, WRITTEN), within=2, what="serving it in every worker")
-    after = served.help(OP)
+    publish(log_in("admin"), take_picture)
+    eventually(serves_summary(server, WRITTEN), within=2, what="serving it in every worker")
+    after = server.help(OP)
     assert after.headers["ETag"] != before.headers["ETag"]
     assert after.headers["Gateway-Release"] == publishing.get_live_release().version != first.version
 
-    admin = come("admin").page
+    admin = log_in("admin").page
     admin.goto("/admin/")
     admin.get_by_role("link", name="Roll back").click()
     admin.get_by_role("button", name="Make live for everyone").click()
     admin.wait_for_url("**/admin/registry/release/")
-    eventually(is_served(served, before.json()["summary"]), within=2, what="rolling back")
-    assert served.help(OP).headers["ETag"] == before.headers["ETag"]
+    eventually(serves_summary(server, before.json()["summary"]), within=2, what="rolling back")
+    assert server.help(OP).headers["ETag"] == before.headers["ETag"]
 
 
-def publish(admin: Person, picture: Callable[[Person, str], None]) -> None:
+def publish(admin: BrowserUser, take_picture: Callable[[BrowserUser, str], None]) -> None:
     page = admin.page
     page.goto("/admin/registry/release/review/")
     expect(page.locator("ins").first).to_be_visible()
     expect(page.locator("#content")).to_contain_text("by editor")
-    picture(admin, "review")
+    take_picture(admin, "review")
     page.get_by_label("What changed, and why").fill("Say it in fewer words")
     page.get_by_role("button", name="Publish to everyone").click()
     page.wait_for_url("**/admin/registry/release/")
-    picture(admin, "releases")
+    take_picture(admin, "releases")
 
 
-def test_product_manager_reads_copy_and_cannot_edit_it(come: Callable[[str], Person]) -> None:
-    page = come("product manager").page
+def test_product_manager_reads_copy_and_cannot_edit_it(log_in: Callable[[str], BrowserUser]) -> None:
+    page = log_in("product manager").page
     page.goto(page_of_op())
 
     expect(page.locator("#content")).to_contain_text(Op.objects.get(op=OP).summary)
@@ -94,38 +94,38 @@ def test_product_manager_reads_copy_and_cannot_edit_it(come: Callable[[str], Per
     expect(page.locator("#id_summary")).to_have_count(0)
 
 
-def test_all_of_it_goes_by_keyboard_alone(served: Server, come: Callable[[str], Person]) -> None:
-    before = served.help(OP).json()["summary"]
-    editor = come("editor")
+def test_copy_is_published_by_keyboard_alone(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
+    before = server.help(OP).json()["summary"]
+    editor = log_in("editor")
     editor.page.goto(page_of_op())
     tab_to(editor, editor.page.locator("#id_summary"))
     editor.page.keyboard.press("Control+A")
     editor.page.keyboard.type(WRITTEN)
     expect(editor.page.locator(PREVIEW)).to_contain_text(WRITTEN)
-    press(editor, editor.page.get_by_role("button", name="Save", exact=True))
+    click_with_keyboard(editor, editor.page.get_by_role("button", name="Save", exact=True))
     editor.page.wait_for_url("**/admin/registry/op/")
 
-    admin = come("admin")
+    admin = log_in("admin")
     admin.page.goto("/admin/")
-    press(admin, admin.page.get_by_role("link", name="Review", exact=True))
+    click_with_keyboard(admin, admin.page.get_by_role("link", name="Review", exact=True))
     tab_to(admin, admin.page.get_by_label("What changed, and why"))
     admin.page.keyboard.type("Say it in fewer words")
-    press(admin, admin.page.get_by_role("button", name="Publish to everyone"))
-    eventually(is_served(served, WRITTEN), within=5, what="serving it")
+    click_with_keyboard(admin, admin.page.get_by_role("button", name="Publish to everyone"))
+    eventually(serves_summary(server, WRITTEN), within=5, what="serving it")
 
     admin.page.goto("/admin/")
-    press(admin, admin.page.get_by_role("link", name="Roll back"))
-    press(admin, admin.page.get_by_role("button", name="Make live for everyone"))
-    eventually(is_served(served, before), within=5, what="rolling back")
+    click_with_keyboard(admin, admin.page.get_by_role("link", name="Roll back"))
+    click_with_keyboard(admin, admin.page.get_by_role("button", name="Make live for everyone"))
+    eventually(serves_summary(server, before), within=5, what="rolling back")
 
 
-def press(person: Person, target: Locator) -> None:
+def click_with_keyboard(person: BrowserUser, target: Locator) -> None:
     tab_to(person, target)
     person.page.keyboard.press("Enter")
 
 
-def tab_to(person: Person, target: Locator) -> None:
-    """Press Tab until something has the focus. Fails where it cannot be reached."""
+def tab_to(person: BrowserUser, target: Locator) -> None:
+    """Press Tab until an element has the focus. Fails if Tab does not reach it."""
     expect(target).to_have_count(1)
     element = target.element_handle()  # to find it again after each key takes a hundred times as long
     for _ in range(TABS):

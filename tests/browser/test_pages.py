@@ -12,26 +12,30 @@ import pytest
 from django.contrib.admin import site
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import LookedAt
+from tests.browser.conftest import SharedServer
 from tests.support import browser_users, role_matrix
-from tests.support.browser_users import DESKTOP, PHONE, Person
+from tests.support.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.cpu_budget import is_thorough
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 # A script, data, part of a page, a file; and who is in has no login.
 NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}
-PAGES = [name for name in role_matrix.ADMIN_NAMES if "A" in (role_matrix.may(name)[0] or "") and name not in NO_PAGES]
+PAGES = [
+    name
+    for name in role_matrix.ADMIN_NAMES
+    if "A" in (role_matrix.get_expected_roles(name)[0] or "") and name not in NO_PAGES
+]
 MENU = "#nav-sidebar"  # the same on every page: looked at once, it is half of what there is to look at
 ALIKE = "#result_list tbody:nth-of-type(n+8)"  # rows like those above them, each in a tbody of its own
 ELSEWHERE = ("/admin/", "/admin/login/")  # where Django sends who asks for a row that is not there, or is not logged in
 
 
-def template_of(name: str) -> str:
-    """Return what a page is drawn with: its own template, or the kind of a model's page."""
-    if name not in role_matrix.OF_MODELS:
+def get_template_name(name: str) -> str:
+    """Return the template of a page: its own, or the kind of a model's page."""
+    if name not in role_matrix.MODEL_PAGES:
         return name
-    model, kind = role_matrix.OF_MODELS[name]
+    model, kind = role_matrix.MODEL_PAGES[name]
     of_model = site.get_model_admin(model)
     own = {
         "changelist": of_model.change_list_template,
@@ -44,47 +48,47 @@ def template_of(name: str) -> str:
 
 
 # One page of each template, by name; all of them where the run takes its time.
-FIRSTS = set(PAGES if is_thorough() else {template_of(name): name for name in PAGES}.values())
+FIRSTS = set(PAGES if is_thorough() else {get_template_name(name): name for name in PAGES}.values())
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_is_for_everybody(admin: Person, looked_at: LookedAt, name: str) -> None:
-    answer = admin.page.goto(role_matrix.address(name, looked_at.rows))
+def test_page_is_accessible(admin: BrowserUser, shared_server: SharedServer, name: str) -> None:
+    answer = admin.page.goto(role_matrix.get_page_url(name, shared_server.rows))
 
     assert answer is not None
     assert answer.status == 200
     assert name == "index" or urlsplit(answer.url).path not in ELSEWHERE  # a history may lead to that of all copy
     but = [ALIKE] if name == "index" else [ALIKE, MENU]
-    assert nothing_in_the_way(admin, but=but, in_all_ways=name in FIRSTS) == []
+    assert find_page_problems(admin, but=but, in_all_ways=name in FIRSTS) == []
 
 
-def test_way_in_is_for_everybody(browser: Browser, looked_at: LookedAt) -> None:
-    with browser_users.somebody(browser, looked_at.server.url) as person:
+def test_login_pages_are_accessible(browser: Browser, shared_server: SharedServer) -> None:
+    with browser_users.open_browser(browser, shared_server.server.url) as person:
         person.page.goto("/admin/")
 
-        assert nothing_in_the_way(person) == []
+        assert find_page_problems(person) == []
 
 
-def nothing_in_the_way(person: Person, but: Sequence[str] = (), *, in_all_ways: bool = True) -> list[str]:
-    """Return what is wrong with the page that somebody has just opened; in all ways: in both themes, and on a phone."""
-    found = person.faults(but=but)
+def find_page_problems(person: BrowserUser, but: Sequence[str] = (), *, in_all_ways: bool = True) -> list[str]:
+    """Return the problems of the open page; with `in_all_ways` in both themes and at phone width."""
+    found = person.find_accessibility_faults(but=but)
     if in_all_ways:
         # The next page is opened in this theme then: it stays until somebody changes it.
         theme = person.change_theme()
-        found += [f"{theme}: {fault}" for fault in person.faults("color-contrast", but=but)]
+        found += [f"{theme}: {fault}" for fault in person.find_accessibility_faults("color-contrast", but=but)]
         person.page.set_viewport_size(PHONE)
         width = person.page.evaluate("document.documentElement.scrollWidth")
         person.page.set_viewport_size(DESKTOP)
         if width > PHONE["width"]:
             found.append(f"{width} px wide on a phone of {PHONE['width']}")
-    found += [f"asked for {stranger}" for stranger in person.strangers()] + person.complaints
+    found += [f"asked for {stranger}" for stranger in person.list_foreign_requests()] + person.errors
     person.requests.clear()
-    person.complaints.clear()
+    person.errors.clear()
     return found
 
 
-def test_list_of_ops_fits_a_laptop(admin: Person, looked_at: LookedAt) -> None:
-    admin.page.goto(role_matrix.address("registry_op_changelist", looked_at.rows))
+def test_list_of_ops_fits_a_laptop(admin: BrowserUser, shared_server: SharedServer) -> None:
+    admin.page.goto(role_matrix.get_page_url("registry_op_changelist", shared_server.rows))
 
     summary = admin.page.locator("td.field-summary").first.bounding_box()
     last = admin.page.locator("td.field-draft").first.bounding_box()
@@ -97,8 +101,8 @@ def test_list_of_ops_fits_a_laptop(admin: Person, looked_at: LookedAt) -> None:
 
 
 @pytest.mark.parametrize("model", ["operationevent", "turn", "toolselection"])
-def test_time_of_what_happened_stands_on_one_line(admin: Person, looked_at: LookedAt, model: str) -> None:
-    admin.page.goto(role_matrix.address(f"analytics_{model}_changelist", looked_at.rows))
+def test_times_of_events_stay_on_one_line(admin: BrowserUser, shared_server: SharedServer, model: str) -> None:
+    admin.page.goto(role_matrix.get_page_url(f"analytics_{model}_changelist", shared_server.rows))
 
     lines = admin.page.locator("#result_list .field-time").first.evaluate(
         "cell => { const range = document.createRange(); range.selectNodeContents(cell);"

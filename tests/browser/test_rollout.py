@@ -12,9 +12,9 @@ from analytics.models import Assignment, AuditEntry, Cohort, Subject
 from analytics.rollout import bucketing
 from analytics.rollups import rollup_job
 from gateway.demo import activity
-from tests.support.browser_users import Person
+from tests.support.browser_users import BrowserUser
 from tests.support.servers.environment import make_key
-from tests.support.servers.processes import Server, eventually
+from tests.support.servers.processes import PLAIN_HTTP, Server, eventually
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -28,14 +28,14 @@ Ask = Callable[[str], dict[str, object]]
 
 
 @pytest.fixture
-def ask(served: Server) -> Ask:
-    """Ask, as a chat service does at the start of a turn, what to show a user's model."""
+def ask(server: Server) -> Ask:
+    """Request a toolset, as a chat service does at the start of a turn."""
     headers = {"Authorization": f"Bearer {make_key(subject='')}"}
     seen = [Subject(subject=user, seen_at=timezone.now()) for user in USERS]
     Subject.objects.bulk_create(seen, ignore_conflicts=True)
 
     def toolset(user: str) -> dict[str, object]:
-        with httpx2.Client(base_url=served.url, headers=headers, trust_env=False) as http:
+        with httpx2.Client(base_url=server.url, headers=headers, **PLAIN_HTTP) as http:
             answer = http.post(
                 "/api/v1/toolset", json={"format": "openai"}, headers={"Gateway-Subject": user, "Gateway-Turn": "t1"}
             )
@@ -47,12 +47,12 @@ def ask(served: Server) -> Ask:
     return toolset
 
 
-def on_gateway(ask: Ask, users: list[str]) -> set[str]:
+def filter_gateway_users(ask: Ask, users: list[str]) -> set[str]:
     return {user for user in users if ask(user)["surface"] == "gateway"}
 
 
-def moves(count: int, before: str, after: str) -> re.Pattern[str]:
-    """What is said of a move of so many."""
+def match_moves(count: int, before: str, after: str) -> re.Pattern[str]:
+    """Return a pattern of the sentence about users who move between variants."""
     return re.compile(rf"\b{count} of last week's {len(USERS)} users move from {before} to {after}\.")
 
 
@@ -61,16 +61,16 @@ def save(page: Page) -> None:
     page.wait_for_url("**/admin/analytics/cohort/")
 
 
-def test_a_cohort_is_made_widened_looked_at_and_stopped(
-    come: Callable[[str], Person], ask: Ask, picture: Callable[[Person, str], None]
+def test_cohort_is_created_widened_inspected_and_stopped(
+    log_in: Callable[[str], BrowserUser], ask: Ask, take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
     inside, later = WITHIN_5[0], next(user for user in WITHIN_25 if user not in WITHIN_5)
     outside = next(user for user in USERS if user not in WITHIN_25)
-    manager = come("product manager")
+    manager = log_in("product manager")
     page = manager.page
 
     page.goto("/admin/analytics/cohort/add/")
-    effect = page.locator("#effect")
+    effect = page.locator("#impact")
     page.get_by_label("Name", exact=False).first.fill(NAME)
     page.locator("#id_flag").select_option(label="Release")
     page.locator("#id_variant").select_option("live")
@@ -79,14 +79,16 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     assert page.locator("#id_variant optgroup:enabled").count() == 1
     page.locator("#id_variant").select_option("gateway")
     page.locator("#id_percentage").fill("5")
-    expect(effect).to_contain_text(moves(len(WITHIN_5), "legacy", "gateway"))
+    expect(effect).to_contain_text(match_moves(len(WITHIN_5), "legacy", "gateway"))
     expect(effect).to_contain_text(re.compile(r"Without a context, the model gains \d+ write ops and \d+ read ops"))
     assert not Cohort.objects.exists()
-    picture(manager, "cohort")
+    take_picture(manager, "cohort")
     save(page)
     eventually(lambda: ask(inside)["surface"] == "gateway", within=2, what="following in some worker")
     eventually(
-        lambda: on_gateway(ask, [inside, later, outside] * 3) == {inside}, within=2, what="following in every worker"
+        lambda: filter_gateway_users(ask, [inside, later, outside] * 3) == {inside},
+        within=2,
+        what="following in every worker",
     )
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
@@ -95,34 +97,36 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
     for _ in range(20):
         page.keyboard.press("ArrowRight")
     expect(page.locator("#id_percentage")).to_have_value("25")
-    expect(effect).to_contain_text(moves(len(WITHIN_25) - len(WITHIN_5), "legacy", "gateway"))
+    expect(effect).to_contain_text(match_moves(len(WITHIN_25) - len(WITHIN_5), "legacy", "gateway"))
     save(page)
     eventually(lambda: ask(later)["surface"] == "gateway", within=2, what="following in some worker")
     eventually(
-        lambda: on_gateway(ask, [inside, later, outside] * 3) == {inside, later},
+        lambda: filter_gateway_users(ask, [inside, later, outside] * 3) == {inside, later},
         within=2,
         what="following in every worker",
     )
-    picture(manager, "cohorts")
+    take_picture(manager, "cohorts")
 
     page.goto(f"/admin/rollout/who/?subject={outside}")
     expect(page.locator("#content")).to_contain_text("not in the 25%")
     page.get_by_label("Subject", exact=False).fill(inside)
     page.get_by_role("button", name="Who gets this?").click()
     expect(page.locator("#content")).to_contain_text("within the 25%")
-    picture(manager, "who")
+    take_picture(manager, "who")
 
-    rollup_job.run(timezone.now())
+    rollup_job.run_rollup(timezone.now())
     page.goto("/admin/reports/side-by-side/")
     expect(page.locator("#content")).to_contain_text(NAME)
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
     page.locator("#id_is_on").uncheck(force=True)
-    expect(effect).to_contain_text(moves(len(WITHIN_25), "gateway", "legacy"))
+    expect(effect).to_contain_text(match_moves(len(WITHIN_25), "gateway", "legacy"))
     save(page)
     eventually(lambda: ask(inside)["surface"] == "legacy", within=2, what="following in some worker")
     eventually(
-        lambda: on_gateway(ask, [inside, later, outside] * 3) == set(), within=2, what="following in every worker"
+        lambda: filter_gateway_users(ask, [inside, later, outside] * 3) == set(),
+        within=2,
+        what="following in every worker",
     )
 
     assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
@@ -131,26 +135,26 @@ def test_a_cohort_is_made_widened_looked_at_and_stopped(
         ("changed", "product manager"),
         ("added", "product manager"),
     ]
-    assert manager.complaints == []
+    assert manager.errors == []
 
 
-def test_reports_tell_what_happened_and_lead_to_the_rows(
-    come: Callable[[str], Person], picture: Callable[[Person, str], None]
+def test_reports_show_figures_that_link_to_their_rows(
+    log_in: Callable[[str], BrowserUser], take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
     activity.load(at=timezone.now(), turns_a_day=60)
-    manager = come("product manager")
+    manager = log_in("product manager")
     page = manager.page
 
     page.goto("/admin/")
     page.get_by_role("link", name="Overview").click()
     expect(page.locator("#content svg").first).to_be_visible()
-    picture(manager, "overview")
+    take_picture(manager, "overview")
     page.get_by_role("link", name="Side by side").first.click()
     page.locator("#side-first").select_option("copy-a")
     page.locator("#side-second").select_option("copy-b")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.locator("#content")).to_contain_text("copy-b")
-    picture(manager, "comparison")
+    take_picture(manager, "comparison")
 
     page.goto("/admin/reports/ops/")
     with page.expect_download() as download:
@@ -160,4 +164,4 @@ def test_reports_tell_what_happened_and_lead_to_the_rows(
     page.locator("#content table a[href*='/admin/analytics/operationevent/']").first.click()
     page.wait_for_url("**/admin/analytics/operationevent/**")
     expect(page.locator("#result_list")).to_be_visible()
-    assert manager.complaints == []
+    assert manager.errors == []

@@ -1,4 +1,4 @@
-"""What journeys through the API share: how an envelope is checked, wherever it comes from."""
+"""Fixtures of the integration tests: recorded events, more API clients, an embedded worker, a row of every model."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from workspace.demo import DEMO_PROJECT_ID
 
 
 @pytest.fixture
-def told(db: None) -> Callable[[], list[OperationEvent]]:
+def read_events(db: None) -> Callable[[], list[OperationEvent]]:
     """Return the operation events recorded so far, oldest first."""
 
     def read() -> list[OperationEvent]:
@@ -38,48 +38,51 @@ def told(db: None) -> Callable[[], list[OperationEvent]]:
 
 
 @pytest.fixture
-def another(make_key: Callable[..., str]) -> Callable[..., Api]:
-    """Make another chat service: key and client fields by name; `speaks_for` is its Gateway-Subject."""
+def make_api(make_key: Callable[..., str]) -> Callable[..., Api]:
+    """Return a function that makes an API client with its own key.
 
-    def make(*, speaks_for: str = "demo-user", **fields: Any) -> Api:
-        return Api(make_key(**fields), speaks_for)
+    Fields of the key and of its client are passed by name. `acts_for` is sent as Gateway-Subject.
+    """
+
+    def make(*, acts_for: str = "demo-user", **fields: Any) -> Api:
+        return Api(make_key(**fields), acts_for)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def worker() -> None:
+def start_worker_once() -> None:
     celery.start_embedded_worker()
 
 
 @pytest.fixture
-def workers(worker: None) -> None:
-    """The worker of a web process, which runs in threads of this one."""
+def embedded_worker(start_worker_once: None) -> None:
+    """Run the embedded worker of a web process in threads of the test process."""
     broker._sender._failed_at = 0.0
 
 
 @pytest.fixture
-def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The batches for which a message was to be sent, one for each; none is."""
+def queued_batches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the ids of the batches for which a message would be sent to the broker. No message is sent."""
     sent: list[str] = []
     monkeypatch.setattr(broker._sender, "enqueue", lambda id, _: sent.append(str(id)))
     return sent
 
 
 @pytest.fixture
-def quiet() -> Iterator[None]:
-    """Leave no entry running behind a test: its threads would meet the next one's rows."""
+def wait_for_running_entries() -> Iterator[None]:
+    """Wait after the test until no entry runs, because its threads would see the rows of the next test."""
     yield
-    until = time.monotonic() + 5
-    while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < until:
+    deadline = time.monotonic() + 5
+    while BatchEntry.objects.filter(state="running").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     event_log.discard_queued()
     connection.close()
 
 
 @pytest.fixture
-def everything(api: Api) -> None:
-    """At least one row of every model of ours."""
+def row_of_every_model(api: Api) -> None:
+    """Create at least one row of every model of this project."""
     args = {"project_id": DEMO_PROJECT_ID, "title": "<script>alert(1)</script>"}
     assert api.post(
         "exec", {"op": "onto.task.create", "args": args, "idempotency_key": "once"}, Gateway_Turn="t1"
@@ -88,9 +91,9 @@ def everything(api: Api) -> None:
     event_log.flush()
     runner.run_due_jobs(at=timezone.now())
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
-    outcome = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
-    exposures.record_exposures([outcome], subject="ana", at=timezone.now())
-    rollup_job.run(timezone.now())
+    details = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
+    exposures.record_exposures([details], subject="ana", at=timezone.now())
+    rollup_job.run_rollup(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
     exposures.flush()
     last_seen.flush()
@@ -98,14 +101,14 @@ def everything(api: Api) -> None:
 
 
 @pytest.fixture
-def rows(everything: None, admin_client: HttpClient) -> dict[str, Any]:
-    """A row of every model."""
-    return role_matrix.one_of_each()
+def rows(row_of_every_model: None, admin_client: HttpClient) -> dict[str, Any]:
+    """Return one row of every model, by label."""
+    return role_matrix.pick_row_of_each_model()
 
 
 @pytest.fixture
-def person(client: HttpClient, letter: str) -> User:
-    """Somebody with the role that a letter stands for, logged in."""
-    found = role_matrix.create_person(letter)
-    client.force_login(found)
-    return found
+def logged_in_user(client: HttpClient, letter: str) -> User:
+    """Log in a user with the role that `letter` stands for in `role_matrix.ROLES_BY_LETTER`."""
+    user = role_matrix.create_user_with_role(letter)
+    client.force_login(user)
+    return user

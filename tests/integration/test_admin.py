@@ -1,4 +1,4 @@
-"""The Django admin: every page opens for a superuser, none for anybody else, and its actions do what they say."""
+"""The Django admin: every page opens for a superuser and for nobody without permission, and its actions work."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,15 +13,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import Flag
-from gateway.clients import api_keys
+from gateway.clients import key_verification
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope
-from registry.catalog import model
+from registry.catalog import cache
 from registry.models import Activation, Op, Release
 from registry.releases import publishing
-from tests.support.admin_models import MODELS, OURS, act, page
+from tests.support.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
 from tests.support.api import Api
 
-# Rows that services own: the admin shows them and changes nothing.
+# Models whose rows only services change. The admin shows them read-only.
 READ_ONLY = {
     "workspace.Edge",
     *("analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup", "analytics.Assignment"),
@@ -37,7 +37,9 @@ READ_ONLY = {
 }
 
 
-@pytest.mark.parametrize("label", sorted(m._meta.label for app in OURS for m in apps.get_app_config(app).get_models()))
+@pytest.mark.parametrize(
+    "label", sorted(m._meta.label for app in PROJECT_APPS for m in apps.get_app_config(app).get_models())
+)
 def test_every_model_is_in_the_admin(label: str) -> None:
     inline = {"registry.PolicyRule", "registry.Example", "registry.OpAlias", "analytics.CohortRule"}
 
@@ -45,114 +47,118 @@ def test_every_model_is_in_the_admin(label: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_every_page_of_a_model_opens(everything: None, admin_client: HttpClient, model: type[Model]) -> None:
+def test_all_pages_of_a_model_open(row_of_every_model: None, admin_client: HttpClient, model: type[Model]) -> None:
     read_only = model._meta.label in READ_ONLY
 
-    listed = admin_client.get(page(model, "changelist"))
-    searched = admin_client.get(page(model, "changelist"), {"q": "onto 'x\" %"})
-    added = admin_client.get(page(model, "add"))
+    changelist = admin_client.get(get_admin_url(model, "changelist"))
+    search = admin_client.get(get_admin_url(model, "changelist"), {"q": "onto 'x\" %"})
+    add_page = admin_client.get(get_admin_url(model, "add"))
     row = model._default_manager.first()
 
-    assert listed.status_code == 200
-    assert searched.status_code == 200
-    assert added.status_code == (403 if read_only or model is Flag else 200)  # flags are declared in the code
+    assert changelist.status_code == 200
+    assert search.status_code == 200
+    assert add_page.status_code == (403 if read_only or model is Flag else 200)  # flags are declared in the code
     if row is not None:
-        changed = admin_client.get(page(model, "change", row.pk))
-        assert changed.status_code == 200
-        assert "<script>alert(1)" not in changed.content.decode()
-    if model._meta.app_label in OURS:
+        change_page = admin_client.get(get_admin_url(model, "change", row.pk))
+        assert change_page.status_code == 200
+        assert "<script>alert(1)" not in change_page.content.decode()
+    if model._meta.app_label in PROJECT_APPS:
         assert row is not None
 
 
 @pytest.mark.parametrize("label", sorted(READ_ONLY))
-def test_rows_of_services_cannot_be_changed_or_deleted(everything: None, admin_client: HttpClient, label: str) -> None:
+def test_read_only_rows_cannot_be_changed_or_deleted(
+    row_of_every_model: None, admin_client: HttpClient, label: str
+) -> None:
     model = apps.get_model(label)
     row = model._default_manager.first()
 
-    assert admin_client.post(page(model, "change", row.pk), {}).status_code == 403
-    assert admin_client.post(page(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    assert admin_client.post(get_admin_url(model, "change", row.pk), {}).status_code == 403
+    assert admin_client.post(get_admin_url(model, "delete", row.pk), {"post": "yes"}).status_code == 403
     assert model._default_manager.filter(pk=row.pk).exists()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_no_page_opens_for_somebody_who_is_no_staff(
+def test_pages_redirect_users_who_are_not_staff_to_the_login(
     db: None, client: HttpClient, django_user_model: type[User], model: type[Model]
 ) -> None:
     client.force_login(django_user_model.objects.create_user("somebody", password="a long enough one"))
 
-    for address in (page(model, "changelist"), page(model, "add"), reverse("admin:index")):
+    for address in (get_admin_url(model, "changelist"), get_admin_url(model, "add"), reverse("admin:index")):
         response = client.get(address)
         assert response.status_code == 302
         assert response.headers["Location"].startswith("/admin/login/")
 
 
-def test_no_page_opens_for_staff_without_permission(
-    everything: None, client: HttpClient, django_user_model: type[User]
+def test_pages_are_forbidden_for_staff_without_permission(
+    row_of_every_model: None, client: HttpClient, django_user_model: type[User]
 ) -> None:
     client.force_login(django_user_model.objects.create_user("staff", password="a long enough one", is_staff=True))
 
-    assert {client.get(page(model, "changelist")).status_code for model in MODELS} == {403}
+    assert {client.get(get_admin_url(model, "changelist")).status_code for model in MODELS} == {403}
 
 
-def test_api_key_opens_no_page_of_the_admin(api: Api) -> None:
+def test_api_key_gives_no_access_to_the_admin(api: Api) -> None:
     assert api.http.get("/admin/", headers=api.headers).status_code == 302
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-def shown_key(html: str) -> str:
+def extract_key(html: str) -> str:
     return html.partition("it is not shown again: ")[2].partition("<")[0].strip()
 
 
-def test_key_made_in_the_admin_is_shown_once_and_works(live_catalog: Any, admin_client: HttpClient) -> None:
+def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, admin_client: HttpClient) -> None:
     client = Client.objects.create(name="chat")
     form = {"client": client.pk, "name": "laptop", "subject": "demo-user", "scopes": '["help", "exec:read"]', "rate": 7}
 
-    made = admin_client.post(page(ApiKey, "add"), form | {"_continue": "1"}, follow=True).content.decode()
+    html = admin_client.post(get_admin_url(ApiKey, "add"), form | {"_continue": "1"}, follow=True).content.decode()
 
     key = ApiKey.objects.get()
-    plaintext = shown_key(made)
+    plaintext = extract_key(html)
     assert plaintext.startswith(key.prefix)
     assert (key.client, key.name, key.subject, key.rate) == (client, "laptop", "demo-user", 7)
     assert key.scopes == [Scope.HELP, Scope.EXEC_READ]
     assert key.created_by == "admin"
     assert Api(plaintext).post("help", {}).status_code == 200
-    for address in (page(ApiKey, "changelist"), page(ApiKey, "change", key.pk), page(ApiKey, "history", key.pk)):
+    for address in (
+        get_admin_url(ApiKey, "changelist"),
+        get_admin_url(ApiKey, "change", key.pk),
+        get_admin_url(ApiKey, "history", key.pk),
+    ):
         assert plaintext not in admin_client.get(address).content.decode()
 
 
 @pytest.mark.parametrize("scopes", ["[]", '["root"]', '"help"', "nonsense", '{"help": 1}'])
-def test_key_with_scopes_that_do_not_exist_is_refused_with_a_sentence(
-    db: None, admin_client: HttpClient, scopes: str
-) -> None:
+def test_key_with_unknown_scopes_is_a_form_error(db: None, admin_client: HttpClient, scopes: str) -> None:
     client = Client.objects.create(name="chat")
 
-    response = admin_client.post(page(ApiKey, "add"), {"client": client.pk, "scopes": scopes, "rate": 7})
+    response = admin_client.post(get_admin_url(ApiKey, "add"), {"client": client.pk, "scopes": scopes, "rate": 7})
 
     assert response.status_code == 200
     assert "errorlist" in response.content.decode()
     assert not ApiKey.objects.exists()
 
 
-def test_key_rotated_in_the_admin_has_a_successor_and_a_day(api: Api, admin_client: HttpClient) -> None:
+def test_key_rotated_in_the_admin_has_a_successor_and_expires_in_a_day(api: Api, admin_client: HttpClient) -> None:
     old = ApiKey.objects.get()
 
-    html = act(admin_client, ApiKey, "rotate", old)
+    html = run_action(admin_client, ApiKey, "rotate", old)
 
     new = ApiKey.objects.exclude(pk=old.pk).get()
     old.refresh_from_db()
     assert new.rotated_from == old
     assert old.expires_at is not None
     assert timedelta(hours=23) < old.expires_at - timezone.now() <= timedelta(hours=24)
-    for each in (api, Api(shown_key(html))):
+    for each in (api, Api(extract_key(html))):
         assert each.post("help", {}).status_code == 200
 
 
 def test_key_revoked_in_the_admin_is_refused(api: Api, admin_client: HttpClient) -> None:
     assert api.post("help", {}).status_code == 200
 
-    html = act(admin_client, ApiKey, "revoke", ApiKey.objects.get())
+    html = run_action(admin_client, ApiKey, "revoke", ApiKey.objects.get())
 
     assert "Revoked" in html
     assert api.post("help", {}).status_code == 401
@@ -162,10 +168,10 @@ def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpC
     key = ApiKey.objects.get()
     form = {"client": key.client_id, "name": "renamed", "scopes": '["help"]', "rate": 5}
 
-    response = admin_client.post(page(ApiKey, "change", key.pk), form, follow=True)
+    response = admin_client.post(get_admin_url(ApiKey, "change", key.pk), form, follow=True)
 
     assert "not shown again" not in response.content.decode()
-    api_keys.follow()
+    key_verification.refresh_verified_keys()
     assert api.post("help", {}).status_code == 200
     assert api.post("exec", {"op": "onto.task.list"}).status_code == 403
 
@@ -176,13 +182,13 @@ def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpC
 REVIEW = "/admin/registry/release/review/"
 
 
-def publish(http: HttpClient, note: str = "In the admin") -> str:
-    """Publish what the review shows and return the page that follows."""
-    found = http.get(REVIEW).context["review"]
-    return http.post(REVIEW, {"seen": found.seen, "note": note}, follow=True).content.decode()
+def publish_draft(http: HttpClient, note: str = "In the admin") -> str:
+    """Publish the reviewed draft and return the page that follows."""
+    review = http.get(REVIEW).context["review"]
+    return http.post(REVIEW, {"seen": review.seen, "note": note}, follow=True).content.decode()
 
 
-def test_draft_published_in_the_admin_is_what_models_read(
+def test_draft_published_in_the_admin_is_served(
     api: Api, admin_client: HttpClient, django_capture_on_commit_callbacks: Callable[..., Any]
 ) -> None:
     op = Op.objects.get(op="onto.task.get")
@@ -191,49 +197,51 @@ def test_draft_published_in_the_admin_is_what_models_read(
     assert api.help("onto.task.get")["summary"] != op.summary
 
     with django_capture_on_commit_callbacks(execute=True):
-        html = publish(admin_client)
+        html = publish_draft(admin_client)
 
     assert f"is live with {Op.objects.count()} ops" in html
     assert api.help("onto.task.get")["summary"] == op.summary
     assert Activation.objects.get(is_live=True).activated_by == "admin"
 
 
-def test_draft_without_a_change_is_not_published_again(api: Api, admin_client: HttpClient) -> None:
-    html = publish(admin_client)
+def test_draft_without_changes_is_not_published(api: Api, admin_client: HttpClient) -> None:
+    html = publish_draft(admin_client)
 
     assert "Your draft matches the live release." in html
     assert Activation.objects.count() == 1
 
 
-def test_draft_that_would_break_serving_is_not_published(api: Api, admin_client: HttpClient) -> None:
+def test_invalid_draft_is_not_published(api: Api, admin_client: HttpClient) -> None:
     Op.objects.filter(op="onto.task.get").update(parameters_schema={"type": "object", "$ref": "http://evil.example/"})
 
-    html = publish(admin_client)
+    html = publish_draft(admin_client)
 
     assert "The draft cannot be published." in html
     assert "onto.task.get" in html
     assert Release.objects.count() == 1
 
 
-def test_release_made_live_in_the_admin_is_rolled_back_to(
+def test_release_made_live_in_the_admin_is_served(
     api: Api, admin_client: HttpClient, django_capture_on_commit_callbacks: Callable[..., Any]
 ) -> None:
     first = Release.objects.get()
     before = api.help("onto.task.get")
     Op.objects.filter(op="onto.task.get").update(summary="Changed")
     publishing.publish_draft(note="second", by="tests", at=timezone.now())
-    model.refresh_live()
+    cache.refresh_live()
     assert api.help("onto.task.get")["summary"] == "Changed"
 
     with django_capture_on_commit_callbacks(execute=True):
         step = reverse("admin:registry_release_make_live", args=[first.pk])
-        html = admin_client.post(step, {"note": "The words were better"}, follow=True).content.decode()
+        html = admin_client.post(step, {"note": "The old summary was better"}, follow=True).content.decode()
 
     assert f"Release {first} is live." in html
     assert api.help("onto.task.get") == before
 
 
-def test_idempotency_record_cannot_be_deleted_by_an_action(everything: None, admin_client: HttpClient) -> None:
-    act(admin_client, IdempotencyRecord, "delete_selected", IdempotencyRecord.objects.get())
+def test_idempotency_record_cannot_be_deleted_with_an_action(
+    row_of_every_model: None, admin_client: HttpClient
+) -> None:
+    run_action(admin_client, IdempotencyRecord, "delete_selected", IdempotencyRecord.objects.get())
 
     assert IdempotencyRecord.objects.exists()

@@ -1,7 +1,7 @@
-"""Every page of the admin under requests that no page of it makes: a refusal, never a failure, and nothing is changed.
+"""Every admin page under malformed requests: it refuses them, never fails, and changes nothing.
 
-Pages are those that there are: whoever adds one has it asked here. What is sent is what a browser would send from the
-page, with a few fields of it made odd.
+The pages come from the URLconf, so a new page is tested without a change here. Each request is what a browser would
+send from the page, with a few odd fields.
 """
 
 import re
@@ -24,16 +24,20 @@ from django.test.client import MULTIPART_CONTENT
 from django.urls import resolve, reverse
 
 from tests.support import role_matrix
-from tests.support.hostile_pages import BIG, ODD_PATHS, answered, stored
-from tests.support.role_matrix import PEOPLE, address
+from tests.support.hostile_pages import BIG, ODD_PATHS, assert_status, choose_in_turn, dump_rows
+from tests.support.role_matrix import ROLES_BY_LETTER, get_page_url
 
-OWN = sorted(set(role_matrix.ADMIN_NAMES) - set(role_matrix.OF_MODELS))  # neither a list of rows nor a row's page
-FORMS = sorted(
+OTHER_PAGES = sorted(set(role_matrix.ADMIN_NAMES) - set(role_matrix.MODEL_PAGES))  # pages that belong to no model
+FORM_PAGES = sorted(
     name
-    for name, (model, of_model) in role_matrix.OF_MODELS.items()
+    for name, (model, of_model) in role_matrix.MODEL_PAGES.items()
     if of_model in ("add", "change") and model._meta.app_label in ("analytics", "registry")
 )
-SENT = [name for name in (*OWN, *FORMS) if "A" in (role_matrix.may(name)[1] or "") and name != "login"]
+POST_PAGES = [
+    name
+    for name in (*OTHER_PAGES, *FORM_PAGES)
+    if "A" in (role_matrix.get_expected_roles(name)[1] or "") and name != "login"
+]
 
 ODD = ["", "abc", "\x00", "zz\x00", "-1", BIG, "9" * 5_000, "x" * 20_000, "[]", "{", "' OR 1=1 --", "\u200b", "é" * 300]
 FORM = "application/x-www-form-urlencoded"
@@ -61,14 +65,21 @@ ODD_FILES = [
     ("a.zip", b"PK\x05\x06" + b"\x00" * 18),
     ("../../a.yaml" * 50, b"format: 1"),
 ]
-PARTS = 4  # into which the longest tests are cut, so that workers share them
-LATER_ROW = re.compile(r"-(?:[1-9]\d*|__prefix__)-")  # of a form with several rows, which are all alike
-# What a person would write to do what a page is for.
-MEANT = {"note": "x", "reason": "x", "because": "x", "reviewed": "on", "post": "yes", "action": "delete_selected"}
+PARTS = 4  # the longest tests run in parts, so that test workers share them
+LATER_ROW = re.compile(r"-(?:[1-9]\d*|__prefix__)-")  # later rows of a formset behave like the first one
+# Valid values for the fields that confirm an action.
+VALID_FIELDS = {
+    "note": "x",
+    "reason": "x",
+    "because": "x",
+    "reviewed": "on",
+    "post": "yes",
+    "action": "delete_selected",
+}
 
 
-class Forms(HTMLParser):
-    """What a browser would send of the forms of a page, but for the one that logs out."""
+class FormParser(HTMLParser):
+    """Collects the fields that a browser would send from the forms of a page, without the logout form."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -77,10 +88,10 @@ class Forms(HTMLParser):
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = {name: value or "" for name, value in attrs}
-        name = said.get("name", "")
+        attributes = {name: value or "" for name, value in attrs}
+        name = attributes.get("name", "")
         if tag == "form":
-            self.inside = said.get("method") == "post" and "logout" not in said.get("action", "")
+            self.inside = attributes.get("method") == "post" and "logout" not in attributes.get("action", "")
         elif not self.inside or name == "csrfmiddlewaretoken":
             pass
         elif tag == "textarea":
@@ -88,10 +99,10 @@ class Forms(HTMLParser):
             self.fields[name] = ""
         elif tag == "select":
             self.select = name
-        elif tag == "option" and self.select and ("selected" in said or self.select not in self.fields):
-            self.fields[self.select] = said.get("value", "")
-        elif tag == "input" and name and self._is_sent(said):
-            self.fields[name] = said.get("value", "on" if said.get("type") == "checkbox" else "")
+        elif tag == "option" and self.select and ("selected" in attributes or self.select not in self.fields):
+            self.fields[self.select] = attributes.get("value", "")
+        elif tag == "input" and name and self._is_sent(attributes):
+            self.fields[name] = attributes.get("value", "on" if attributes.get("type") == "checkbox" else "")
 
     def handle_data(self, data: str) -> None:
         if self.text:
@@ -105,37 +116,37 @@ class Forms(HTMLParser):
         elif tag == "select":
             self.select = ""
 
-    def _is_sent(self, said: dict[str, str]) -> bool:
-        return said.get("type") not in ("submit", "file") and (
-            said.get("type") not in ("checkbox", "radio") or "checked" in said
+    def _is_sent(self, attributes: dict[str, str]) -> bool:
+        return attributes.get("type") not in ("submit", "file") and (
+            attributes.get("type") not in ("checkbox", "radio") or "checked" in attributes
         )
 
 
-def form_of(http: HttpClient, name: str, rows: dict[str, Any]) -> dict[str, Any]:
-    """Return what a browser would send to a page: of one that is no page itself, what the page that calls it sends."""
+def read_form(http: HttpClient, name: str, rows: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a browser would send to a page. For a preview, these are the fields of its form page."""
     page = name.replace("_add_preview", "_add").replace("_preview", "_change")
-    html = http.get(address(page, rows)).content.decode(errors="replace")  # one is an archive
-    return Forms(html).fields
+    html = http.get(get_page_url(page, rows)).content.decode(errors="replace")  # one page is an archive
+    return FormParser(html).fields
 
 
-def sent(
+def send_and_undo(
     http: HttpClient, method: str, url: str, data: Any = None, body: bytes = b"", media_type: str = FORM
 ) -> HttpResponse:
-    """Send a request whose effect is undone; an exception is one here too."""
+    """Send a request and undo its effect. Exceptions of the page propagate."""
     with transaction.atomic():
         answer = http.generic(method, url, body, media_type) if data is None else http.post(url, data)
         transaction.set_rollback(True)
     return answer
 
 
-def refused_or_done(response: HttpResponse) -> None:
-    """Check that a request was answered, and not by a failure."""
+def assert_answered(response: HttpResponse) -> None:
+    """Check that the response is a success, a redirect or a refusal, and no server error."""
     assert response.status_code in (200, 302, 400, 403, 404, 405, 413), (response.status_code, response.content[:300])
 
 
 @cache
-def parameters() -> list[str]:
-    """Return the names of all parameters that our pages read from an address."""
+def list_parameters() -> list[str]:
+    """Return the names of all query parameters that the admin pages read."""
     root = Path(settings.BASE_DIR)
     code = "\n".join(
         file.read_text() for app in ("registry", "gateway", "core", "analytics") for file in (root / app).rglob("*.py")
@@ -143,14 +154,14 @@ def parameters() -> list[str]:
     return sorted({"before", "after", *re.findall(r'request\.GET(?:\.get(?:list)?\(|\[)"([\w-]+)"', code)})
 
 
-def few(names: Sequence[str]) -> Iterator[Sequence[str]]:
+def iterate_groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield some names at a time: a form tells of each field by itself, so a few may be odd at once."""
-    for start in range(0, len(names), 3):
-        yield names[start : start + 3]
+    for start in range(0, len(names), 4):
+        yield names[start : start + 4]
 
 
-def with_odd_rows(url: str) -> Iterator[str]:
-    """Yield the address of a page with other rows than there are."""
+def iterate_odd_addresses(url: str) -> Iterator[str]:
+    """Yield the address of a page with odd ids in the place of its own."""
     match = resolve(url)
     for value in (*match.args, *match.kwargs.values()):
         for odd in (*ODD_PATHS, "0", "%00", "a" * 300) if isinstance(value, str | int) else ():
@@ -158,11 +169,11 @@ def with_odd_rows(url: str) -> Iterator[str]:
 
 
 @contextmanager
-def each_undone(http: HttpClient, name: str) -> Iterator[None]:
-    """Undo what was done to a page, also to the session; a failure names the page."""
+def isolate_page(http: HttpClient, name: str) -> Iterator[None]:
+    """Undo the changes of the block, also to the session, and add the page's name to a failure."""
     try:
         with transaction.atomic():
-            http.cookies.clear()  # messages among them
+            http.cookies.clear()  # also the messages
             http.force_login(User.objects.get(username="admin"))
             yield
             transaction.set_rollback(True)
@@ -171,89 +182,92 @@ def each_undone(http: HttpClient, name: str) -> Iterator[None]:
         raise
 
 
-def test_odd_rows_in_an_address_are_answered(rows: dict[str, Any], admin_client: HttpClient) -> None:
-    for name in OWN:
-        with each_undone(admin_client, name):
-            for url in with_odd_rows(address(name, rows).partition("?")[0]):
-                refused_or_done(sent(admin_client, "GET", url))
-                refused_or_done(sent(admin_client, "POST", url))
+def test_admin_pages_refuse_odd_ids(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    for name in OTHER_PAGES:
+        with isolate_page(admin_client, name):
+            for url in iterate_odd_addresses(get_page_url(name, rows).partition("?")[0]):
+                assert_answered(send_and_undo(admin_client, "GET", url))
+                assert_answered(send_and_undo(admin_client, "POST", url))
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_odd_parameters_are_answered_and_change_nothing(
-    rows: dict[str, Any], admin_client: HttpClient, part: int
-) -> None:
-    before = stored()
+def test_odd_query_parameters_change_nothing(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
+    before = dump_rows()
 
-    for number, name in list(enumerate(OWN))[part::PARTS]:
-        with each_undone(admin_client, name):
-            url = address(name, rows).partition("?")[0]
-            for value in ODD:
-                refused_or_done(admin_client.get(url, dict.fromkeys(parameters(), value)))
+    for number, name in list(enumerate(OTHER_PAGES))[part::PARTS]:
+        with isolate_page(admin_client, name):
+            url = get_page_url(name, rows).partition("?")[0]
+            for value in choose_in_turn(ODD, 3, number):
+                assert_answered(admin_client.get(url, dict.fromkeys(list_parameters(), value)))
             first = number % len(ODD)
-            odd = cycle(ODD[first:] + ODD[:first])  # each parameter gets another one with every page
-            for some in few(parameters()):
-                refused_or_done(admin_client.get(url, {parameter: next(odd) for parameter in some}))
-            refused_or_done(admin_client.get(url, dict.fromkeys(parameters(), "1")))
-            surrogates = "&".join(f"{parameter}=%ED%A0%80" for parameter in parameters())
-            refused_or_done(admin_client.get(f"{url}?{surrogates}"))
-            assert stored() == before, name
+            odd = cycle(ODD[first:] + ODD[:first])  # each parameter gets another odd value on each page
+            for group in iterate_groups(list_parameters()):
+                assert_answered(admin_client.get(url, {parameter: next(odd) for parameter in group}))
+            assert_answered(admin_client.get(url, dict.fromkeys(list_parameters(), "1")))
+            surrogates = "&".join(f"{parameter}=%ED%A0%80" for parameter in list_parameters())
+            assert_answered(admin_client.get(f"{url}?{surrogates}"))
+            assert dump_rows() == before, name
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_only_post_changes_anything(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
-    before = stored()
+def test_only_post_requests_change_rows(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
+    before = dump_rows()
 
-    for name in [*OWN, *FORMS][part::PARTS]:
-        with each_undone(admin_client, name):
-            url, meant = address(name, rows).partition("?")[0], MEANT
-            if "A" in (role_matrix.may(name)[0] or ""):
-                meant = form_of(admin_client, name, rows) | MEANT
-            refused_or_done(
-                admin_client.get(url, {key: value for key, value in meant.items() if len(str(value)) < 1_000})
+    for number, name in list(enumerate([*OTHER_PAGES, *FORM_PAGES]))[part::PARTS]:
+        with isolate_page(admin_client, name):
+            url, fields = get_page_url(name, rows).partition("?")[0], VALID_FIELDS
+            if "A" in (role_matrix.get_expected_roles(name)[0] or ""):
+                fields = read_form(admin_client, name, rows) | VALID_FIELDS
+            assert_answered(
+                admin_client.get(url, {key: value for key, value in fields.items() if len(str(value)) < 1_000})
             )
-            for method in ODD_METHODS:
-                body = "&".join(f"{key}={value}" for key, value in MEANT.items())
+            for method in choose_in_turn(ODD_METHODS, 3, number):
+                body = "&".join(f"{key}={value}" for key, value in VALID_FIELDS.items())
                 answer = admin_client.generic(method, url, body, content_type="application/x-www-form-urlencoded")
-                answered(answer, 200, 302, 400, 403, 404, 405)
+                assert_status(answer, 200, 302, 400, 403, 404, 405)
             if name != "logout":
-                assert stored() == before, name
+                assert dump_rows() == before, name
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_odd_values_of_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
-    for name in SENT[part::PARTS]:
-        with each_undone(admin_client, name):
-            url, fields, odd = address(name, rows), form_of(admin_client, name, rows), cycle(ODD)
-            for some in few([field for field in fields if not LATER_ROW.search(field)]):
-                refused_or_done(sent(admin_client, "POST", url, fields | {field: next(odd) for field in some}))
-            for value in ODD:
-                refused_or_done(sent(admin_client, "POST", url, dict.fromkeys(fields, value)))
+def test_forms_refuse_odd_values(rows: dict[str, Any], admin_client: HttpClient, part: int) -> None:
+    for number, name in list(enumerate(POST_PAGES))[part::PARTS]:
+        with isolate_page(admin_client, name):
+            url, fields, odd = get_page_url(name, rows), read_form(admin_client, name, rows), cycle(ODD)
+            for group in iterate_groups([field for field in fields if not LATER_ROW.search(field)]):
+                assert_answered(
+                    send_and_undo(admin_client, "POST", url, fields | {field: next(odd) for field in group})
+                )
+            for value in choose_in_turn(ODD, 3, number):
+                assert_answered(send_and_undo(admin_client, "POST", url, dict.fromkeys(fields, value)))
             twice = {field: [value, value] for field, value in fields.items()}
-            refused_or_done(sent(admin_client, "POST", url, twice))
+            assert_answered(send_and_undo(admin_client, "POST", url, twice))
 
 
-def test_odd_bodies_are_answered(rows: dict[str, Any], admin_client: HttpClient) -> None:
-    for name in SENT:
-        with each_undone(admin_client, name):
-            for body, media_type in ODD_BODIES:
-                refused_or_done(sent(admin_client, "POST", address(name, rows), body=body, media_type=media_type))
+def test_forms_refuse_odd_bodies(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    for number, name in enumerate(POST_PAGES):
+        with isolate_page(admin_client, name):
+            for body, media_type in choose_in_turn(ODD_BODIES, 3, number):
+                assert_answered(
+                    send_and_undo(admin_client, "POST", get_page_url(name, rows), body=body, media_type=media_type)
+                )
 
 
-def test_odd_numbers_of_rows_in_a_form_are_answered(rows: dict[str, Any], admin_client: HttpClient) -> None:
-    for name in (name for name in SENT if name.endswith(("_add", "_change", "_preview"))):
-        with each_undone(admin_client, name):
-            url, fields = address(name, rows), form_of(admin_client, name, rows)
+def test_formsets_refuse_odd_row_counts(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    for number, name in enumerate(name for name in POST_PAGES if name.endswith(("_add", "_change", "_preview"))):
+        with isolate_page(admin_client, name):
+            url, fields = get_page_url(name, rows), read_form(admin_client, name, rows)
             for prefix in {field.removesuffix("-TOTAL_FORMS") for field in fields if field.endswith("-TOTAL_FORMS")}:
                 total, initial = f"{prefix}-TOTAL_FORMS", f"{prefix}-INITIAL_FORMS"
-                for said in ({total: "abc"}, {total: "30"}, {initial: "30"}, {initial: "-1", f"{prefix}-0-id": BIG}):
-                    refused_or_done(sent(admin_client, "POST", url, fields | said))
+                odd = ({total: "abc"}, {total: "30"}, {initial: "30"}, {initial: "-1", f"{prefix}-0-id": BIG})
+                for changes in choose_in_turn(odd, 2, number):
+                    assert_answered(send_and_undo(admin_client, "POST", url, fields | changes))
                 without = {key: value for key, value in fields.items() if key != total}
-                refused_or_done(sent(admin_client, "POST", url, without))
+                assert_answered(send_and_undo(admin_client, "POST", url, without))
 
 
-def test_odd_files_are_refused_with_a_sentence(rows: dict[str, Any], admin_client: HttpClient) -> None:
-    url, before = reverse("admin:registry_op_files"), stored()
+def test_odd_files_are_form_errors(rows: dict[str, Any], admin_client: HttpClient) -> None:
+    url, before = reverse("admin:registry_op_files"), dump_rows()
 
     for file, content in ODD_FILES:
         for _ in range(2):
@@ -262,31 +276,31 @@ def test_odd_files_are_refused_with_a_sentence(rows: dict[str, Any], admin_clien
             assert answer.context["form"].errors, (file, content[:30])
         admin_client.post(url, {"content": content.decode("latin-1"), "seen": file})
 
-        assert stored() == before, (file, content[:30])
+        assert dump_rows() == before, (file, content[:30])
 
 
-def test_without_a_token_no_page_does_anything(rows: dict[str, Any], admin_client: HttpClient) -> None:
+def test_admin_pages_refuse_posts_without_a_csrf_token(rows: dict[str, Any], admin_client: HttpClient) -> None:
     http = HttpClient(enforce_csrf_checks=True)
     http.cookies = admin_client.cookies
-    before = stored()
+    before = dump_rows()
 
-    for name in (*OWN, *role_matrix.OF_MODELS):
-        if role_matrix.may(name)[1] is not None:
-            assert http.post(address(name, rows), MEANT).status_code == 403, name
+    for name in (*OTHER_PAGES, *role_matrix.MODEL_PAGES):
+        if role_matrix.get_expected_roles(name)[1] is not None:
+            assert http.post(get_page_url(name, rows), VALID_FIELDS).status_code == 403, name
 
-    assert stored() == before
+    assert dump_rows() == before
 
 
-@pytest.mark.parametrize("letter", PEOPLE)
-def test_who_may_not_send_a_form_changes_nothing_by_sending_it(
-    rows: dict[str, Any], admin_client: HttpClient, client: HttpClient, person: Any, letter: str
+@pytest.mark.parametrize("letter", ROLES_BY_LETTER)
+def test_forms_are_refused_for_roles_that_may_not_send_them(
+    rows: dict[str, Any], admin_client: HttpClient, client: HttpClient, logged_in_user: Any, letter: str
 ) -> None:
-    may_not = [name for name in SENT if letter not in (role_matrix.may(name)[1] or "")]
-    forms = {name: form_of(admin_client, name, rows) | MEANT for name in may_not}
-    client.force_login(person)
-    before = stored()
+    forbidden = [name for name in POST_PAGES if letter not in (role_matrix.get_expected_roles(name)[1] or "")]
+    forms = {name: read_form(admin_client, name, rows) | VALID_FIELDS for name in forbidden}
+    client.force_login(logged_in_user)
+    before = dump_rows()
 
     for name, form in forms.items():
-        answered(client.post(address(name, rows), form), 302, 403, 404)
+        assert_status(client.post(get_page_url(name, rows), form), 302, 403, 404)
 
-    assert stored() == before
+    assert dump_rows() == before

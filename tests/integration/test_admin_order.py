@@ -1,4 +1,4 @@
-"""The admin in order: every model is there, can be searched, and lists its rows in few queries."""
+"""Every model is in the admin, can be searched, and lists its rows in few queries."""
 
 from collections import Counter
 
@@ -18,36 +18,36 @@ from tests.support.api import Api
 
 pytestmark = pytest.mark.both_databases
 
-OURS = [
+PROJECT_MODELS = [
     model
     for app in ("registry", "gateway", "analytics", "workspace")
     for model in apps.get_app_config(app).get_models()
-    if model is not CohortRule  # edited on its cohort's page alone
+    if model is not CohortRule  # edited only on the page of its cohort
 ]
 
-# What only services write: nobody makes, changes or deletes these by hand.
+# Models that only services write. Nobody adds, changes or deletes their rows by hand.
 OWNED_BY_SERVICES = ["Release", "Activation", "IdempotencyRecord", "OperationEvent", "Edge"]
 
 
-def name_of(model: type[Model]) -> str:
+def get_model_name(model: type[Model]) -> str:
     return model._meta.model_name or ""
 
 
 @pytest.fixture
-def staff(client: HttpClient, db: None) -> HttpClient:
+def superuser_client(client: HttpClient, db: None) -> HttpClient:
     client.force_login(User.objects.create_superuser("root", password="x"))
     return client
 
 
-@pytest.mark.parametrize("model", OURS, ids=name_of)
+@pytest.mark.parametrize("model", PROJECT_MODELS, ids=get_model_name)
 def test_model_is_listed_and_searchable(model: type[Model]) -> None:
     assert admin.site.is_registered(model)
     assert admin.site.get_model_admin(model).search_fields
 
 
-@pytest.mark.parametrize("model", OURS, ids=name_of)
-def test_changelist_asks_nothing_once_for_each_row(model: type[Model], staff: HttpClient, api: Api) -> None:
-    for _ in range(3):  # rows of calls, too
+@pytest.mark.parametrize("model", PROJECT_MODELS, ids=get_model_name)
+def test_changelist_has_no_query_per_row(model: type[Model], superuser_client: HttpClient, api: Api) -> None:
+    for _ in range(3):  # also creates rows of calls
         api.help("onto.task")
         api.exec(
             "onto.task.create",
@@ -58,20 +58,20 @@ def test_changelist_asks_nothing_once_for_each_row(model: type[Model], staff: Ht
 
     with CaptureQueriesContext(
         connection,
-    ) as captured:
-        response = staff.get(url, {"q": "o"})
+    ) as queries:
+        response = superuser_client.get(url, {"q": "o"})
 
     assert response.status_code == 200
-    repeated = Counter(query["sql"].partition("WHERE")[0] for query in captured.captured_queries)
-    assert [sql for sql, count in repeated.items() if count > 3] == []
+    statements = Counter(query["sql"].partition("WHERE")[0] for query in queries.captured_queries)
+    assert [sql for sql, count in statements.items() if count > 3] == []
 
 
 @pytest.mark.parametrize("name", OWNED_BY_SERVICES)
-def test_rows_of_services_are_read_only(name: str, staff: HttpClient) -> None:
-    model = next(model for model in OURS if model.__name__ == name)
-    request = staff.get("/admin/").wsgi_request
-    of_model = admin.site.get_model_admin(model)
+def test_models_owned_by_services_are_read_only(name: str, superuser_client: HttpClient) -> None:
+    model = next(model for model in PROJECT_MODELS if model.__name__ == name)
+    request = superuser_client.get("/admin/").wsgi_request
+    model_admin = admin.site.get_model_admin(model)
 
-    assert not of_model.has_add_permission(request)
-    assert not of_model.has_change_permission(request)
-    assert not of_model.has_delete_permission(request)
+    assert not model_admin.has_add_permission(request)
+    assert not model_admin.has_change_permission(request)
+    assert not model_admin.has_delete_permission(request)

@@ -1,4 +1,4 @@
-"""The history of what is no copy: connections, flags and cohorts, as the admin changes them."""
+"""The history of connections, flags, cohorts and switches that are changed in the admin."""
 
 from typing import Any
 
@@ -19,99 +19,99 @@ COHORT = {"name": "dev-team", "flag": FlagKey.SURFACE, "position": 0, "is_on": "
 COHORT |= {"percentage": "5", "listed": "", "note": "", **NO_RULES}
 
 
-def send(http: HttpClient, page: str, *args: Any, **fields: Any) -> None:
-    answer = http.post(reverse(f"admin:{page}", args=args), fields)
-    assert answer.status_code == 302, answer.content.decode()
+def submit_form(http: HttpClient, page: str, *args: Any, **fields: Any) -> None:
+    response = http.post(reverse(f"admin:{page}", args=args), fields)
+    assert response.status_code == 302, response.content.decode()
 
 
-def entries() -> list[tuple[str, str, str, Any]]:
-    found = AuditEntry.objects.order_by("id").values_list("kind", "name", "action", "changes")
-    return list(found)
+def read_entries() -> list[tuple[str, str, str, Any]]:
+    rows = AuditEntry.objects.order_by("id").values_list("kind", "name", "action", "changes")
+    return list(rows)
 
 
-def test_connections_are_in_the_history(admin_client: HttpClient) -> None:
-    send(admin_client, "registry_connection_add", name="billing", kind="embedded")
-    made = Connection.objects.get(name="billing")
-    send(admin_client, "registry_connection_change", made.pk, name="invoices", kind="embedded")
-    send(admin_client, "registry_connection_change", made.pk, name="invoices", kind="embedded")
-    send(admin_client, "registry_connection_delete", made.pk, post="yes")
+def test_connection_changes_are_in_the_history(admin_client: HttpClient) -> None:
+    submit_form(admin_client, "registry_connection_add", name="billing", kind="embedded")
+    row = Connection.objects.get(name="billing")
+    submit_form(admin_client, "registry_connection_change", row.pk, name="invoices", kind="embedded")
+    submit_form(admin_client, "registry_connection_change", row.pk, name="invoices", kind="embedded")
+    submit_form(admin_client, "registry_connection_delete", row.pk, post="yes")
 
-    assert entries() == [
+    assert read_entries() == [
         ("connection", "billing", "added", {"name": [None, "billing"], "kind": [None, "embedded"]}),
         ("connection", "invoices", "changed", {"name": ["billing", "invoices"]}),
         ("connection", "invoices", "removed", {"name": ["invoices", None], "kind": ["embedded", None]}),
     ]
 
 
-def test_cohorts_are_in_the_history_with_their_rules(admin_client: HttpClient) -> None:
-    send(admin_client, "analytics_cohort_add", **COHORT)
-    made = Cohort.objects.get()
+def test_cohort_changes_are_in_the_history_with_their_rules(admin_client: HttpClient) -> None:
+    submit_form(admin_client, "analytics_cohort_add", **COHORT)
+    row = Cohort.objects.get()
     rule = {
         "rules-0-attribute": "environment",
         "rules-0-trait": "",
         "rules-0-operator": "in",
-        "rules-0-cohort": made.pk,
+        "rules-0-cohort": row.pk,
     }
     rule |= {"rules-0-values": "dev", "rules-TOTAL_FORMS": "1"}
-    send(admin_client, "analytics_cohort_change", made.pk, **{**COHORT, **rule, "percentage": "25"})
+    submit_form(admin_client, "analytics_cohort_change", row.pk, **{**COHORT, **rule, "percentage": "25"})
 
-    assert entries()[1] == (
+    assert read_entries()[1] == (
         *("cohort", "dev-team", "changed"),
         {"percentage": [5.0, 25.0], "rules": [[], ["environment is one of dev"]]},
     )
     assert AuditEntry.objects.filter(by="admin").count() == 2
 
 
-def test_flags_are_in_the_history(admin_client: HttpClient) -> None:
+def test_flag_changes_are_in_the_history(admin_client: HttpClient) -> None:
     flag = Flag.objects.get(key=FlagKey.SURFACE)
-    send(admin_client, "analytics_flag_change", flag.pk)
+    submit_form(admin_client, "analytics_flag_change", flag.pk)
 
-    assert entries() == [("flag", "Surface", "changed", {"is_on": [True, False]})]
+    assert read_entries() == [("flag", "Surface", "changed", {"is_on": [True, False]})]
 
 
 @pytest.mark.parametrize("kind", ["cohort", "flag"])
-def test_history_of_a_row_is_what_was_changed_of_it(admin_client: HttpClient, kind: str) -> None:
+def test_history_of_a_row_lists_only_its_own_changes(admin_client: HttpClient, kind: str) -> None:
     flag, cohort = Flag.objects.get(key=FlagKey.SURFACE), Cohort(name="dev-team", flag_id=FlagKey.SURFACE)
     cohort.variant = "gateway"
     cohort.save()
-    send(admin_client, "analytics_cohort_change", cohort.pk, **COHORT | {"percentage": "25"})
-    send(admin_client, "analytics_flag_change", flag.pk)
+    submit_form(admin_client, "analytics_cohort_change", cohort.pk, **COHORT | {"percentage": "25"})
+    submit_form(admin_client, "analytics_flag_change", flag.pk)
     row = cohort if kind == "cohort" else flag
 
-    answer = admin_client.get(reverse(f"admin:analytics_{kind}_history", args=[row.pk]), follow=True)
+    response = admin_client.get(reverse(f"admin:analytics_{kind}_history", args=[row.pk]), follow=True)
 
-    assert [(entry.kind, entry.name) for entry in answer.context["cl"].result_list] == [(kind, str(row))]
+    assert [(entry.kind, entry.name) for entry in response.context["cl"].result_list] == [(kind, str(row))]
 
 
-def test_history_of_a_switch_is_when_it_was_off_and_on(live_catalog: Any, admin_client: HttpClient) -> None:
+def test_history_of_a_switch_lists_only_its_own_changes(live_catalog: Any, admin_client: HttpClient) -> None:
     for name, is_off in (("onto.task.get", True), ("onto.task.get", False), ("onto.task.list", True)):
-        switch_service.set_switch(kind="op", name=name, is_off=is_off, reason="Mending.", by="ann", at=timezone.now())
+        switch_service.set_switch(kind="op", name=name, is_off=is_off, reason="Repair", by="ann", at=timezone.now())
     switch = Switch.objects.get(name="onto.task.get")
 
-    answer = admin_client.get(reverse("admin:registry_switch_history", args=[switch.pk]), follow=True)
+    response = admin_client.get(reverse("admin:registry_switch_history", args=[switch.pk]), follow=True)
 
-    assert [entry.name for entry in answer.context["cl"].result_list] == ["op onto.task.get"] * 2
+    assert [entry.name for entry in response.context["cl"].result_list] == ["op onto.task.get"] * 2
 
 
-def test_only_what_is_changed_by_hand_leads_to_a_history(live_catalog: Any, admin_client: HttpClient) -> None:
+def test_only_rows_edited_by_hand_link_to_a_history(live_catalog: Any, admin_client: HttpClient) -> None:
     event = OperationEvent.objects.create(time=timezone.now(), type="exec", ok=True, status=200, latency_ms=1)
     rows = [event, Release.objects.get(), Op.objects.first(), Connection.objects.first()]
 
-    leads = {}
+    has_history_link = {}
     for row in rows:
         address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-        leads[row._meta.model_name] = (
+        has_history_link[row._meta.model_name] = (
             f"{address.removesuffix('change/')}history/" in admin_client.get(address).content.decode()
         )
 
-    assert leads == {"operationevent": False, "release": False, "op": True, "connection": True}
+    assert has_history_link == {"operationevent": False, "release": False, "op": True, "connection": True}
 
 
-def test_flags_are_listed_by_key_with_their_defaults(admin_client: HttpClient) -> None:
+def test_flag_pages_show_master_switch_default_and_cohorts(admin_client: HttpClient) -> None:
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway")
 
     pages = [reverse("admin:analytics_flag_changelist"), reverse("admin:analytics_flag_change", args=[FlagKey.SURFACE])]
 
     for page in pages:
         html = admin_client.get(page).content.decode()
-        assert [told in html for told in ("AGENTIC_CHAT_TOOL_GATEWAY", "legacy", "1 of 1 on")] == [True] * 3
+        assert [text in html for text in ("AGENTIC_CHAT_TOOL_GATEWAY", "legacy", "1 of 1 on")] == [True] * 3

@@ -1,4 +1,4 @@
-"""Entries that need the end user's agreement: asked for once, then run, and nothing else runs twice."""
+"""Batch entries that need confirmation run once the end user has agreed, and nothing else runs twice."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,134 +8,144 @@ import pytest
 from gateway.clients import api_keys
 from gateway.models import Batch, BatchEntry
 from tests.support.api import Api
-from tests.support.batches import LIST, batch, create, reasons, until_done
-from tests.support.concurrency import at_once
+from tests.support.batches import LIST, build_create_entry, get_reasons, send_batch, wait_until_done
+from tests.support.concurrency import run_at_once
 from workspace.demo import DEMO_TASK_ID
 from workspace.models import Task
 
 pytestmark = [
     pytest.mark.both_databases,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("quiet", "live_catalog"),
+    pytest.mark.usefixtures("wait_for_running_entries", "live_catalog"),
 ]
 
 DELETE = {"type": "exec", "op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}
 
 
 @pytest.fixture
-def asking(another: Callable[..., Api]) -> Api:
-    """A service that leaves asking its users to the gateway."""
-    return another(confirms=True)
+def confirming_api(make_api: Callable[..., Api]) -> Api:
+    """Return a client whose users the gateway asks for confirmation."""
+    return make_api(confirms=True)
 
 
-def token(answer: dict[str, Any], index: int = 0) -> str:
-    error = answer["results"][index]["error"]
+def get_token(response: dict[str, Any], index: int = 0) -> str:
+    error = response["results"][index]["error"]
     assert error["details"]["reason"] == "confirmation_required"
     assert error["help_path"] == "onto.task.delete"
     confirmation: str = error["details"]["confirmation"]["token"]
     return confirmation
 
 
-def is_there(id: str = DEMO_TASK_ID) -> bool:
+def task_exists(id: str = DEMO_TASK_ID) -> bool:
     return Task.objects.filter(pk=id, deleted_at=None).exists()
 
 
-def test_an_entry_runs_with_its_token(asking: Api, workers: None) -> None:
-    asked = batch(asking, DELETE, LIST, mode="parallel")
-    confirmed = asking.post("batch", {"ops": [DELETE, LIST], "mode": "parallel"}, Gateway_Confirm=token(asked)).json()
+def test_entry_runs_with_its_confirmation_token(confirming_api: Api, embedded_worker: None) -> None:
+    first_response = send_batch(confirming_api, DELETE, LIST, mode="parallel")
+    confirmed = confirming_api.post(
+        "batch", {"ops": [DELETE, LIST], "mode": "parallel"}, Gateway_Confirm=get_token(first_response)
+    ).json()
 
-    assert reasons(asked) == ["confirmation_required", ""]
+    assert get_reasons(first_response) == ["confirmation_required", ""]
     assert confirmed["ok"]
-    assert not is_there()
+    assert not task_exists()
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
-def test_a_keyed_batch_goes_on_once_the_user_has_agreed(asking: Api, workers: None, mode: str) -> None:
+def test_keyed_batch_continues_after_confirmation(confirming_api: Api, embedded_worker: None, mode: str) -> None:
     after = {"type": "help", "path": "onto", "depends_on": [1]}
-    body = {"ops": [create("Once"), DELETE, after], "mode": mode, "idempotency_key": "one"}
+    body = {"ops": [build_create_entry("Once"), DELETE, after], "mode": mode, "idempotency_key": "one"}
 
-    asked = asking.post("batch", body).json()
-    again = asking.post("batch", body)
-    confirmed = asking.post("batch", body, Gateway_Confirm=token(asked, 1))
-    replayed = asking.post("batch", body).json()
+    first_response = confirming_api.post("batch", body).json()
+    again = confirming_api.post("batch", body)
+    confirmed = confirming_api.post("batch", body, Gateway_Confirm=get_token(first_response, 1))
+    replayed = confirming_api.post("batch", body).json()
 
-    assert reasons(asked) == reasons(again.json()) == ["", "confirmation_required", "dependency_failed"]
+    assert (
+        get_reasons(first_response) == get_reasons(again.json()) == ["", "confirmation_required", "dependency_failed"]
+    )
     assert again.headers["Idempotent-Replayed"] == "true"
     assert confirmed.json()["ok"], confirmed.content
     assert "Idempotent-Replayed" not in confirmed.headers
-    assert confirmed.json()["results"][0] == asked["results"][0]
+    assert confirmed.json()["results"][0] == first_response["results"][0]
     assert (replayed["results"], replayed["meta"]["replayed"]) == (confirmed.json()["results"], True)
-    assert len({each["batch_id"] for each in (asked, confirmed.json(), replayed)}) == 1
-    assert not is_there()
+    assert len({each["batch_id"] for each in (first_response, confirmed.json(), replayed)}) == 1
+    assert not task_exists()
     assert Task.objects.filter(title="Once").count() == 1
 
 
-def test_each_entry_asks_by_itself(asking: Api) -> None:
-    other = batch(asking, create("Other"))["results"][0]["result"]["task"]["id"]
-    also = {**DELETE, "args": {"task_id": other}}
-    body = {"ops": [DELETE, also, LIST], "stop_on_error": True, "idempotency_key": "two"}
+def test_each_entry_needs_its_own_confirmation(confirming_api: Api) -> None:
+    other = send_batch(confirming_api, build_create_entry("Other"))["results"][0]["result"]["task"]["id"]
+    second_delete = {**DELETE, "args": {"task_id": other}}
+    body = {"ops": [DELETE, second_delete, LIST], "stop_on_error": True, "idempotency_key": "two"}
 
-    asked = asking.post("batch", body).json()
-    first = asking.post("batch", body, Gateway_Confirm=token(asked)).json()
-    second = asking.post("batch", body, Gateway_Confirm=token(first, 1)).json()
+    first_response = confirming_api.post("batch", body).json()
+    first = confirming_api.post("batch", body, Gateway_Confirm=get_token(first_response)).json()
+    second = confirming_api.post("batch", body, Gateway_Confirm=get_token(first, 1)).json()
 
-    assert reasons(asked) == ["confirmation_required", "skipped", "skipped"]
-    assert reasons(first) == ["", "confirmation_required", "skipped"]
+    assert get_reasons(first_response) == ["confirmation_required", "skipped", "skipped"]
+    assert get_reasons(first) == ["", "confirmation_required", "skipped"]
     assert second["ok"], second
-    assert not is_there(other)
+    assert not task_exists(other)
 
 
-def test_a_token_of_another_call_has_it_ask_again(asking: Api) -> None:
-    other = batch(asking, create("Other"))["results"][0]["result"]["task"]["id"]
+def test_token_of_another_call_is_refused_with_a_new_confirmation(confirming_api: Api) -> None:
+    other = send_batch(confirming_api, build_create_entry("Other"))["results"][0]["result"]["task"]["id"]
     body = {"ops": [DELETE], "idempotency_key": "mine"}
-    asking.post("batch", body)
+    confirming_api.post("batch", body)
 
-    answer = asking.post("batch", body, Gateway_Confirm=token(batch(asking, {**DELETE, "args": {"task_id": other}})))
+    response = confirming_api.post(
+        "batch", body, Gateway_Confirm=get_token(send_batch(confirming_api, {**DELETE, "args": {"task_id": other}}))
+    )
 
-    assert token(answer.json())
-    assert "another call" in answer.json()["results"][0]["error"]["message"]
-    assert is_there()
+    assert get_token(response.json())
+    assert "another call" in response.json()["results"][0]["error"]["message"]
+    assert task_exists()
 
 
-def test_twins_that_bring_one_token_have_one_effect(asking: Api, workers: None) -> None:
-    body = {"ops": [DELETE, create("Beside")], "mode": "parallel", "idempotency_key": "twins"}
-    confirmation = token(asking.post("batch", body).json())
+def test_concurrent_duplicates_with_one_token_have_one_effect(confirming_api: Api, embedded_worker: None) -> None:
+    body = {"ops": [DELETE, build_create_entry("Other")], "mode": "parallel", "idempotency_key": "once"}
+    confirmation = get_token(confirming_api.post("batch", body).json())
 
-    answers = at_once([lambda: asking.post("batch", body, Gateway_Confirm=confirmation)] * 4)
+    responses = run_at_once([lambda: confirming_api.post("batch", body, Gateway_Confirm=confirmation)] * 4)
 
-    assert [answer.json()["ok"] for answer in answers] == [True] * 4
+    assert [response.json()["ok"] for response in responses] == [True] * 4
     assert sorted(BatchEntry.objects.values_list("attempts", flat=True)) == [1, 1]
-    assert Task.objects.filter(title="Beside").count() == 1
+    assert Task.objects.filter(title="Other").count() == 1
 
 
-def test_a_batch_in_the_background_goes_on_too_and_a_cancelled_one_does_not(asking: Api, workers: None) -> None:
-    asked: dict[str, str] = {}
-    for key in ("goes on", "cancelled"):
-        body = {"ops": [DELETE], "idempotency_key": key.replace(" ", "-")}
-        id = asking.post("batch", body, Prefer="respond-async").json()["batch_id"]
-        until_done(asking, id, within=5)
-        asked[id] = token(asking.get(f"batches/{id}").json())
-    goes_on, cancelled = asked
+def test_background_batch_continues_after_confirmation_unless_cancelled(
+    confirming_api: Api, embedded_worker: None
+) -> None:
+    tokens: dict[str, str] = {}
+    for key in ("continued", "cancelled"):
+        body = {"ops": [DELETE], "idempotency_key": key}
+        id = confirming_api.post("batch", body, Prefer="respond-async").json()["batch_id"]
+        wait_until_done(confirming_api, id, within=5)
+        tokens[id] = get_token(confirming_api.get(f"batches/{id}").json())
+    continued, cancelled = tokens
     Batch.objects.filter(pk=cancelled).update(cancelled_at="2026-01-01T00:00:00Z")
 
-    stays = asking.post("batch", {"ops": [DELETE], "idempotency_key": "cancelled"}, Gateway_Confirm=asked[cancelled])
-    body = {"ops": [DELETE], "idempotency_key": "goes-on"}
-    taken = asking.post("batch", body, Prefer="respond-async", Gateway_Confirm=asked[goes_on])
+    cancelled_response = confirming_api.post(
+        "batch", {"ops": [DELETE], "idempotency_key": "cancelled"}, Gateway_Confirm=tokens[cancelled]
+    )
+    body = {"ops": [DELETE], "idempotency_key": "continued"}
+    accepted = confirming_api.post("batch", body, Prefer="respond-async", Gateway_Confirm=tokens[continued])
 
-    assert token(stays.json())
-    assert (taken.status_code, taken.json()["batch_id"]) == (202, goes_on)
-    until_done(asking, goes_on, within=5)
-    assert asking.get(f"batches/{goes_on}").json()["ok"]
+    assert get_token(cancelled_response.json())
+    assert (accepted.status_code, accepted.json()["batch_id"]) == (202, continued)
+    wait_until_done(confirming_api, continued, within=5)
+    assert confirming_api.get(f"batches/{continued}").json()["ok"]
 
 
-def test_a_key_that_may_not_run_it_brings_no_token(asking: Api) -> None:
+def test_token_is_ignored_when_the_key_lacks_the_scope(confirming_api: Api) -> None:
     body = {"ops": [DELETE], "idempotency_key": "rights"}
-    confirmation = token(asking.post("batch", body).json())
-    _, reads = api_keys.issue(client=Batch.objects.get().client, by="tests", scopes=["batch", "exec:read"])
+    confirmation = get_token(confirming_api.post("batch", body).json())
+    _, read_only_key = api_keys.issue(client=Batch.objects.get().client, by="tests", scopes=["batch", "exec:read"])
 
-    denied = Api(reads).post("batch", body, Gateway_Confirm=confirmation).json()
-    confirmed = asking.post("batch", body, Gateway_Confirm=confirmation).json()
+    denied = Api(read_only_key).post("batch", body, Gateway_Confirm=confirmation).json()
+    confirmed = confirming_api.post("batch", body, Gateway_Confirm=confirmation).json()
 
-    assert token(denied)
+    assert get_token(denied)
     assert denied["meta"]["replayed"] is True
     assert confirmed["ok"]

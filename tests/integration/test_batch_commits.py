@@ -1,4 +1,4 @@
-"""What of a batch waits for the disk."""
+"""Which commits of a batch wait for the disk (`synchronous_commit`)."""
 
 from typing import Any
 from uuid import UUID
@@ -8,7 +8,7 @@ from django.db import connection
 
 from gateway.batches import leases, runner, store
 from tests.support.api import Api
-from tests.support.batches import LIST, create, in_the_background
+from tests.support.batches import LIST, build_create_entry, send_background_batch
 
 pytestmark = [
     pytest.mark.both_databases,
@@ -17,23 +17,23 @@ pytestmark = [
 ]
 
 
-def test_claims_and_reads_do_not_wait_for_the_disk_and_writes_and_what_is_cancelled_do(
-    api: Api, messages: list[str]
-) -> None:
-    sent: list[str] = []
+def test_batch_commits_wait_for_the_disk_only_after_writes_and_cancels(api: Api, queued_batches: list[str]) -> None:
+    commits: list[str] = []
 
-    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def record_commit(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(f"UPDATE {leases._ENTRY}"):
-            sent.append("later" if "synchronous_commit" in sql else "at once")
+            commits.append("asynchronous" if "synchronous_commit" in sql else "synchronous")
         return execute(sql, params, many, context)
 
-    batch = store.get_cached_batch(UUID(in_the_background(api, LIST, create("Kept"), LIST, mode="parallel")))
-    with connection.execute_wrapper(note):
+    batch = store.get_cached_batch(
+        UUID(send_background_batch(api, LIST, build_create_entry("Kept"), LIST, mode="parallel"))
+    )
+    with connection.execute_wrapper(record_commit):
         assert runner.run_next_entry(batch)
         assert runner.run_next_entry(batch)
         runner.close_entries(batch, {2: "cancelled"})
 
-    assert sent == ["later", "later", "later", "at once", "at once"]
+    assert commits == ["asynchronous"] * 3 + ["synchronous"] * 2
     with connection.cursor() as cursor:
         cursor.execute("SHOW synchronous_commit")
         assert cursor.fetchone() == ("on",)

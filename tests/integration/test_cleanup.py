@@ -1,4 +1,4 @@
-"""Periodic jobs: what has expired goes, each job runs in one process at a time."""
+"""Periodic jobs: they delete expired rows, and each job runs in one process at a time."""
 
 import logging
 import threading
@@ -13,43 +13,45 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
-from config import settings as ours
 from core import poller
 from gateway.jobs import retention, runner
+from gateway.jobs.runner import Job
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 
 pytestmark = pytest.mark.both_databases
 
 NOW = timezone.now()
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-JOB = f"{__name__}.count"
-RECORDS = "gateway.jobs.retention.idempotency_records"
+JOB = f"{__name__}.record_run"
+RECORDS = "gateway.jobs.retention.delete_idempotency_records"
 
 runs: list[datetime] = []
-left: list[bool] = []  # what the next runs say
+work_left: list[bool] = []  # what the next runs return
 
 
-def count(at: datetime) -> bool:
+def record_run(at: datetime) -> bool:
     runs.append(at)
-    return left.pop(0) if left else False
+    return work_left.pop(0) if work_left else False
+
+
+COUNT_JOB = Job(record_run, timedelta(minutes=5))
 
 
 @pytest.fixture(autouse=True)
-def _jobs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.GATEWAY_JOBS = {JOB: timedelta(minutes=5)}
+def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_jobs", (COUNT_JOB,))
     monkeypatch.setattr(runner, "_next_poll", 0.0)
     runs.clear()
-    left.clear()
+    work_left.clear()
 
 
 @pytest.fixture
-def records(db: None) -> Callable[..., None]:
+def create_records(db: None) -> Callable[..., None]:
     client = Client.objects.create(name="chat")
 
-    def make(*keys: str, expires_at: datetime) -> None:
+    def create(*keys: str, expires_at: datetime) -> None:
         IdempotencyRecord.objects.bulk_create(
             IdempotencyRecord(
                 client=client,
@@ -63,60 +65,54 @@ def records(db: None) -> Callable[..., None]:
             for key in keys
         )
 
-    return make
+    return create
 
 
-def kept() -> list[str]:
+def read_keys() -> list[str]:
     return sorted(IdempotencyRecord.objects.values_list("key", flat=True))
 
 
-def test_settings_name_jobs_that_are_there() -> None:
-    from_settings = ours.GATEWAY_JOBS
+def test_idempotency_records_are_deleted_when_expired(create_records: Callable[..., None]) -> None:
+    create_records("past", expires_at=NOW - timedelta(seconds=1))
+    create_records("now", expires_at=NOW)
+    create_records("later", expires_at=NOW + timedelta(seconds=1))
 
-    assert all(callable(import_string(name)) for name in from_settings)
+    assert retention.delete_idempotency_records(NOW) is False
 
-
-def test_records_go_once_they_are_past_their_time(records: Callable[..., None]) -> None:
-    records("past", expires_at=NOW - timedelta(seconds=1))
-    records("now", expires_at=NOW)
-    records("later", expires_at=NOW + timedelta(seconds=1))
-
-    assert retention.idempotency_records(NOW) is False
-
-    assert kept() == ["later"]
+    assert read_keys() == ["later"]
 
 
-def test_records_go_oldest_first_and_a_batch_at_a_time(
-    records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+def test_idempotency_records_are_deleted_in_batches_oldest_first(
+    create_records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
-    records("c", expires_at=NOW - timedelta(hours=1))
-    records("a", "b", expires_at=NOW - timedelta(hours=3))
+    create_records("c", expires_at=NOW - timedelta(hours=1))
+    create_records("a", "b", expires_at=NOW - timedelta(hours=3))
 
-    assert retention.idempotency_records(NOW) is True
-    assert kept() == ["c"]
-    assert retention.idempotency_records(NOW) is False
-    assert kept() == []
-
-
-def test_a_full_batch_is_a_thousand_rows(records: Callable[..., None]) -> None:
-    records(*(f"key-{number}" for number in range(1_200)), expires_at=NOW)
-
-    assert retention.idempotency_records(NOW) is True
-    assert len(kept()) == 200
+    assert retention.delete_idempotency_records(NOW) is True
+    assert read_keys() == ["c"]
+    assert retention.delete_idempotency_records(NOW) is False
+    assert read_keys() == []
 
 
-def test_figures_go_once_their_days_are_over(db: None, settings: Any) -> None:
+def test_idempotency_records_are_deleted_a_thousand_at_a_time(create_records: Callable[..., None]) -> None:
+    create_records(*(f"key-{number}" for number in range(1_200)), expires_at=NOW)
+
+    assert retention.delete_idempotency_records(NOW) is True
+    assert len(read_keys()) == 200
+
+
+def test_figures_are_deleted_after_their_retention(db: None, settings: Any) -> None:
     settings.GATEWAY_FIGURES_DAYS = 30
     for days in (31, 30, 0):
         OpDaily.objects.create(day=(NOON - timedelta(days=days)).date(), op=f"{days}", is_settled=True)
 
-    retention.figures(NOON)
+    retention.delete_figures(NOON)
 
     assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
 
 
-def test_events_and_turns_go_once_their_days_are_over(db: None, settings: Any) -> None:
+def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: Any) -> None:
     settings.GATEWAY_EVENT_DAYS = 30
     for days in (31, 30, 0):
         at, name = NOON - timedelta(days=days), f"{days}"
@@ -124,14 +120,14 @@ def test_events_and_turns_go_once_their_days_are_over(db: None, settings: Any) -
         Turn.objects.create(client="chat", turn=name, time=at)
         ToolSelection.objects.create(client="chat", turn=name, time=at)
 
-    assert (retention.events(NOON), retention.turns(NOON)) == (False, False)
+    assert (retention.delete_events(NOON), retention.delete_turns(NOON)) == (False, False)
 
     assert set(OperationEvent.objects.values_list("op", flat=True)) == {"30", "0"}
     for model in (Turn, ToolSelection):
         assert set(model.objects.values_list("turn", flat=True)) == {"30", "0"}
 
 
-def test_args_and_results_go_before_their_events(db: None, settings: Any) -> None:
+def test_args_and_results_are_deleted_before_their_events(db: None, settings: Any) -> None:
     settings.GATEWAY_CONTENT_DAYS = 7
     for days in (8, 6):
         OperationEvent.objects.create(
@@ -145,24 +141,24 @@ def test_args_and_results_go_before_their_events(db: None, settings: Any) -> Non
             trace_id="tr",
         )
 
-    assert retention.contents(NOON) is False
+    assert retention.delete_contents(NOON) is False
     assert dict(OperationEvent.objects.values_list("op", "content")) == {"8": None, "6": {"args": {}}}
 
     settings.GATEWAY_CONTENT_DAYS = 0
-    retention.contents(NOON)
+    retention.delete_contents(NOON)
     assert not OperationEvent.objects.filter(content__isnull=False).exists()
 
 
-def test_sessions_go_once_they_are_past_their_time(db: None) -> None:
+def test_sessions_are_deleted_when_expired(db: None) -> None:
     for name, expires in (("past", NOW - timedelta(days=1)), ("later", NOW + timedelta(days=1))):
         Session.objects.create(session_key=name, session_data="", expire_date=expires)
 
-    retention.sessions(NOW)
+    retention.delete_sessions(NOW)
 
     assert [session.session_key for session in Session.objects.all()] == ["later"]
 
 
-def test_a_job_runs_at_first_and_then_when_its_interval_is_over(db: None) -> None:
+def test_job_runs_at_once_and_then_after_each_interval(db: None) -> None:
     for minutes in (0, 1, 4.99, 5, 6, 30):
         runner.run_due_jobs(at=NOW + timedelta(minutes=minutes))
 
@@ -170,8 +166,8 @@ def test_a_job_runs_at_first_and_then_when_its_interval_is_over(db: None) -> Non
     assert PeriodicJob.objects.get().next_run == NOW + timedelta(minutes=35)
 
 
-def test_a_job_with_work_left_is_due_again_at_once(db: None) -> None:
-    left.extend([True, True])
+def test_job_with_work_left_runs_again_at_once(db: None) -> None:
+    work_left.extend([True, True])
 
     for _ in range(5):
         runner.run_due_jobs(at=NOW)
@@ -179,8 +175,10 @@ def test_a_job_with_work_left_is_due_again_at_once(db: None) -> None:
     assert len(runs) == 3
 
 
-def test_a_job_that_fails_is_logged_and_comes_again(db: None, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
-    settings.GATEWAY_JOBS = {f"{__name__}.breaks": timedelta(minutes=5), JOB: timedelta(minutes=5)}
+def test_job_that_fails_is_logged_and_runs_again(
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(runner, "_jobs", (Job(fail, timedelta(minutes=5)), COUNT_JOB))
 
     with caplog.at_level(logging.ERROR, "gateway.jobs.runner"):
         runner.run_due_jobs(at=NOW)
@@ -190,39 +188,39 @@ def test_a_job_that_fails_is_logged_and_comes_again(db: None, settings: Any, cap
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
 
 
-def breaks(at: datetime) -> bool:
+def fail(at: datetime) -> bool:
     raise RuntimeError("the job is broken")
 
 
 @pytest.fixture
-def due(transactional_db: None) -> Iterator[None]:
+def due_job(transactional_db: None) -> Iterator[None]:
     PeriodicJob.objects.create(name=JOB, next_run=NOW)
     yield
     connection.close()
 
 
 @pytest.mark.parametrize("_attempt", range(5))
-def test_a_job_runs_once_when_two_processes_find_it_due_at_the_same_time(due: None, _attempt: int) -> None:
+def test_job_runs_once_when_two_processes_find_it_due(due_job: None, _attempt: int) -> None:
     barrier = threading.Barrier(2)
 
-    def look() -> bool:
+    def run_when_both_started() -> bool:
         try:
             connection.ensure_connection()
             barrier.wait(20)
-            return runner._claim_job(JOB, NOW)  # both have read that it is due
+            return runner._claim_job(COUNT_JOB, NOW)  # both threads have read that it is due
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        claimed = [future.result() for future in [pool.submit(look) for _ in range(2)]]
+        claimed = [future.result() for future in [pool.submit(run_when_both_started) for _ in range(2)]]
 
     assert sorted(claimed) == [False, True]
 
 
-def test_a_job_of_no_row_yet_runs_once_when_two_processes_start_at_the_same_time(transactional_db: None) -> None:
+def test_new_job_runs_once_when_two_processes_start(transactional_db: None) -> None:
     barrier = threading.Barrier(2)
 
-    def look() -> None:
+    def run_when_both_started() -> None:
         try:
             connection.ensure_connection()
             barrier.wait(20)
@@ -231,20 +229,20 @@ def test_a_job_of_no_row_yet_runs_once_when_two_processes_start_at_the_same_time
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        for future in [pool.submit(look) for _ in range(2)]:
+        for future in [pool.submit(run_when_both_started) for _ in range(2)]:
             future.result()
 
     assert len(runs) == 1
     assert PeriodicJob.objects.count() == 1
 
 
-def test_the_follower_looks_every_few_seconds_and_again_at_once_where_work_is_left(
-    db: None, monkeypatch: pytest.MonkeyPatch, settings: Any
+def test_poller_runs_jobs_every_few_seconds_and_at_once_when_work_is_left(
+    db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.GATEWAY_JOBS = {JOB: timedelta(0)}
-    settings.GATEWAY_FOLLOWS = ["gateway.jobs.runner.follow"]
+    monkeypatch.setattr(runner, "_jobs", (Job(record_run, timedelta(0)),))
+    monkeypatch.setattr(poller, "_functions", (runner.run_when_due,))
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
-    left.append(True)
+    work_left.append(True)
 
     for _ in range(4):
         poller.refresh()
@@ -255,23 +253,23 @@ def test_the_follower_looks_every_few_seconds_and_again_at_once_where_work_is_le
     assert len(runs) == 3
 
 
-def test_looking_costs_one_query_where_nothing_is_due(db: None, django_assert_num_queries: Any) -> None:
+def test_runner_needs_one_query_when_nothing_is_due(db: None, django_assert_num_queries: Any) -> None:
     runner.run_due_jobs(at=NOW)
 
     with django_assert_num_queries(1):
         runner.run_due_jobs(at=NOW)
 
 
-def test_run_jobs_runs_what_is_due_until_nothing_is_left(
-    records: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch
+def test_run_jobs_runs_due_jobs_until_no_work_is_left(
+    create_records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.GATEWAY_JOBS = {RECORDS: timedelta(minutes=5)}
+    monkeypatch.setattr(runner, "_jobs", (Job(retention.delete_idempotency_records, timedelta(minutes=5)),))
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
-    records(*"abcde", expires_at=NOW - timedelta(hours=1))
-    told = StringIO()
+    create_records(*"abcde", expires_at=NOW - timedelta(hours=1))
+    output = StringIO()
 
-    call_command("run_jobs", stdout=told)
-    call_command("run_jobs", stdout=told)
+    call_command("run_jobs", stdout=output)
+    call_command("run_jobs", stdout=output)
 
-    assert kept() == []
-    assert told.getvalue().splitlines() == [f"Ran {RECORDS}.", "Nothing is due."]
+    assert read_keys() == []
+    assert output.getvalue().splitlines() == [f"Ran {RECORDS}.", "Nothing is due."]

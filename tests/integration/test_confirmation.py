@@ -1,4 +1,4 @@
-"""Confirmation: what an end user must agree to first, and what their agreement covers."""
+"""Confirmation: which calls need the end user's agreement, and what a confirmation token covers."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gateway.models import IdempotencyRecord
 from registry.catalog import model
-from tests.support.api import Api, refused
+from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
 from workspace.models import Task
 
@@ -18,108 +18,108 @@ DELETE = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_TO_DELETE_ID}}
 
 
 @pytest.fixture
-def asking(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Api:
-    """A chat service that leaves it to the gateway to have its users asked."""
+def confirming_api(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Api:
+    """Return a client whose users the gateway asks for confirmation."""
     return Api(make_key(confirms=True))
 
 
-def asked(api: Api, body: dict[str, Any] = DELETE, **headers: str) -> dict[str, Any]:
-    """Return the confirmation that a call is answered with."""
-    error = refused(api.post("exec", body, **headers), 409, "confirmation_required")
+def request_confirmation(api: Api, body: dict[str, Any] = DELETE, **headers: str) -> dict[str, Any]:
+    """Send a call that needs confirmation and return the confirmation."""
+    error = assert_refused(api.post("exec", body, **headers), 409, "confirmation_required")
     confirmation: dict[str, Any] = error["details"]["confirmation"]
     return confirmation
 
 
-def is_there(task_id: str = DEMO_TASK_TO_DELETE_ID) -> bool:
+def task_exists(task_id: str = DEMO_TASK_TO_DELETE_ID) -> bool:
     return Task.objects.filter(pk=task_id, deleted_at=None).exists()
 
 
-def test_delete_runs_once_the_end_user_agreed(asking: Api) -> None:
-    confirmation = asked(asking)
+def test_delete_runs_after_confirmation(confirming_api: Api) -> None:
+    confirmation = request_confirmation(confirming_api)
     assert confirmation["would"]["task"] == {"id": DEMO_TASK_TO_DELETE_ID}
     assert confirmation["operation"]["entity_id"] == DEMO_TASK_TO_DELETE_ID
     assert confirmation["operation"]["entity_name"] == Task.objects.get(pk=DEMO_TASK_TO_DELETE_ID).title
     assert confirmation["expires_in"] == 300
-    assert is_there()
+    assert task_exists()
 
-    done = asking.post("exec", DELETE, Gateway_Confirm=confirmation["token"])
+    done = confirming_api.post("exec", DELETE, Gateway_Confirm=confirmation["token"])
 
     assert done.json()["ok"] is True
-    assert not is_there()
+    assert not task_exists()
 
 
-def test_token_holds_for_the_same_call_spelt_otherwise(asking: Api) -> None:
-    token = asked(asking)["token"]
-    spelt = {"op": "delete_onto_task", "args": {"task_id": f" {DEMO_TASK_TO_DELETE_ID} ", "task_title": "Old"}}
+def test_token_is_valid_for_the_same_call_in_another_spelling(confirming_api: Api) -> None:
+    token = request_confirmation(confirming_api)["token"]
+    body = {"op": "delete_onto_task", "args": {"task_id": f" {DEMO_TASK_TO_DELETE_ID} ", "task_title": "Old"}}
 
-    assert asking.post("exec", spelt, Gateway_Confirm=token).json()["ok"] is True
+    assert confirming_api.post("exec", body, Gateway_Confirm=token).json()["ok"] is True
 
 
-def test_token_is_for_one_row(asking: Api) -> None:
-    token = asked(asking)["token"]
+def test_token_is_valid_for_one_row_only(confirming_api: Api) -> None:
+    token = request_confirmation(confirming_api)["token"]
     other = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}
 
-    again = asked(asking, other, Gateway_Confirm=token)
+    again = request_confirmation(confirming_api, other, Gateway_Confirm=token)
 
     assert again["token"] != token
-    assert is_there(DEMO_TASK_ID)
+    assert task_exists(DEMO_TASK_ID)
 
 
-def test_token_is_for_one_client(asking: Api, make_key: Callable[..., str]) -> None:
-    token = asked(asking)["token"]
+def test_token_is_valid_for_one_client_only(confirming_api: Api, make_key: Callable[..., str]) -> None:
+    token = request_confirmation(confirming_api)["token"]
 
-    asked(Api(make_key(confirms=True)), Gateway_Confirm=token)
+    request_confirmation(Api(make_key(confirms=True)), Gateway_Confirm=token)
 
-    assert is_there()
+    assert task_exists()
 
 
-def test_token_is_good_for_five_minutes(asking: Api) -> None:
+def test_token_expires_after_five_minutes(confirming_api: Api) -> None:
     now = timezone.now()
     with time_machine.travel(now, tick=False):
-        token = asked(asking)["token"]
+        token = request_confirmation(confirming_api)["token"]
     with time_machine.travel(now + timedelta(seconds=301), tick=False):
-        asked(asking, Gateway_Confirm=token)
+        request_confirmation(confirming_api, Gateway_Confirm=token)
 
-    assert is_there()
+    assert task_exists()
 
 
 @pytest.mark.parametrize("token", ["", "x", "eyJ:bad:token", "a" * 5000])
-def test_made_up_token_confirms_nothing(asking: Api, token: str) -> None:
-    asked(asking, Gateway_Confirm=token)
+def test_invalid_token_confirms_nothing(confirming_api: Api, token: str) -> None:
+    request_confirmation(confirming_api, Gateway_Confirm=token)
 
-    assert is_there()
-
-
-def test_token_in_the_body_is_the_models_and_refused(asking: Api) -> None:
-    token = asked(asking)["token"]
-
-    refused(asking.post("exec", {**DELETE, "confirm": token}), 400, "malformed_call")
-
-    assert is_there()
+    assert task_exists()
 
 
-def test_dry_run_asks_nobody(asking: Api) -> None:
-    assert asking.exec("onto.task.delete", DELETE["args"], dry_run=True)["ok"] is True
-    assert is_there()
+def test_token_in_the_body_is_refused(confirming_api: Api) -> None:
+    token = request_confirmation(confirming_api)["token"]
+
+    assert_refused(confirming_api.post("exec", {**DELETE, "confirm": token}), 400, "malformed_call")
+
+    assert task_exists()
 
 
-def test_call_that_would_be_refused_is_refused_at_once(asking: Api) -> None:
+def test_dry_run_needs_no_confirmation(confirming_api: Api) -> None:
+    assert confirming_api.exec("onto.task.delete", DELETE["args"], dry_run=True)["ok"] is True
+    assert task_exists()
+
+
+def test_invalid_call_is_refused_without_confirmation(confirming_api: Api) -> None:
     body = {"op": "onto.task.delete", "args": {"task_id": "00000000-0000-4000-8000-000000000000"}}
 
-    refused(asking.post("exec", body), 404, "not_found")
+    assert_refused(confirming_api.post("exec", body), 404, "not_found")
 
 
-def test_question_uses_up_no_idempotency_key(asking: Api) -> None:
+def test_confirmation_request_does_not_use_the_idempotency_key(confirming_api: Api) -> None:
     body = {**DELETE, "idempotency_key": "once"}
 
-    token = asked(asking, body)["token"]
+    token = request_confirmation(confirming_api, body)["token"]
     assert not IdempotencyRecord.objects.exists()
 
-    first = asking.post("exec", body, Gateway_Confirm=token).json()
-    second = asking.post("exec", body).json()  # sent again without the token: the answer is known
+    first = confirming_api.post("exec", body, Gateway_Confirm=token).json()
+    second = confirming_api.post("exec", body).json()  # a repeated call needs no token
     assert first["ok"] is True
     assert second["meta"]["replayed"] is True
 
 
-def test_service_that_asks_by_itself_is_not_asked(api: Api) -> None:
+def test_client_that_asks_its_users_itself_needs_no_confirmation(api: Api) -> None:
     assert api.exec("onto.task.delete", DELETE["args"])["ok"] is True

@@ -1,4 +1,4 @@
-"""What a change of the rollout would do, told before it is made; and who gets what, and why."""
+"""The previewed effect of a rollout change, and the page that explains which variant a user gets."""
 
 import re
 from html import unescape
@@ -13,7 +13,7 @@ from django.utils import timezone
 from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
 from analytics.rollout import bucketing, last_seen, rollout_cache
 from analytics.rollout.flags import FlagKey
-from registry.catalog import model
+from registry.catalog import cache
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.api import Api
@@ -36,18 +36,18 @@ FORM: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def _seen(api: Api, settings: Any) -> None:
+def _last_seen_users(api: Api, settings: Any) -> None:
     settings.AGENTIC_CHAT_TOOL_GATEWAY = True
     now = timezone.now()
     rows = [Subject(subject=user, seen_at=now, environment="dev" if user < "user-2" else "") for user in USERS]
     Subject.objects.bulk_create(rows)
 
 
-def within(percentage: float) -> int:
+def count_within(percentage: float) -> int:
     return sum(bucketing.is_within("some", user, int(percentage * 100)) for user in USERS)
 
 
-def made(**fields: Any) -> Cohort:
+def create_cohort(**fields: Any) -> Cohort:
     cohort = Cohort.objects.create(
         **{"name": "some", "flag_id": FlagKey.SURFACE, "variant": "gateway", "percentage": 25} | fields
     )
@@ -55,77 +55,80 @@ def made(**fields: Any) -> Cohort:
     return cohort
 
 
-def effect(http: HttpClient, row: Any = None, **fields: Any) -> str:
-    """What the page says that saving the form would do."""
+def preview_effect(http: HttpClient, row: Any = None, **fields: Any) -> str:
+    """Return the text in which the page describes the effect of saving the form."""
     model = "flag" if isinstance(row, Flag) else "cohort"
-    where = (
-        reverse(f"admin:analytics_{model}_effect", args=[row.pk])
+    url = (
+        reverse(f"admin:analytics_{model}_impact", args=[row.pk])
         if row
-        else reverse("admin:analytics_cohort_add_effect")
+        else reverse("admin:analytics_cohort_add_impact")
     )
-    answer = http.post(where, fields if isinstance(row, Flag) else FORM | fields)
+    answer = http.post(url, fields if isinstance(row, Flag) else FORM | fields)
     assert answer.status_code == 200
     return unescape(re.sub(r"<[^>]+>|\s+", " ", answer.content.decode()))
 
 
-def test_a_new_cohort_moves_its_share_and_says_what_they_gain(admin_client: HttpClient) -> None:
-    told = effect(admin_client)
+def test_new_cohort_shows_how_many_users_move_and_what_they_gain(admin_client: HttpClient) -> None:
+    text = preview_effect(admin_client)
 
-    assert f"{within(25)} of last week's 100 users move from legacy to gateway." in told
-    assert re.search(r"Without a context, the model gains \d+ write ops and \d+ read ops", told)
+    assert f"{count_within(25)} of last week's 100 users move from legacy to gateway." in text
+    assert re.search(r"Without a context, the model gains \d+ write ops and \d+ read ops", text)
     assert not Cohort.objects.exists()
 
 
-def test_rules_of_the_form_count_before_they_are_saved(admin_client: HttpClient) -> None:
+def test_effect_uses_unsaved_rules_of_the_form(admin_client: HttpClient) -> None:
     rule = {"rules-0-attribute": "environment", "rules-0-operator": "in", "rules-0-values": "dev", "rules-0-trait": ""}
 
-    told = effect(admin_client, percentage="100", **{"rules-TOTAL_FORMS": 1}, **rule)
+    text = preview_effect(admin_client, percentage="100", **{"rules-TOTAL_FORMS": 1}, **rule)
 
     dev = Subject.objects.filter(environment="dev").count()
-    assert f"{dev} of last week's 100 users move" in told
+    assert f"{dev} of last week's 100 users move" in text
 
 
-def test_a_slip_that_moves_everyone_says_so(admin_client: HttpClient) -> None:
-    assert "That is 100% of all users seen." in effect(admin_client, percentage="100")
+def test_effect_warns_when_all_users_move(admin_client: HttpClient) -> None:
+    assert "That is 100% of all users seen." in preview_effect(admin_client, percentage="100")
 
 
-def test_a_smaller_share_or_off_moves_them_back(admin_client: HttpClient) -> None:
-    cohort = made()
+def test_smaller_percentage_or_off_moves_users_back(admin_client: HttpClient) -> None:
+    cohort = create_cohort()
 
-    assert f"{within(25) - within(5)} of last week's 100 users move from gateway to legacy." in effect(
-        admin_client, cohort, percentage="5"
+    assert (
+        f"{count_within(25) - count_within(5)} of last week's 100 users move from gateway to legacy."
+        in preview_effect(admin_client, cohort, percentage="5")
     )
     off = {name: value for name, value in FORM.items() if name != "is_on"}
-    answer = admin_client.post(reverse("admin:analytics_cohort_effect", args=[cohort.pk]), off).content.decode()
-    assert f"{within(25)} of last week&#x27;s 100 users move from gateway to legacy" in answer
-    assert "No change for last week's 100 users." in effect(admin_client, cohort)
+    answer = admin_client.post(reverse("admin:analytics_cohort_impact", args=[cohort.pk]), off).content.decode()
+    assert f"{count_within(25)} of last week&#x27;s 100 users move from gateway to legacy" in answer
+    assert "No change for last week's 100 users." in preview_effect(admin_client, cohort)
 
 
-def test_deleting_a_cohort_says_what_becomes_of_its_users(admin_client: HttpClient) -> None:
-    cohort = made()
+def test_delete_page_shows_the_effect_on_users(admin_client: HttpClient) -> None:
+    cohort = create_cohort()
 
     page = unescape(admin_client.get(reverse("admin:analytics_cohort_delete", args=[cohort.pk])).content.decode())
 
-    assert f"{within(25)} of last week's 100 users move from gateway to legacy." in page
+    assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in page
 
 
-def test_deleting_several_cohorts_says_what_becomes_of_their_users(admin_client: HttpClient) -> None:
+def test_delete_action_shows_the_effect_of_all_cohorts(admin_client: HttpClient) -> None:
     surface, copy = (
-        made(),
-        made(name="copy", flag_id=FlagKey.RELEASE, variant=publishing.get_live_release().version, percentage=100),
+        create_cohort(),
+        create_cohort(
+            name="copy", flag_id=FlagKey.RELEASE, variant=publishing.get_live_release().version, percentage=100
+        ),
     )
     selected = {"action": "delete_selected", "_selected_action": [surface.pk, copy.pk]}
 
     page = unescape(admin_client.post(reverse("admin:analytics_cohort_changelist"), selected).content.decode())
 
-    assert f"{within(25)} of last week's 100 users move from gateway to legacy." in page
+    assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in page
     assert f"100 of last week's 100 users move from {copy.variant[:12]} to live." in page
     admin_client.post(reverse("admin:analytics_cohort_changelist"), selected | {"post": "yes"})
     assert not Cohort.objects.exists()
 
 
-def test_a_cohort_stays_with_its_flag(admin_client: HttpClient) -> None:
-    cohort = made()
+def test_cohort_keeps_its_flag(admin_client: HttpClient) -> None:
+    cohort = create_cohort()
 
     admin_client.post(
         reverse("admin:analytics_cohort_change", args=[cohort.pk]), FORM | {"flag": FlagKey.RELEASE, "note": "Kept"}
@@ -135,77 +138,77 @@ def test_a_cohort_stays_with_its_flag(admin_client: HttpClient) -> None:
     assert (cohort.flag_id, cohort.note) == (FlagKey.SURFACE, "Kept")
 
 
-def test_off_the_master_switch_nobody_moves_and_that_is_said(admin_client: HttpClient, settings: Any) -> None:
+def test_effect_explains_the_master_switch_when_it_is_off(admin_client: HttpClient, settings: Any) -> None:
     settings.AGENTIC_CHAT_TOOL_GATEWAY = False
 
-    assert "until it is on, everyone stays on legacy" in effect(admin_client)
-    assert "master switch" not in effect(admin_client, flag=FlagKey.RELEASE, variant="live")
+    assert "until it is on, everyone stays on legacy" in preview_effect(admin_client)
+    assert "master switch" not in preview_effect(admin_client, flag=FlagKey.RELEASE, variant="live")
 
 
-def test_a_flag_that_is_turned_off_says_what_becomes_of_everyone(admin_client: HttpClient) -> None:
-    made()
+def test_flag_that_is_turned_off_shows_the_effect_on_users(admin_client: HttpClient) -> None:
+    create_cohort()
 
-    told = effect(admin_client, Flag.objects.get(key=FlagKey.SURFACE))
+    text = preview_effect(admin_client, Flag.objects.get(key=FlagKey.SURFACE))
 
-    assert f"{within(25)} of last week's 100 users move from gateway to legacy." in told
+    assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in text
 
 
-def test_another_release_says_how_many_ops_read_differently(admin_client: HttpClient) -> None:
+def test_effect_of_another_release_counts_ops_with_different_copy(admin_client: HttpClient) -> None:
     before = publishing.get_live_release().version
     Op.objects.filter(op__in=["onto.task.get", "onto.task.list"]).update(summary="Read it")
     Op.objects.filter(op="onto.task.delete").update(status="retired")
     publishing.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")
-    model.refresh_live()
+    cache.refresh_live()
 
-    told = effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
+    text = preview_effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
 
-    assert f"100 of last week's 100 users move from live to {before[:12]}." in told
-    assert "3 ops have different copy." in told
+    assert f"100 of last week's 100 users move from live to {before[:12]}." in text
+    assert "3 ops have different copy." in text
 
 
-def test_a_form_with_errors_asks_to_mend_it_and_nobody_seen_is_told(admin_client: HttpClient) -> None:
-    assert "Fill in the form to see its effect." in effect(admin_client, percentage="101")
-    assert "Fill in the form to see its effect." in effect(admin_client, variant="live")
+def test_effect_needs_a_valid_form_and_seen_users(admin_client: HttpClient) -> None:
+    assert "Fill in the form to see its effect." in preview_effect(admin_client, percentage="101")
+    assert "Fill in the form to see its effect." in preview_effect(admin_client, variant="live")
 
     Subject.objects.all().delete()
-    assert "No users were seen in the last 7 days" in effect(admin_client)
+    assert "No users were seen in the last 7 days" in preview_effect(admin_client)
 
 
-def test_who_gets_this_says_which_cohort_decided_and_why(admin_client: HttpClient) -> None:
+def test_who_page_explains_which_cohort_decided(admin_client: HttpClient) -> None:
     inside = next(user for user in USERS if bucketing.is_within("some", user, 2_500))
     outside = next(user for user in USERS if not bucketing.is_within("some", user, 2_500))
-    made(position=1)
-    dev = made(name="dev-team", percentage=100, listed=["vip"])
+    create_cohort(position=1)
+    dev = create_cohort(name="dev-team", percentage=100, listed=["vip"])
     CohortRule.objects.create(cohort=dev, attribute="environment", values=["dev"])
     rollout_cache.refresh()
 
-    def told(**query: str) -> str:
+    def read_page(**query: str) -> str:
         page = admin_client.get(reverse("admin:rollout_who"), query).content.decode()
         return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
-    assert "no match (fails: environment is one of dev)" in told(subject=inside, environment="production")
-    assert "in the percentage of cohort some" in told(subject=inside, environment="production")
-    assert "default, because the user is in no cohort" in told(subject=outside, environment="x")
-    assert "not in the 25% (user is at " in told(subject=outside, environment="x")
-    assert "match (listed)" in told(subject="vip")
-    assert "match (all rules hold)" in told(subject="new", environment="dev")
+    assert "no match (fails: environment is one of dev)" in read_page(subject=inside, environment="production")
+    assert "in the percentage of cohort some" in read_page(subject=inside, environment="production")
+    assert "default, because the user is in no cohort" in read_page(subject=outside, environment="x")
+    assert "not in the 25% (user is at " in read_page(subject=outside, environment="x")
+    assert "match (listed)" in read_page(subject="vip")
+    assert "match (all rules hold)" in read_page(subject="new", environment="dev")
     assert not Assignment.objects.exists()
 
 
-def test_of_more_users_than_are_looked_at_that_is_said(
+def test_effect_says_when_it_covers_only_the_latest_users(
     admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(last_seen, "MAX_SUBJECTS", 50)
 
-    assert "50 of the latest 50 users move from legacy to gateway." in effect(admin_client, percentage="100")
+    assert "50 of the latest 50 users move from legacy to gateway." in preview_effect(admin_client, percentage="100")
 
 
-def test_who_gets_this_tells_of_users_seen_whoever_may_see_those(client: HttpClient, django_user_model: Any) -> None:
+def test_who_page_hides_seen_users_without_permission(client: HttpClient, django_user_model: Any) -> None:
     Subject.objects.filter(subject="user-1").update(traits={"plan": "pro"})
-    somebody = django_user_model.objects.create_user("somebody", is_staff=True)
-    may = ["view_cohort", "view_flag", "view_assignment"]
-    somebody.user_permissions.set(Permission.objects.filter(codename__in=may))
-    client.force_login(somebody)
+    user = django_user_model.objects.create_user("somebody", is_staff=True)
+    codenames = ["view_cohort", "view_flag", "view_assignment"]
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    client.force_login(user)
 
     page = client.get(reverse("admin:rollout_who"), {"subject": "user-1"})
 
@@ -213,7 +216,7 @@ def test_who_gets_this_tells_of_users_seen_whoever_may_see_those(client: HttpCli
     assert "The form shows this user as last seen" not in page.content.decode()
 
 
-def test_who_gets_this_is_filled_in_as_a_user_was_seen(admin_client: HttpClient) -> None:
+def test_who_page_is_filled_in_from_the_seen_user(admin_client: HttpClient) -> None:
     Subject.objects.filter(subject="user-1").update(environment="dev", traits={"plan": "pro", "beta": True})
 
     page = admin_client.get(reverse("admin:rollout_who"), {"subject": "user-1"}).content.decode()
@@ -222,7 +225,7 @@ def test_who_gets_this_is_filled_in_as_a_user_was_seen(admin_client: HttpClient)
     assert "beta=true\nplan=pro" in page
 
 
-def test_every_change_is_in_the_history(admin_client: HttpClient) -> None:
+def test_cohort_changes_are_in_the_history(admin_client: HttpClient) -> None:
     admin_client.post(reverse("admin:analytics_cohort_add"), FORM)
     cohort = Cohort.objects.get()
     admin_client.post(reverse("admin:analytics_cohort_change", args=[cohort.pk]), FORM | {"percentage": "50"})

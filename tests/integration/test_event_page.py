@@ -1,4 +1,4 @@
-"""An event's page: what was asked and answered, by whom and under what, in parts with a heading each."""
+"""The page of an event: request, response, caller, rollout and figures."""
 
 from html import unescape
 from typing import Any
@@ -15,39 +15,39 @@ from analytics.models import OperationEvent
 pytestmark = pytest.mark.django_db
 
 
-def page(http: HttpClient, **fields: Any) -> str:
-    said = {"time": timezone.now(), "type": "exec", "op": "onto.task.update", "latency_ms": 12.5, "trace_id": "tr_1"}
+def read_event_page(http: HttpClient, **fields: Any) -> str:
+    values = {"time": timezone.now(), "type": "exec", "op": "onto.task.update", "latency_ms": 12.5, "trace_id": "tr_1"}
     failed = {"ok": False, "status": 400, "code": "VALIDATION_ERROR", "reason": "invalid_args"}
-    event = OperationEvent.objects.create(**said | failed | fields)
-    answer = http.get(reverse("admin:analytics_operationevent_change", args=[event.pk]))
-    assert answer.status_code == 200
-    html = " ".join(unescape(answer.content.decode()).split())
-    return html.partition('id="content-main"')[2]  # past the sidebar
+    event = OperationEvent.objects.create(**values | failed | fields)
+    response = http.get(reverse("admin:analytics_operationevent_change", args=[event.pk]))
+    assert response.status_code == 200
+    html = " ".join(unescape(response.content.decode()).split())
+    return html.partition('id="content-main"')[2]  # without the sidebar
 
 
-def test_an_event_is_told_in_parts(admin_client: HttpClient) -> None:
-    html = page(admin_client, field_errors=[["/state_key", "enum"], ["", "no_change"]])
+def test_event_page_has_its_sections_in_order(admin_client: HttpClient) -> None:
+    html = read_event_page(admin_client, field_errors=[["/state_key", "enum"], ["", "no_change"]])
 
-    parts = ["Request", "Response", "Caller", "Rollout", "Figures"]
-    places = [html.index(f"{part} </h2>") for part in parts]
-    assert places == sorted(places)
+    sections = ["Request", "Response", "Caller", "Rollout", "Figures"]
+    positions = [html.index(f"{section} </h2>") for section in sections]
+    assert positions == sorted(positions)
     assert "<div><code>/state_key</code> enum</div><div><code>the args</code> no_change</div>" in html
 
 
-def test_no_column_of_an_event_is_left_out_of_its_page() -> None:
-    shown = flatten_fieldsets(admin.site.get_model_admin(OperationEvent).fieldsets or [])
+def test_event_page_shows_every_column() -> None:
+    fields = flatten_fieldsets(admin.site.get_model_admin(OperationEvent).fieldsets or [])
 
     columns = {field.name for field in OperationEvent._meta.fields}
-    assert len(shown) == len(set(shown))
-    said_otherwise = {"content", "field_errors", "dry_run", "replayed"}
+    assert len(fields) == len(set(fields))
+    shown_as_other_fields = {"content", "field_errors", "dry_run", "replayed"}
     assert (
-        set(shown) ^ columns
-        == {"id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed"} | said_otherwise
+        set(fields) ^ columns
+        == {"id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed"} | shown_as_other_fields
     )
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "texts"),
     [
         (None, ["Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."] * 2),
         ({"too_large": 20_001}, ["Not stored: args and result have 20,001 bytes."] * 2),
@@ -55,9 +55,11 @@ def test_no_column_of_an_event_is_left_out_of_its_page() -> None:
         ({"args": {}, "result": {"id": 7}}, ["{}", '"id": 7']),
     ],
 )
-def test_args_and_result_are_told_where_they_are_kept(admin_client: HttpClient, content: Any, told: list[str]) -> None:
-    html = page(admin_client, content=content)
+def test_event_page_shows_args_and_result_or_why_they_are_missing(
+    admin_client: HttpClient, content: Any, texts: list[str]
+) -> None:
+    html = read_event_page(admin_client, content=content)
 
-    asked, answered = html.split("Response </h2>")
-    assert told[0] in asked
-    assert told[1] in answered
+    request_part, response_part = html.split("Response </h2>")
+    assert texts[0] in request_part
+    assert texts[1] in response_part

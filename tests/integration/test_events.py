@@ -1,4 +1,4 @@
-"""One operation event for each help, search and exec: what was asked, how it ended, under what and for whom."""
+"""Operation events: help, search and exec each record one event with the request, its outcome and its caller."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,34 +10,34 @@ from django.http import HttpResponse
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from tests.support.api import Api, refused
+from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 
 pytestmark = pytest.mark.both_databases
 
-Told = Callable[[], list[OperationEvent]]
+ReadEvents = Callable[[], list[OperationEvent]]
 UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 
 
-def one(told: Told) -> OperationEvent:
-    (event,) = told()
+def read_only_event(read_events: ReadEvents) -> OperationEvent:
+    (event,) = read_events()
     return event
 
 
-def fields(event: OperationEvent, *names: str) -> dict[str, Any]:
+def get_fields(event: OperationEvent, *names: str) -> dict[str, Any]:
     return {name: getattr(event, name) for name in names}
 
 
-def exec_(api: Api, op: str, args: dict[str, Any], **headers: str) -> HttpResponse:
+def run_op(api: Api, op: str, args: dict[str, Any], **headers: str) -> HttpResponse:
     return api.post("exec", {"op": op, "args": args}, **headers)
 
 
-def test_event_of_a_read(api: Api, told: Told, live_catalog: Any) -> None:
-    response = exec_(api, "get_task", {"task_id": DEMO_TASK_ID}, Gateway_Session="chat-1", Gateway_Turn="turn-2")
+def test_event_of_a_read_has_all_fields(api: Api, read_events: ReadEvents, live_catalog: Any) -> None:
+    response = run_op(api, "get_task", {"task_id": DEMO_TASK_ID}, Gateway_Session="chat-1", Gateway_Turn="turn-2")
 
-    event = one(told)
-    assert fields(event, "type", "source", "op", "tool_name", "group", "kind", "entity", "action", "entity_id") == {
+    event = read_only_event(read_events)
+    assert get_fields(event, "type", "source", "op", "tool_name", "group", "kind", "entity", "action", "entity_id") == {
         "type": "exec",
         "source": "api",
         "op": "onto.task.get",
@@ -48,7 +48,7 @@ def test_event_of_a_read(api: Api, told: Told, live_catalog: Any) -> None:
         "action": "get",
         "entity_id": DEMO_TASK_ID,
     }
-    assert fields(event, "ok", "status", "code", "reason", "field_errors", "replayed", "dry_run") == {
+    assert get_fields(event, "ok", "status", "code", "reason", "field_errors", "replayed", "dry_run") == {
         "ok": True,
         "status": 200,
         "code": "",
@@ -57,7 +57,7 @@ def test_event_of_a_read(api: Api, told: Told, live_catalog: Any) -> None:
         "replayed": False,
         "dry_run": False,
     }
-    assert fields(event, "release", "client", "key", "subject", "session", "turn", "trace_id") == {
+    assert get_fields(event, "release", "client", "key", "subject", "session", "turn", "trace_id") == {
         "release": live_catalog.version,
         "client": Client.objects.get().name,
         "key": ApiKey.objects.get().prefix,
@@ -78,21 +78,21 @@ def test_event_of_a_read(api: Api, told: Told, live_catalog: Any) -> None:
         ("onto.project.create", {"project": {"name": "x", "type_key": "project.business.a"}}, "project", "create"),
     ],
 )
-def test_event_of_a_write_names_the_row(
-    api: Api, told: Told, op: str, args: dict[str, Any], entity: str, action: str
+def test_event_of_a_write_has_the_entity_id(
+    api: Api, read_events: ReadEvents, op: str, args: dict[str, Any], entity: str, action: str
 ) -> None:
-    envelope = exec_(api, op, args).json()
+    envelope = run_op(api, op, args).json()
 
-    event = one(told)
+    event = read_only_event(read_events)
     assert (event.entity, event.action, event.kind) == (entity, action, "write")
     assert event.entity_id == envelope["meta"]["operation"]["entity_id"] != ""
 
 
-def test_event_of_a_refused_call_has_pairs_without_values(api: Api, told: Told) -> None:
-    refused(exec_(api, "onto.task.update", {"task_id": "7e3b9f20", "priority": 9}), 400, "invalid_args")
+def test_event_of_invalid_args_has_field_errors_without_values(api: Api, read_events: ReadEvents) -> None:
+    assert_refused(run_op(api, "onto.task.update", {"task_id": "7e3b9f20", "priority": 9}), 400, "invalid_args")
 
-    event = one(told)
-    assert fields(event, "ok", "status", "code", "reason") == {
+    event = read_only_event(read_events)
+    assert get_fields(event, "ok", "status", "code", "reason") == {
         "ok": False,
         "status": 400,
         "code": "VALIDATION_ERROR",
@@ -102,32 +102,32 @@ def test_event_of_a_refused_call_has_pairs_without_values(api: Api, told: Told) 
     assert event.entity_id == ""
 
 
-def test_event_of_a_refusal_by_the_domain_names_the_row_asked_for(api: Api, told: Told) -> None:
-    refused(exec_(api, "onto.task.delete", {"task_id": UNKNOWN_ID}), 404, "not_found")
+def test_event_of_a_domain_error_has_the_requested_entity_id(api: Api, read_events: ReadEvents) -> None:
+    assert_refused(run_op(api, "onto.task.delete", {"task_id": UNKNOWN_ID}), 404, "not_found")
 
-    event = one(told)
-    assert fields(event, "code", "reason", "entity_id") == {
+    event = read_only_event(read_events)
+    assert get_fields(event, "code", "reason", "entity_id") == {
         "code": "NOT_FOUND",
         "reason": "not_found",
         "entity_id": UNKNOWN_ID,
     }
 
 
-def test_event_of_an_unknown_op_has_it_as_sent_and_cut(api: Api, told: Told) -> None:
-    refused(exec_(api, "x" * 500, {}), 404, "unknown_op")
+def test_event_of_an_unknown_op_has_the_truncated_name(api: Api, read_events: ReadEvents) -> None:
+    assert_refused(run_op(api, "x" * 500, {}), 404, "unknown_op")
 
-    event = one(told)
+    event = read_only_event(read_events)
     assert (event.op, event.tool_name, event.kind) == ("x" * 200, "", "")
 
 
-def test_event_of_a_dry_run_says_so(api: Api, told: Told) -> None:
+def test_event_of_a_dry_run_is_marked(api: Api, read_events: ReadEvents) -> None:
     api.exec("onto.task.delete", {"task_id": DEMO_TASK_ID}, dry_run=True)
 
-    assert one(told).dry_run is True
+    assert read_only_event(read_events).dry_run is True
 
 
 @pytest.mark.parametrize(
-    ("body", "type", "op", "count"),
+    ("body", "type", "op", "result_count"),
     [
         ({"path": "root"}, "help", "root", 3),
         ({"path": "onto.goal"}, "help", "onto.goal", 6),
@@ -136,13 +136,19 @@ def test_event_of_a_dry_run_says_so(api: Api, told: Told) -> None:
         ({"query": "zzzzzz"}, "search", "", 0),
     ],
 )
-def test_event_of_help(
-    api: Api, told: Told, live_catalog: Any, body: dict[str, Any], type: str, op: str, count: int | None
+def test_event_of_help_has_path_and_result_count(
+    api: Api,
+    read_events: ReadEvents,
+    live_catalog: Any,
+    body: dict[str, Any],
+    type: str,
+    op: str,
+    result_count: int | None,
 ) -> None:
     assert api.post("help", body).status_code == 200
 
-    event = one(told)
-    assert (event.type, event.op, event.result_count, event.release) == (type, op, count, live_catalog.version)
+    event = read_only_event(read_events)
+    assert (event.type, event.op, event.result_count, event.release) == (type, op, result_count, live_catalog.version)
     assert (event.ok, event.subject) == (True, "demo-user")
 
 
@@ -156,22 +162,22 @@ def test_event_of_help(
         ({"query": "a task"}, ""),
     ],
 )
-def test_event_of_help_tells_what_of_an_op_was_read(api: Api, told: Told, body: dict[str, Any], format: str) -> None:
+def test_event_of_help_has_the_format(api: Api, read_events: ReadEvents, body: dict[str, Any], format: str) -> None:
     api.post("help", body)
 
-    assert one(told).format == format
+    assert read_only_event(read_events).format == format
 
 
-def test_event_of_a_search_counts_what_it_found(api: Api, told: Told) -> None:
-    found = api.help(query="delete a task")
+def test_event_of_a_search_has_the_result_count(api: Api, read_events: ReadEvents) -> None:
+    results = api.help(query="delete a task")
 
-    event = one(told)
+    event = read_only_event(read_events)
     assert event.type == "search"
-    assert event.result_count == len(found["items"]) > 0
+    assert event.result_count == len(results["items"]) > 0
 
 
 @pytest.mark.parametrize(
-    ("op", "args", "count"),
+    ("op", "args", "result_count"),
     [
         ("onto.task.list", {"limit": 2}, 2),
         ("onto.task.search", {"query": "zzzzzz"}, 0),
@@ -180,16 +186,16 @@ def test_event_of_a_search_counts_what_it_found(api: Api, told: Told) -> None:
         ("onto.project.create", {"name": "A project"}, None),
     ],
 )
-def test_event_of_a_call_counts_the_items_it_read(
-    api: Api, told: Told, op: str, args: dict[str, Any], count: int | None
+def test_event_of_a_list_has_the_result_count(
+    api: Api, read_events: ReadEvents, op: str, args: dict[str, Any], result_count: int | None
 ) -> None:
     api.exec(op, args)
 
-    assert one(told).result_count == count
+    assert read_only_event(read_events).result_count == result_count
 
 
 @pytest.mark.parametrize(
-    ("door", "body", "type", "op", "reason"),
+    ("endpoint", "body", "type", "op", "reason"),
     [
         ("help", {"path": "onto.nothing"}, "help", "onto.nothing", "unknown_path"),
         ("help", {"path": "onto.task.get", "arg": "nothing"}, "help", "onto.task.get", "unknown_argument"),
@@ -200,47 +206,49 @@ def test_event_of_a_call_counts_the_items_it_read(
         ("exec", {}, "exec", "", "empty_call"),
     ],
 )
-def test_event_of_a_call_that_could_not_be_answered(
-    api: Api, told: Told, door: str, body: Any, type: str, op: str, reason: str
+def test_event_of_a_malformed_call_has_the_reason(
+    api: Api, read_events: ReadEvents, endpoint: str, body: Any, type: str, op: str, reason: str
 ) -> None:
-    assert api.post(door, body).status_code in (400, 404)
+    assert api.post(endpoint, body).status_code in (400, 404)
 
-    event = one(told)
+    event = read_only_event(read_events)
     assert (event.type, event.op, event.reason, event.ok) == (type, op, reason, False)
 
 
 @pytest.mark.parametrize(
     ("headers", "reason"), [({"Gateway-Agent": "x"}, "unsupported_header"), ({"Gateway-Turn": "ä"}, "bad_header")]
 )
-def test_event_of_a_call_with_a_header_that_is_refused(
-    api: Api, told: Told, headers: dict[str, str], reason: str
+def test_event_of_a_refused_header_has_the_reason(
+    api: Api, read_events: ReadEvents, headers: dict[str, str], reason: str
 ) -> None:
-    refused(api.post("exec", {}, **headers), 400, reason)
+    assert_refused(api.post("exec", {}, **headers), 400, reason)
 
-    event = one(told)
+    event = read_only_event(read_events)
     assert (event.type, event.reason, event.client) == ("exec", reason, Client.objects.get().name)
 
 
-def test_event_of_help_without_its_scope(another: Callable[..., Api], live_catalog: Any, told: Told) -> None:
-    api = another(scopes=["exec:read"])
+def test_event_of_help_without_its_scope_has_the_reason(
+    make_api: Callable[..., Api], live_catalog: Any, read_events: ReadEvents
+) -> None:
+    api = make_api(scopes=["exec:read"])
 
-    refused(api.post("help", {}), 403, "scope_missing")
+    assert_refused(api.post("help", {}), 403, "scope_missing")
 
-    assert one(told).reason == "scope_missing"
+    assert read_only_event(read_events).reason == "scope_missing"
 
 
-def test_event_of_a_write_is_there_when_the_answer_is(api: Api) -> None:
-    exec_(api, "onto.task.delete", {"task_id": DEMO_TASK_ID})
+def test_event_of_a_write_is_stored_before_the_response(api: Api) -> None:
+    run_op(api, "onto.task.delete", {"task_id": DEMO_TASK_ID})
 
     assert OperationEvent.objects.filter(op="onto.task.delete", ok=True).count() == 1  # without a flush
 
 
 @pytest.mark.django_db(transaction=True)
-def test_write_is_undone_where_its_event_cannot_be_kept(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(event: dict[str, Any]) -> None:
+def test_write_is_undone_when_its_event_cannot_be_stored(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(event: dict[str, Any]) -> None:
         raise DatabaseError("no space left")
 
-    monkeypatch.setattr(event_log, "record_event", lost)
+    monkeypatch.setattr(event_log, "record_event", fail)
     response = api.post(
         "exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": "once"}
     )
@@ -252,11 +260,11 @@ def test_write_is_undone_where_its_event_cannot_be_kept(api: Api, monkeypatch: p
     assert not OperationEvent.objects.filter(ok=True).exists()
 
 
-def test_one_event_a_call(api: Api, told: Told) -> None:
+def test_every_call_records_one_event(api: Api, read_events: ReadEvents) -> None:
     for _ in range(3):
         api.help("root")
-        exec_(api, "onto.task.get", {"task_id": DEMO_TASK_ID})
-        exec_(api, "onto.task.get", {"task_id": UNKNOWN_ID})
+        run_op(api, "onto.task.get", {"task_id": DEMO_TASK_ID})
+        run_op(api, "onto.task.get", {"task_id": UNKNOWN_ID})
 
-    assert len(told()) == 9
-    assert len({event.trace_id for event in told()}) == 9
+    assert len(read_events()) == 9
+    assert len({event.trace_id for event in read_events()}) == 9

@@ -1,4 +1,4 @@
-"""exec, in the order of DESIGN section 5: what models send, and what they are told."""
+"""The exec endpoint, in the order of its pipeline: find the op, validate and normalise args, run, answer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from analytics.models import OperationEvent
 from gateway.arguments import repair
 from gateway.models import IdempotencyRecord
-from tests.support.api import SECRET, Api, refused
+from tests.support.api import SECRET, Api, assert_refused
 from tests.support.factories import ProjectFactory, TaskFactory
 from workspace.contract import OpHandler, OpOutcome
 from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
@@ -21,12 +21,12 @@ UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
 
 
-def rows() -> list[Any]:
-    """Return every row of the workspace, to see that nothing changed."""
+def read_workspace_rows() -> list[Any]:
+    """Return all projects and tasks, to check that nothing changed."""
     return [*Project.objects.order_by("pk").values(), *Task.objects.order_by("pk").values()]
 
 
-def field_errors(error: dict[str, Any]) -> dict[str, str]:
+def codes_by_path(error: dict[str, Any]) -> dict[str, str]:
     return {each["path"]: each["code"] for each in error["details"]["field_errors"]}
 
 
@@ -34,7 +34,7 @@ def field_errors(error: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["onto.task.get", "get_onto_task_details", "onto.tasks.get", "get_task"])
-def test_op_is_canonical_whatever_name_was_sent(api: Api, name: str) -> None:
+def test_exec_answers_with_the_canonical_op_name_for_every_known_name(api: Api, name: str) -> None:
     done = api.exec(name, {"task_id": DEMO_TASK_ID})
     failed = api.exec(name, {"task_id": UNKNOWN_ID})
 
@@ -42,7 +42,7 @@ def test_op_is_canonical_whatever_name_was_sent(api: Api, name: str) -> None:
     assert (failed["op"], failed["error"]["code"]) == ("onto.task.get", "NOT_FOUND")
 
 
-def test_args_may_be_absent(api: Api) -> None:
+def test_exec_accepts_a_request_without_args(api: Api) -> None:
     response = api.post("exec", {"op": "onto.task.list"})
 
     assert response.json()["result"]["total"] == Task.objects.count()
@@ -61,12 +61,12 @@ def test_args_may_be_absent(api: Api) -> None:
         ("root", "root", None),
     ],
 )
-def test_op_that_does_not_exist_is_answered_with_the_nearest(
+def test_exec_suggests_the_nearest_ops_for_an_unknown_op(
     api: Api, name: str, help_path: str, close: str | None
 ) -> None:
     response = api.post("exec", {"op": name, "args": {}})
 
-    error = refused(response, 404, "unknown_op")
+    error = assert_refused(response, 404, "unknown_op")
     assert error["code"] == "NOT_FOUND"
     assert response.json()["op"] == name
     assert error["help_path"] == help_path
@@ -75,23 +75,23 @@ def test_op_that_does_not_exist_is_answered_with_the_nearest(
         assert close in error["details"]["did_you_mean"]
 
 
-def test_op_that_does_not_exist_is_echoed_cut(api: Api) -> None:
+def test_exec_truncates_an_unknown_op_name_in_the_response(api: Api) -> None:
     response = api.post("exec", {"op": "x" * 5_000, "args": {}})
 
-    refused(response, 404, "unknown_op")
+    assert_refused(response, 404, "unknown_op")
     assert response.json()["op"] == "x" * 200
     assert len(response.content) < 1_500
 
 
-def test_did_you_mean_never_names_what_the_caller_may_not_see(another: Callable[..., Api], live_catalog: Any) -> None:
-    api = another(scopes=["help", "exec:read"])
+def test_did_you_mean_omits_ops_that_the_caller_cannot_use(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(scopes=["help", "exec:read"])
 
-    error = refused(api.post("exec", {"op": "onto.task.updat", "args": {}}), 404, "unknown_op")
+    error = assert_refused(api.post("exec", {"op": "onto.task.updat", "args": {}}), 404, "unknown_op")
 
     assert "onto.task.update" not in str(error)
 
 
-# --- malformed args, and the call that was meant ----------------------------------------------------------------------
+# --- malformed args and retry_with ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -99,22 +99,22 @@ def test_did_you_mean_never_names_what_the_caller_may_not_see(another: Callable[
     [
         {"op": "onto.task.get", "args": f'{{"task_id": "{DEMO_TASK_ID}"}}'},  # args in a string
         {"op": "get_onto_task_details", "args": f'{{"task_id": "{DEMO_TASK_ID}"}}'},
-        {"op": "onto.task.get", "task_id": DEMO_TASK_ID},  # args beside op
+        {"op": "onto.task.get", "task_id": DEMO_TASK_ID},  # args next to op
         {"op": "onto.task.get", "args": {}, "task_id": DEMO_TASK_ID},
     ],
 )
-def test_malformed_call_is_answered_with_the_one_that_was_meant(api: Api, body: dict[str, Any]) -> None:
-    error = refused(api.post("exec", body), 400, "malformed_call")
+def test_malformed_call_gets_the_corrected_call_in_retry_with(api: Api, body: dict[str, Any]) -> None:
+    error = assert_refused(api.post("exec", body), 400, "malformed_call")
 
-    meant = error["details"]["retry_with"]
-    assert meant == {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
-    assert api.post("exec", meant).status_code == 200
+    retry_with = error["details"]["retry_with"]
+    assert retry_with == {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
+    assert api.post("exec", retry_with).status_code == 200
 
 
-def test_meant_call_keeps_key_and_dry_run(api: Api) -> None:
+def test_retry_with_keeps_idempotency_key_and_dry_run(api: Api) -> None:
     body = {"op": "onto.task.delete", "task_id": DEMO_TASK_ID, "dry_run": True, "idempotency_key": "k"}
 
-    error = refused(api.post("exec", body), 400, "malformed_call")
+    error = assert_refused(api.post("exec", body), 400, "malformed_call")
 
     assert error["details"]["retry_with"] == {
         "op": "onto.task.delete",
@@ -127,18 +127,18 @@ def test_meant_call_keeps_key_and_dry_run(api: Api) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"op": "onto.task.get", "args": "task_id=1"},  # no JSON
+        {"op": "onto.task.get", "args": "task_id=1"},  # not JSON
         {"op": "onto.task.get", "args": "[]"},
         {"op": "onto.task.get", "args": '{"a": 1, "a": 2}'},
-        {"op": "onto.task.get", "nonsense": 1},  # no argument of the op
-        {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}, "task_id": UNKNOWN_ID},  # which of them?
+        {"op": "onto.task.get", "nonsense": 1},  # not an argument of the op
+        {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}, "task_id": UNKNOWN_ID},  # two different ids
         {"op": "nothing", "args": "{}"},
         {"op": "onto.task.get", "args": "{}", "dry_run": "yes"},
-        {"op": "onto.task.create", "args": f'{{"title": "{"x" * 5_000}"}}'},  # the echo would cost too much
+        {"op": "onto.task.create", "args": f'{{"title": "{"x" * 5_000}"}}'},  # too long to send back
     ],
 )
-def test_malformed_call_is_not_guessed_at(api: Api, body: dict[str, Any]) -> None:
-    error = refused(api.post("exec", body), 400, "malformed_call")
+def test_malformed_call_gets_no_retry_with_when_its_meaning_is_unclear(api: Api, body: dict[str, Any]) -> None:
+    error = assert_refused(api.post("exec", body), 400, "malformed_call")
 
     assert "retry_with" not in error["details"]
 
@@ -146,13 +146,13 @@ def test_malformed_call_is_not_guessed_at(api: Api, body: dict[str, Any]) -> Non
 # --- validation -------------------------------------------------------------------------------------------------------
 
 
-def test_field_errors_are_all_told_at_once(api: Api) -> None:
-    before = rows()
+def test_validation_reports_all_field_errors_at_once(api: Api) -> None:
+    before = read_workspace_rows()
     args = {"title": 5, "state_key": "dnoe", "priority": 9, "due_at": "tomorrow", "colour": "red", "type_key": "x"}
 
-    error = refused(api.post("exec", {"op": "onto.task.create", "args": args}), 400, "invalid_args")
+    error = assert_refused(api.post("exec", {"op": "onto.task.create", "args": args}), 400, "invalid_args")
 
-    assert field_errors(error) == {
+    assert codes_by_path(error) == {
         "/project_id": "required",
         "/title": "type",
         "/state_key": "enum",
@@ -163,17 +163,17 @@ def test_field_errors_are_all_told_at_once(api: Api) -> None:
     }
     assert all(each["message"] for each in error["details"]["field_errors"])
     assert error["help_path"] == "onto.task.create"
-    assert rows() == before
+    assert read_workspace_rows() == before
 
 
-def test_validation_error_carries_the_schema_where_it_is_small(api: Api) -> None:
-    error = refused(api.post("exec", {"op": "onto.task.update", "args": {}}), 400, "invalid_args")
+def test_validation_error_includes_a_small_schema(api: Api) -> None:
+    error = assert_refused(api.post("exec", {"op": "onto.task.update", "args": {}}), 400, "invalid_args")
 
     assert error["details"]["schema"]["required"] == ["task_id"]
     assert "x-aliases" not in str(error)
 
 
-NO_IDS = [
+INVALID_IDS = [
     (": ", "placeholder"),
     ("<uuid>", "placeholder"),
     ("{{task_id}}", "placeholder"),
@@ -192,30 +192,30 @@ NO_IDS = [
 
 
 @pytest.mark.parametrize("op", ["onto.task.get", "onto.task.update", "onto.task.delete"])
-def test_id_that_is_none_never_reaches_the_workspace(api: Api, op: str, subtests: pytest.Subtests) -> None:
-    for id, what in NO_IDS:
+def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str, subtests: pytest.Subtests) -> None:
+    for id, problem in INVALID_IDS:
         args = {"task_id": id} | ({"state_key": "done"} if op == "onto.task.update" else {})
 
         with subtests.test(id=id), CaptureQueriesContext(connection) as queries:
             response = api.post("exec", {"op": op, "args": args})
 
-            error = refused(response, 400, "invalid_args")
-            assert field_errors(error) == {"/task_id": "format"}
+            error = assert_refused(response, 400, "invalid_args")
+            assert codes_by_path(error) == {"/task_id": "format"}
             message = error["details"]["field_errors"][0]["message"]
-            assert what in message
+            assert problem in message
             assert "onto.task.list" in message
             assert not [query for query in queries if "workspace_" in query["sql"]]
 
 
 @pytest.mark.parametrize("id", ["", "   ", "\t"])
-def test_id_that_is_blank_is_missing(api: Api, id: str) -> None:
-    error = refused(api.post("exec", {"op": "onto.task.delete", "args": {"task_id": id}}), 400, "invalid_args")
+def test_blank_id_is_reported_as_missing(api: Api, id: str) -> None:
+    error = assert_refused(api.post("exec", {"op": "onto.task.delete", "args": {"task_id": id}}), 400, "invalid_args")
 
-    assert field_errors(error) == {"/task_id": "required"}
+    assert codes_by_path(error) == {"/task_id": "required"}
 
 
 @pytest.mark.parametrize("id", [f" {DEMO_TASK_ID} ", DEMO_TASK_ID.upper()])
-def test_id_is_trimmed_and_of_any_case(api: Api, id: str) -> None:
+def test_id_is_trimmed_and_case_insensitive(api: Api, id: str) -> None:
     assert api.exec("onto.task.get", {"task_id": id})["result"]["task"]["id"] == DEMO_TASK_ID
 
 
@@ -229,34 +229,34 @@ def test_id_is_trimmed_and_of_any_case(api: Api, id: str) -> None:
         {"props": {}, "task_title": "Only shown", "description": ""},
     ],
 )
-def test_update_that_changes_nothing_is_refused(api: Api, change: dict[str, Any]) -> None:
+def test_update_without_changes_is_refused(api: Api, change: dict[str, Any]) -> None:
     response = api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, **change}})
 
-    error = refused(response, 400, "invalid_args")
+    error = assert_refused(response, 400, "invalid_args")
     assert [(each["path"], each["code"]) for each in error["details"]["field_errors"]] == [("", "no_change")]
     assert "state_key" in error["message"]
 
 
-def test_update_to_what_is_stored_succeeds_and_says_so(api: Api) -> None:
-    before = rows()
+def test_update_with_stored_values_succeeds_with_a_warning(api: Api) -> None:
+    before = read_workspace_rows()
     title = Task.objects.get(pk=DEMO_TASK_ID).title
 
     done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": title})
 
     assert done["ok"] is True
     assert "unchanged" in done["meta"]["warnings"]
-    assert rows() == before
+    assert read_workspace_rows() == before
 
 
-def test_update_clears_with_null(api: Api) -> None:
+def test_update_clears_fields_that_are_null(api: Api) -> None:
     done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "due_at": None, "description": None})
 
     assert done["result"]["task"]["due_at"] is None
     assert done["result"]["task"]["description"] is None
 
 
-# Calls with sure mends: op, args, and what retry_with must hold.
-MENDED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+# Calls with an unambiguous repair: op, args, and the args that retry_with must contain.
+REPAIRED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("onto.task.list", {"limt": 5}, {"limit": 5}),
     ("onto.task.list", {"limit": "5"}, {"limit": 5}),
     ("onto.task.list", {"state_key": "dones"}, {"state_key": ["done"]}),
@@ -266,21 +266,21 @@ MENDED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("op", "args", "mended"), MENDED)
-def test_call_with_sure_mends_is_answered_with_one_that_works(
-    api: Api, op: str, args: dict[str, Any], mended: dict[str, Any]
+@pytest.mark.parametrize(("op", "args", "repaired"), REPAIRED)
+def test_invalid_call_gets_a_working_retry_with_when_the_repair_is_unambiguous(
+    api: Api, op: str, args: dict[str, Any], repaired: dict[str, Any]
 ) -> None:
-    error = refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
+    error = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
 
     retry = error["details"]["retry_with"]
-    assert mended.items() <= retry["args"].items()
+    assert repaired.items() <= retry["args"].items()
     assert api.post("exec", retry).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("op", "args"),
     [
-        ("onto.task.get", {"task_id": "7e3b9f20"}),  # an id is never guessed
+        ("onto.task.get", {"task_id": "7e3b9f20"}),  # ids are never guessed
         ("onto.task.list", {"limit": 5000}),
         ("onto.task.list", {"state_key": "whatever"}),
         ("onto.task.update", {"task_id": DEMO_TASK_ID}),
@@ -288,14 +288,14 @@ def test_call_with_sure_mends_is_answered_with_one_that_works(
         ("onto.task.update", {"task_id": DEMO_TASK_ID, "": {}}),
     ],
 )
-def test_call_without_a_sure_mend_is_not_guessed_at(api: Api, op: str, args: dict[str, Any]) -> None:
-    error = refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
+def test_invalid_call_gets_no_retry_with_when_the_repair_is_ambiguous(api: Api, op: str, args: dict[str, Any]) -> None:
+    error = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
 
     assert "retry_with" not in error["details"]
 
 
-# Every place of a call where a secret can stand by mistake.
-LEAKY: list[dict[str, Any]] = [
+# Args with a secret in every place where a caller could put one by mistake.
+ARGS_WITH_SECRETS: list[dict[str, Any]] = [
     {"task_id": SECRET},
     {"task_id": DEMO_TASK_ID, "state_key": SECRET},
     {"task_id": DEMO_TASK_ID, "state_key": [SECRET]},
@@ -311,25 +311,25 @@ LEAKY: list[dict[str, Any]] = [
 ]
 
 
-def test_values_are_never_echoed_in_errors_events_or_logs(
+def test_values_of_args_never_appear_in_errors_events_or_logs(
     api: Api,
     subtests: pytest.Subtests,
-    told: Callable[[], list[OperationEvent]],
+    read_events: Callable[[], list[OperationEvent]],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    for args in LEAKY:
+    for args in ARGS_WITH_SECRETS:
         with subtests.test(args=args):
-            refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
+            assert_refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
 
-    assert len(told()) == len(LEAKY)
-    assert SECRET not in str([vars(event) for event in told()])
+    assert len(read_events()) == len(ARGS_WITH_SECRETS)
+    assert SECRET not in str([vars(event) for event in read_events()])
     assert SECRET not in caplog.text
 
 
 # --- normalising ------------------------------------------------------------------------------------------------------
 
 
-def test_argument_alias_is_read_with_a_warning(api: Api) -> None:
+def test_argument_alias_is_accepted_with_a_warning(api: Api) -> None:
     done = api.exec("onto.task.search", {"search": "homepage"})
 
     assert done["ok"] is True
@@ -337,22 +337,22 @@ def test_argument_alias_is_read_with_a_warning(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["taskId", "TaskId", "task-id", "Task ID", "id"])
-def test_argument_in_another_spelling_is_read_with_a_warning(api: Api, name: str) -> None:
+def test_argument_in_another_spelling_is_accepted_with_a_warning(api: Api, name: str) -> None:
     done = api.exec("onto.task.get", {name: DEMO_TASK_ID})
 
     assert done["ok"] is True
     assert done["meta"]["warnings"] == [f"Read {name} as task_id."]
 
 
-def test_argument_given_in_two_spellings_is_refused(api: Api) -> None:
+def test_argument_sent_in_two_spellings_is_refused(api: Api) -> None:
     args = {"task_id": DEMO_TASK_ID, "taskId": UNKNOWN_ID}
 
-    error = refused(api.post("exec", {"op": "onto.task.get", "args": args}), 400, "invalid_args")
+    error = assert_refused(api.post("exec", {"op": "onto.task.get", "args": args}), 400, "invalid_args")
 
-    assert field_errors(error) == {"/taskId": "unknown_argument"}
+    assert codes_by_path(error) == {"/taskId": "unknown_argument"}
 
 
-def test_argument_in_another_spelling_stands_for_a_blank_one(api: Api) -> None:
+def test_argument_alias_replaces_a_blank_argument(api: Api) -> None:
     done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "name": "New title", "title": " "})
 
     assert done["result"]["task"]["title"] == "New title"
@@ -368,14 +368,14 @@ def test_argument_in_another_spelling_stands_for_a_blank_one(api: Api) -> None:
         ("priority", "Low", 5),
     ],
 )
-def test_value_in_words_is_read_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
+def test_value_alias_is_accepted_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
     done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, field: word})
 
     assert done["result"]["task"][field] == stored
     assert f"Read {field} as {stored}." in done["meta"]["warnings"]
 
 
-def test_value_in_words_is_read_at_every_level(api: Api) -> None:
+def test_value_alias_is_accepted_in_nested_objects(api: Api) -> None:
     entities = [{"temp_id": "t1", "kind": "task", "title": "A", "state_key": "completed", "priority": "high"}]
     project = {"name": "P", "type_key": "project.business.launch", "state_key": "done"}
 
@@ -386,20 +386,20 @@ def test_value_in_words_is_read_at_every_level(api: Api) -> None:
     assert (task.state_key, task.priority) == ("done", 1)
 
 
-def test_blank_optional_text_is_dropped_with_a_warning(api: Api) -> None:
+def test_blank_optional_argument_is_dropped_with_a_warning(api: Api) -> None:
     done = api.exec("onto.task.list", {"state_key": "", "cursor": "  "})
 
     assert done["ok"] is True
     assert done["meta"]["warnings"] == ["Ignored the blank state_key.", "Ignored the blank cursor."]
 
 
-def test_ids_inside_free_objects_are_kept_as_sent(api: Api) -> None:
+def test_free_form_object_is_stored_as_sent(api: Api) -> None:
     done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "props": {"ticket_id": " T-1 "}})
 
     assert done["result"]["task"]["props"]["ticket_id"] == " T-1 "
 
 
-def test_defaults_of_the_schema_are_filled(api: Api) -> None:
+def test_schema_defaults_are_applied(api: Api) -> None:
     task = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})["result"]["task"]
 
     assert (task["type_key"], task["state_key"], task["priority"]) == ("task.execute", "todo", 3)
@@ -409,7 +409,7 @@ def test_defaults_of_the_schema_are_filled(api: Api) -> None:
 
 
 @pytest.mark.parametrize("args", [{}, {"project_id": ""}, {"project_id": "  "}, {"projectId": ""}])
-def test_project_of_the_context_stands_in_for_an_absent_or_blank_one(api: Api, args: dict[str, Any]) -> None:
+def test_context_project_replaces_an_absent_or_blank_project_id(api: Api, args: dict[str, Any]) -> None:
     body = {"op": "onto.task.list", "args": args}
 
     done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
@@ -418,7 +418,7 @@ def test_project_of_the_context_stands_in_for_an_absent_or_blank_one(api: Api, a
     assert {task["project_id"] for task in done["result"]["tasks"]} == {DEMO_PROJECT_ID}
 
 
-def test_project_of_the_context_never_overrules_the_one_sent(api: Api) -> None:
+def test_context_project_never_replaces_a_sent_project_id(api: Api) -> None:
     body = {"op": "onto.task.list", "args": {"project_id": DEMO_OTHER_PROJECT_ID}}
 
     done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
@@ -427,17 +427,17 @@ def test_project_of_the_context_never_overrules_the_one_sent(api: Api) -> None:
     assert {task["project_id"] for task in done["result"]["tasks"]} == {DEMO_OTHER_PROJECT_ID}
 
 
-def test_malformed_project_is_refused_with_the_contexts_in_its_place(api: Api) -> None:
+def test_retry_with_offers_the_context_project_for_a_malformed_project_id(api: Api) -> None:
     body = {"op": "onto.task.list", "args": {"project_id": "0d9a4c1e"}}
 
-    with_context = refused(api.post("exec", body, Gateway_Context=IN_PROJECT), 400, "invalid_args")
-    without = refused(api.post("exec", body), 400, "invalid_args")
+    with_context = assert_refused(api.post("exec", body, Gateway_Context=IN_PROJECT), 400, "invalid_args")
+    without = assert_refused(api.post("exec", body), 400, "invalid_args")
 
     assert with_context["details"]["retry_with"]["args"]["project_id"] == DEMO_PROJECT_ID
     assert "retry_with" not in without["details"]
 
 
-def test_project_of_the_context_is_not_put_where_the_op_takes_none(api: Api) -> None:
+def test_context_project_is_not_added_to_an_op_without_project_id(api: Api) -> None:
     body = {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
 
     done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
@@ -448,7 +448,7 @@ def test_project_of_the_context_is_not_put_where_the_op_takes_none(api: Api) -> 
 # --- the envelope -----------------------------------------------------------------------------------------------------
 
 
-def test_success_envelope_of_a_read(api: Api) -> None:
+def test_success_envelope_of_a_read_has_the_documented_keys(api: Api) -> None:
     envelope = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
 
     assert set(envelope) == {"op", "ok", "result", "meta"}
@@ -461,7 +461,7 @@ def test_success_envelope_of_a_read(api: Api) -> None:
     }
 
 
-def test_operation_of_a_create_names_the_new_row(api: Api) -> None:
+def test_operation_of_a_create_names_the_created_row(api: Api) -> None:
     envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})
 
     operation = envelope["meta"]["operation"]
@@ -473,30 +473,32 @@ def test_operation_of_a_list_names_no_row(api: Api) -> None:
     assert api.exec("onto.task.list")["meta"]["operation"] == {"entity": "task", "action": "list"}
 
 
-def test_domain_refusals_have_their_codes(another: Callable[..., Api], live_catalog: Any) -> None:
-    viewer = another(speaks_for=DEMO_COLLEAGUE)
-    foreign = TaskFactory(project=ProjectFactory(created_by="stranger"))
+def test_domain_errors_have_their_codes(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    viewer = make_api(acts_for=DEMO_COLLEAGUE)
+    invisible_task = TaskFactory(project=ProjectFactory(created_by="stranger"))
 
-    unseen = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": str(foreign.pk)}})
-    never = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": UNKNOWN_ID}})
-    seen = viewer.post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}})
+    invisible = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": str(invisible_task.pk)}})
+    missing = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": UNKNOWN_ID}})
+    forbidden = viewer.post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}})
 
-    assert refused(unseen, 404, "not_found") == refused(never, 404, "not_found")  # nothing tells them apart
-    assert refused(never, 404, "not_found")["code"] == "NOT_FOUND"
-    assert refused(seen, 403, "viewer_may_not_change")["code"] == "PERMISSION_DENIED"
+    assert assert_refused(invisible, 404, "not_found") == assert_refused(
+        missing, 404, "not_found"
+    )  # callers cannot tell them apart
+    assert assert_refused(missing, 404, "not_found")["code"] == "NOT_FOUND"
+    assert assert_refused(forbidden, 403, "viewer_may_not_change")["code"] == "PERMISSION_DENIED"
 
 
 @pytest.mark.parametrize(
-    "moment",
+    "time",
     ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
 )
-def test_moment_that_cannot_be_kept_is_a_field_error(api: Api, moment: str) -> None:
-    body = {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "due_at": moment}}
+def test_time_that_cannot_be_stored_is_a_field_error(api: Api, time: str) -> None:
+    body = {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "due_at": time}}
 
     response = api.post("exec", body)
 
     assert response.status_code == 400
-    assert list(field_errors(response.json()["error"])) == ["/due_at"]
+    assert list(codes_by_path(response.json()["error"])) == ["/due_at"]
 
 
 # --- dry run ----------------------------------------------------------------------------------------------------------
@@ -511,53 +513,53 @@ def test_moment_that_cannot_be_kept_is_a_field_error(api: Api, moment: str) -> N
         ("onto.project.create", {"project": {"name": "New", "type_key": "project.business.launch"}}),
     ],
 )
-def test_dry_run_tells_what_would_be_and_changes_nothing(api: Api, op: str, args: dict[str, Any]) -> None:
-    before = rows()
+def test_dry_run_returns_the_result_and_changes_nothing(api: Api, op: str, args: dict[str, Any]) -> None:
+    before = read_workspace_rows()
 
-    told = api.exec(op, args, dry_run=True, idempotency_key="once")
+    dry_run = api.exec(op, args, dry_run=True, idempotency_key="once")
 
-    assert told["ok"] is True
-    assert told["meta"]["dry_run"] is True
-    assert told["meta"]["warnings"][0] == "Dry run: nothing was saved. The result shows what would change."
-    assert rows() == before
+    assert dry_run["ok"] is True
+    assert dry_run["meta"]["dry_run"] is True
+    assert dry_run["meta"]["warnings"][0] == "Dry run: nothing was saved. The result shows what would change."
+    assert read_workspace_rows() == before
     assert not IdempotencyRecord.objects.exists()
     done = api.exec(op, args, idempotency_key="once")
     assert "replayed" not in done["meta"]
-    assert rows() != before
+    assert read_workspace_rows() != before
 
 
-def test_dry_run_neither_replays_nor_minds_a_key_in_use(api: Api) -> None:
+def test_dry_run_ignores_a_used_idempotency_key(api: Api) -> None:
     api.exec("onto.task.delete", {"task_id": DEMO_TASK_ID}, idempotency_key="once")
 
     other = {"project_id": DEMO_PROJECT_ID, "title": "x"}
-    told = api.exec("onto.task.create", other, idempotency_key="once", dry_run=True)
+    dry_run = api.exec("onto.task.create", other, idempotency_key="once", dry_run=True)
 
-    assert told["ok"] is True
-    assert "replayed" not in told["meta"]
+    assert dry_run["ok"] is True
+    assert "replayed" not in dry_run["meta"]
 
 
-def test_dry_run_of_what_the_domain_refuses_is_refused(api: Api) -> None:
+def test_dry_run_is_refused_when_the_domain_refuses_the_call(api: Api) -> None:
     response = api.post("exec", {"op": "onto.task.delete", "args": {"task_id": UNKNOWN_ID}, "dry_run": True})
 
-    refused(response, 404, "not_found")
+    assert_refused(response, 404, "not_found")
     assert response.json()["meta"]["dry_run"] is True
 
 
-def test_dry_run_of_a_read_is_the_read(api: Api) -> None:
+def test_dry_run_of_a_read_returns_the_read(api: Api) -> None:
     read = api.exec("onto.task.list", dry_run=True)
 
     assert (read["result"]["total"], read["meta"]["warnings"]) == (Task.objects.count(), [])
 
 
-def test_retry_with_is_small(api: Api) -> None:
+def test_retry_with_is_omitted_when_the_call_is_too_long(api: Api) -> None:
     args = {"task_id": DEMO_TASK_ID, "description": "x" * repair.MAX_CALL_CHARACTERS, "priority": "2"}
 
-    error = refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
+    error = assert_refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
 
     assert "retry_with" not in error["details"]
 
 
-def test_null_for_what_could_be_left_out_is_mended(api: Api) -> None:
+def test_retry_with_leaves_out_optional_arguments_that_were_null(api: Api) -> None:
     project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
     args = {"project_id": project_id, "title": "Call the printer", "due_at": None, "props": None}
 
@@ -568,14 +570,14 @@ def test_null_for_what_could_be_left_out_is_mended(api: Api) -> None:
     assert api.post("exec", retry_with).json()["ok"] is True
 
 
-def test_running_a_group_says_that_it_is_one(api: Api) -> None:
+def test_exec_of_a_group_explains_that_it_is_not_an_op(api: Api) -> None:
     error = api.exec("onto.task")["error"]
 
     assert error["message"].startswith("onto.task is a group, not an op.")
     assert "onto.task" not in error["details"]["did_you_mean"]
 
 
-def test_write_whose_answer_cannot_be_rendered_is_not_kept(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_is_undone_when_its_result_cannot_be_rendered(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     create = HANDLERS["create_onto_task"]
     monkeypatch.setitem(
         HANDLERS,

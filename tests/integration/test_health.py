@@ -1,4 +1,4 @@
-"""Probes: alive as long as the process answers, ready when calls can be served."""
+"""Health endpoints: /healthz answers while the process runs, /readyz when calls can be served."""
 
 import time
 
@@ -8,18 +8,18 @@ from django.test import Client
 
 from core import poller
 from gateway.batches import broker
-from registry.catalog import model
+from registry.catalog import cache
 from registry.models import Activation
 from tests.support.api import Api
 
 
-def test_alive_needs_neither_key_nor_database(client: Client) -> None:
+def test_healthz_needs_neither_key_nor_database(client: Client) -> None:
     response = client.get("/healthz")
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
-def test_ready_with_a_live_release(api: Api, client: Client) -> None:
+def test_readyz_is_ok_with_a_live_release(api: Api, client: Client) -> None:
     response = client.get("/readyz")
 
     assert response.status_code == 200
@@ -27,7 +27,7 @@ def test_ready_with_a_live_release(api: Api, client: Client) -> None:
     assert "no-cache" in response.headers["Cache-Control"]
 
 
-def test_ready_though_the_broker_is_away(api: Api, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readyz_is_ok_without_a_broker(api: Api, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker._sender, "_failed_at", time.monotonic())
 
     response = client.get("/readyz")
@@ -36,8 +36,8 @@ def test_ready_though_the_broker_is_away(api: Api, client: Client, monkeypatch: 
     assert response.json()["checks"]["broker"].startswith("takes no messages")
 
 
-def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
-    model.clear_cache()
+def test_readyz_fails_before_the_first_release(client: Client, db: None) -> None:
+    cache.clear_cache()
 
     response = client.get("/readyz")
 
@@ -45,7 +45,7 @@ def test_not_ready_before_the_first_release(client: Client, db: None) -> None:
     assert response.json()["checks"] == {"database": "ok", "release": "none is live", "broker": "ok"}
 
 
-def test_not_ready_once_no_release_is_live_any_more(api: Api, client: Client) -> None:
+def test_readyz_fails_when_no_release_is_live_any_more(api: Api, client: Client) -> None:
     Activation.objects.all().delete()
     poller.refresh()
 
@@ -53,14 +53,14 @@ def test_not_ready_once_no_release_is_live_any_more(api: Api, client: Client) ->
 
 
 @pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
-def test_not_ready_while_the_database_does_not_answer(
+def test_readyz_fails_while_the_database_does_not_answer(
     api: Api, client: Client, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    def fails() -> None:
+    def fail() -> None:
         raise failure
 
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "cursor", fails)
+        patch.setattr(connection, "cursor", fail)
         ready, alive = client.get("/readyz"), client.get("/healthz")
 
     assert ready.status_code == 503
@@ -70,18 +70,18 @@ def test_not_ready_while_the_database_does_not_answer(
 
 
 @pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
-def test_calls_are_unavailable_while_the_database_does_not_answer(
+def test_exec_is_unavailable_and_help_works_without_the_database(
     api: Api, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    def fails() -> None:
+    def fail() -> None:
         raise failure
 
     api.help("root")
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "cursor", fails)
-        helped, listed = api.post("help", {}), api.post("exec", {"op": "onto.task.list", "args": {}})
+        patch.setattr(connection, "cursor", fail)
+        help_response, list_response = api.post("help", {}), api.post("exec", {"op": "onto.task.list", "args": {}})
 
-    assert helped.status_code == 200  # from memory
-    assert listed.status_code == 503
-    assert listed.json()["error"]["details"]["reason"] == "unavailable"
-    assert listed.headers["Retry-After"] == "1"
+    assert help_response.status_code == 200  # from memory
+    assert list_response.status_code == 503
+    assert list_response.json()["error"]["details"]["reason"] == "unavailable"
+    assert list_response.headers["Retry-After"] == "1"

@@ -1,4 +1,4 @@
-"""help over HTTP: one body however it is asked for, kept by its ETag, and only what the caller may see."""
+"""The help endpoint: GET and POST give the same body, ETags work, and callers see only what they may run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +9,12 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 
 from core import poller
-from gateway.clients import api_keys
+from gateway.clients import key_verification
 from gateway.models import Client
-from registry.catalog import model
-from tests.support.api import Api, refused
+from registry.catalog import cache
+from tests.support.api import Api, assert_refused
 
-ASKED: list[dict[str, Any]] = [
+QUERIES: list[dict[str, Any]] = [
     {},
     {"path": ""},
     {"path": "root"},
@@ -31,16 +31,16 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-def ask(api: Api, body: dict[str, Any], **headers: str) -> HttpResponse:
-    """Ask by GET, as parameters."""
-    spelt = {name: str(value).lower() if isinstance(value, bool) else value for name, value in body.items()}
-    return api.get(f"help?{urlencode(spelt)}", **headers)
+def get_help(api: Api, body: dict[str, Any], **headers: str) -> HttpResponse:
+    """Request help by GET, with the body as query parameters."""
+    parameters = {name: str(value).lower() if isinstance(value, bool) else value for name, value in body.items()}
+    return api.get(f"help?{urlencode(parameters)}", **headers)
 
 
-def test_get_and_post_answer_the_same(api: Api, live_catalog: Any, subtests: pytest.Subtests) -> None:
-    for body in ASKED:
+def test_get_and_post_return_the_same_help(api: Api, live_catalog: Any, subtests: pytest.Subtests) -> None:
+    for body in QUERIES:
         with subtests.test(body=body):
-            posted, got = api.post("help", body), ask(api, body)
+            posted, got = api.post("help", body), get_help(api, body)
 
             assert posted.status_code == got.status_code == 200
             assert posted.content == got.content
@@ -49,7 +49,7 @@ def test_get_and_post_answer_the_same(api: Api, live_catalog: Any, subtests: pyt
             assert got.headers["Content-Type"] == "application/json"
 
 
-LOOSE = [
+INVALID_PARAMETERS = [
     ("path=root&path=onto", "duplicate_key"),
     ("path=onto&limit=5&limit=5", "duplicate_key"),
     ("nothing=1", "malformed_call"),
@@ -70,33 +70,33 @@ LOOSE = [
 ]
 
 
-def test_get_takes_typed_parameters_strictly(api: Api, subtests: pytest.Subtests) -> None:
-    for parameters, reason in LOOSE:
+def test_get_refuses_malformed_parameters(api: Api, subtests: pytest.Subtests) -> None:
+    for parameters, reason in INVALID_PARAMETERS:
         with subtests.test(parameters=parameters[:60]):
-            refused(api.get(f"help?{parameters}"), 400, reason)
+            assert_refused(api.get(f"help?{parameters}"), 400, reason)
 
 
 @pytest.mark.parametrize(
     "path", [" root", "Root", "onto.", ".onto", "onto..task", "onto.task ", "%", "ö", "null", "\ufffd"]
 )
-def test_path_matches_exactly(api: Api, path: str) -> None:
-    posted, got = api.post("help", {"path": path}), ask(api, {"path": path})
+def test_help_matches_the_path_exactly(api: Api, path: str) -> None:
+    posted, got = api.post("help", {"path": path}), get_help(api, {"path": path})
 
-    error = refused(posted, 404, "unknown_path")
-    assert refused(got, 404, "unknown_path") == error
+    error = assert_refused(posted, 404, "unknown_path")
+    assert assert_refused(got, 404, "unknown_path") == error
     assert posted.json()["op"] is None
     assert api.post("help", {"path": error["help_path"]}).status_code == 200
 
 
-def test_unknown_path_is_answered_with_the_nearest(api: Api) -> None:
-    error = refused(api.post("help", {"path": "onto.task.updat"}), 404, "unknown_path")
+def test_help_suggests_the_nearest_paths_for_an_unknown_path(api: Api) -> None:
+    error = assert_refused(api.post("help", {"path": "onto.task.updat"}), 404, "unknown_path")
 
     assert error["help_path"] == "onto.task"
     assert "onto.task.update" in error["details"]["did_you_mean"]
 
 
-def test_unknown_argument_is_answered_with_the_nearest(api: Api) -> None:
-    error = refused(api.post("help", {"path": "onto.task.update", "arg": "due"}), 404, "unknown_argument")
+def test_help_refuses_an_unknown_argument(api: Api) -> None:
+    error = assert_refused(api.post("help", {"path": "onto.task.update", "arg": "due"}), 404, "unknown_argument")
 
     assert error["help_path"] == "onto.task.update"
     assert error["code"] == "NOT_FOUND"
@@ -105,11 +105,11 @@ def test_unknown_argument_is_answered_with_the_nearest(api: Api) -> None:
 # --- ETag -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', " {} ", "*", 'W/"other",{}'])
-def test_get_of_what_the_caller_has_is_not_sent_again(api: Api, form: str) -> None:
-    etag = ask(api, {"path": "onto"}).headers["ETag"]
+@pytest.mark.parametrize("header", ["{}", "W/{}", '"other", {}', " {} ", "*", 'W/"other",{}'])
+def test_get_returns_not_modified_for_a_matching_etag(api: Api, header: str) -> None:
+    etag = get_help(api, {"path": "onto"}).headers["ETag"]
 
-    response = ask(api, {"path": "onto"}, If_None_Match=form.format(etag))
+    response = get_help(api, {"path": "onto"}, If_None_Match=header.format(etag))
 
     assert (response.status_code, response.content) == (304, b"")
     assert response.headers["ETag"] == etag
@@ -117,69 +117,69 @@ def test_get_of_what_the_caller_has_is_not_sent_again(api: Api, form: str) -> No
     assert response.headers["Gateway-Trace"].startswith("tr_")
 
 
-@pytest.mark.parametrize("sent", ["", '"other"', "nonsense", '"'])
-def test_get_of_what_the_caller_has_not_is_sent(api: Api, sent: str) -> None:
-    assert ask(api, {"path": "onto"}, If_None_Match=sent).status_code == 200
+@pytest.mark.parametrize("header_value", ["", '"other"', "nonsense", '"'])
+def test_get_returns_the_body_for_another_etag(api: Api, header_value: str) -> None:
+    assert get_help(api, {"path": "onto"}, If_None_Match=header_value).status_code == 200
 
 
-def test_post_is_never_answered_with_not_modified(api: Api) -> None:
+def test_post_ignores_etags(api: Api) -> None:
     etag = api.post("help", {"path": "onto"}).headers["ETag"]
 
-    for sent in (etag, "*"):
-        response = api.post("help", {"path": "onto"}, If_None_Match=sent)
+    for header_value in (etag, "*"):
+        response = api.post("help", {"path": "onto"}, If_None_Match=header_value)
         assert response.status_code == 200
         assert response.json()["path"] == "onto"
 
 
 def test_error_has_no_etag(api: Api) -> None:
-    response = ask(api, {"path": "nothing"}, If_None_Match="*")
+    response = get_help(api, {"path": "nothing"}, If_None_Match="*")
 
-    refused(response, 404, "unknown_path")
+    assert_refused(response, 404, "unknown_path")
     assert "ETag" not in response.headers
 
 
-def test_head_has_the_headers_of_get(api: Api) -> None:
+def test_head_returns_the_headers_of_get(api: Api) -> None:
     response = api.http.head("/api/v1/help?path=onto", headers=api.headers)
 
     assert (response.status_code, response.content) == (200, b"")
-    assert response.headers["ETag"] == ask(api, {"path": "onto"}).headers["ETag"]
+    assert response.headers["ETag"] == get_help(api, {"path": "onto"}).headers["ETag"]
 
 
-def test_etag_is_of_the_body_alone(api: Api) -> None:
-    etags = [ask(api, body).headers["ETag"] for body in ({}, {"path": ""}, {"path": "root"})]
+def test_etag_depends_on_the_body_only(api: Api) -> None:
+    etags = [get_help(api, body).headers["ETag"] for body in ({}, {"path": ""}, {"path": "root"})]
 
     assert len(set(etags)) == 1
-    assert etags[0] != ask(api, {"path": "onto"}).headers["ETag"]
+    assert etags[0] != get_help(api, {"path": "onto"}).headers["ETag"]
 
 
-# --- what it costs ----------------------------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------------------------
 
 
-def test_help_asked_before_costs_no_query(api: Api, django_assert_num_queries: Any, subtests: pytest.Subtests) -> None:
-    for body in ASKED:
+def test_repeated_help_needs_no_query(api: Api, django_assert_num_queries: Any, subtests: pytest.Subtests) -> None:
+    for body in QUERIES:
         first = api.post("help", body)
 
         with subtests.test(body=body), django_assert_num_queries(0):
-            again, got = api.post("help", body), ask(api, body, If_None_Match=first.headers["ETag"])
+            again, got = api.post("help", body), get_help(api, body, If_None_Match=first.headers["ETag"])
 
             assert again.content == first.content
             assert got.status_code == 304
 
 
-# --- what is said -----------------------------------------------------------------------------------------------------
+# --- bodies -----------------------------------------------------------------------------------------------------
 
 
-def test_body_of_a_group(api: Api) -> None:
+def test_help_of_a_group_has_the_documented_keys(api: Api) -> None:
     body = api.help("onto.goal")
 
     assert set(body) == {"path", "type", "summary", "items"}
     assert (body["path"], body["type"]) == ("onto.goal", "group")
     assert all(set(item) == {"path", "summary", "kind"} for item in body["items"])
-    groups = [item for item in api.help("onto")["items"] if item["path"] != "onto.search"]  # an op right below onto
+    groups = [item for item in api.help("onto")["items"] if item["path"] != "onto.search"]  # an op directly in onto
     assert all(set(item) == {"path", "summary"} for item in groups)
 
 
-def test_body_of_an_op(api: Api) -> None:
+def test_help_of_an_op_has_the_documented_keys(api: Api) -> None:
     short, full = api.help("onto.task.update"), api.help("onto.task.update", format="full")
 
     assert set(short) == {"path", "type", "kind", "summary", "args"}
@@ -188,7 +188,7 @@ def test_body_of_an_op(api: Api) -> None:
     assert {"name", "type", "required"} <= set(full["args"][0])
 
 
-def test_body_never_shows_what_is_for_machines(api: Api) -> None:
+def test_help_omits_internal_fields(api: Api) -> None:
     shown = str(
         [api.help(item, format="full", include_schemas=True) for item in ("onto.task.update", "onto.project.create")]
     )
@@ -197,58 +197,60 @@ def test_body_never_shows_what_is_for_machines(api: Api) -> None:
         assert hidden not in shown
 
 
-def test_pages_of_a_group_hold_each_child_once(api: Api) -> None:
-    seen: list[str] = []
+def test_pages_of_a_group_list_each_child_once(api: Api) -> None:
+    paths: list[str] = []
     cursor: dict[str, str] = {}
     while True:
         page = api.help("onto.task", limit=4, **cursor)
-        seen += [item["path"] for item in page["items"]]
+        paths += [item["path"] for item in page["items"]]
         if "next_cursor" not in page:
             break
         cursor = {"cursor": page["next_cursor"]}
 
-    assert seen == [item["path"] for item in api.help("onto.task")["items"]]
+    assert paths == [item["path"] for item in api.help("onto.task")["items"]]
 
 
-# --- who sees what ----------------------------------------------------------------------------------------------------
+# --- permissions ----------------------------------------------------------------------------------------------------
 
 
-def test_key_that_may_only_read_is_shown_only_reads(another: Callable[..., Api], live_catalog: Any) -> None:
-    api = another(scopes=["help", "exec:read"])
+def test_read_only_key_sees_only_reads(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(scopes=["help", "exec:read"])
 
     assert {item["kind"] for item in api.help("onto.goal")["items"]} == {"read"}
-    refused(api.post("help", {"path": "onto.task.update"}), 404, "unknown_path")
-    found = [item["path"] for item in api.help(query="create update delete task")["items"]]
-    assert not {"onto.task.create", "onto.task.update", "onto.task.delete"} & set(found)
+    assert_refused(api.post("help", {"path": "onto.task.update"}), 404, "unknown_path")
+    paths = [item["path"] for item in api.help(query="create update delete task")["items"]]
+    assert not {"onto.task.create", "onto.task.update", "onto.task.delete"} & set(paths)
 
 
-def test_key_that_may_run_nothing_is_shown_everything(another: Callable[..., Api], live_catalog: Any) -> None:
-    api = another(scopes=["help"])
+def test_key_with_help_scope_only_sees_all_ops(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(scopes=["help"])
 
     assert {item["kind"] for item in api.help("onto.goal")["items"]} == {"read", "write"}
 
 
-def test_client_is_shown_only_its_ops(another: Callable[..., Api], live_catalog: Any) -> None:
-    api = another(op_patterns=["onto.task.*"])
+def test_client_sees_only_ops_that_match_its_patterns(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(op_patterns=["onto.task.*"])
 
     assert [item["path"] for item in api.help("root")["items"]] == ["onto"]
     assert [item["path"] for item in api.help("onto")["items"]] == ["onto.task"]
     for hidden in ("util", "onto.project", "onto.project.list", "list_onto_projects", "util.schema.field_info"):
-        error = refused(api.post("help", {"path": hidden}), 404, "unknown_path")
+        error = assert_refused(api.post("help", {"path": hidden}), 404, "unknown_path")
         assert api.post("help", {"path": error["help_path"]}).status_code == 200
         assert not any(path.startswith(("util", "onto.project")) for path in error["details"].get("did_you_mean", []))
 
 
-def test_two_callers_are_never_answered_from_each_others_memory(another: Callable[..., Api], live_catalog: Any) -> None:
-    everything, reads = another(), another(scopes=["help", "exec:read"])
+def test_cached_help_is_separate_for_callers_with_different_rights(
+    make_api: Callable[..., Api], live_catalog: Any
+) -> None:
+    unrestricted, read_only = make_api(), make_api(scopes=["help", "exec:read"])
 
-    bodies = [each.help("onto.task") for each in (everything, reads, everything)]
+    bodies = [each.help("onto.task") for each in (unrestricted, read_only, unrestricted)]
 
     assert len(bodies[0]["items"]) > len(bodies[1]["items"])
     assert bodies[0] == bodies[2]
 
 
-def test_change_of_a_clients_ops_is_followed(api: Api) -> None:
+def test_change_of_op_patterns_takes_effect_after_the_next_poll(api: Api) -> None:
     assert [item["path"] for item in api.help("root")["items"]] == ["cal", "onto", "util"]
     client = Client.objects.get()
     client.op_patterns = ["util.*"]
@@ -259,40 +261,40 @@ def test_change_of_a_clients_ops_is_followed(api: Api) -> None:
     assert [item["path"] for item in api.help("root")["items"]] == ["util"]
 
 
-def test_help_needs_no_subject(another: Callable[..., Api], live_catalog: Any) -> None:
-    assert another(speaks_for="").post("help", {}).status_code == 200
+def test_help_needs_no_subject(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    assert make_api(acts_for="").post("help", {}).status_code == 200
 
 
-def test_help_is_for_callers_with_a_key(live_catalog: Any) -> None:
-    api_keys.clear_cache()
+def test_help_needs_a_key(live_catalog: Any) -> None:
+    key_verification.clear_cache()
 
-    refused(HttpClient().get("/api/v1/help"), 401, "unauthenticated")
-
-
-def test_search_that_a_budget_cut_says_so(api: Api) -> None:
-    found = api.help(query="task", max_tokens=60)
-
-    assert found["omitted"] == ["items"]
-    assert 0 < len(found["items"]) < len(api.help(query="task")["items"])
+    assert_refused(HttpClient().get("/api/v1/help"), 401, "unauthenticated")
 
 
-def test_argument_fits_a_budget(api: Api) -> None:
-    whole = api.help("onto.project.create", arg="project")
+def test_search_lists_what_the_token_budget_omitted(api: Api) -> None:
+    results = api.help(query="task", max_tokens=60)
+
+    assert results["omitted"] == ["items"]
+    assert 0 < len(results["items"]) < len(api.help(query="task")["items"])
+
+
+def test_help_of_an_argument_fits_the_token_budget(api: Api) -> None:
+    full = api.help("onto.project.create", arg="project")
     small = api.help("onto.project.create", arg="project", max_tokens=50)
 
     assert small["omitted"] == ["examples", "schema", "description"][: len(small["omitted"])]
     assert {"name", "type", "required"} <= set(small["arg"])
-    assert set(small["arg"]) < set(whole["arg"])
+    assert set(small["arg"]) < set(full["arg"])
 
 
-def test_refusal_names_the_release_that_decided_it(api: Api) -> None:
+def test_help_error_names_the_release(api: Api) -> None:
     response = api.post("help", {"path": "onto.nothing"})
 
     assert response.status_code == 404
-    assert response.headers["Gateway-Release"] == model.get_live_catalog().version
+    assert response.headers["Gateway-Release"] == cache.get_live_catalog().version
 
 
 def test_get_with_a_thousand_parameters_is_refused(api: Api) -> None:
     response = api.get("help?" + "&".join(f"a{number}=1" for number in range(1_001)))
 
-    refused(response, 400, "malformed_call")
+    assert_refused(response, 400, "malformed_call")

@@ -1,4 +1,4 @@
-"""The admin's first page: what needs somebody today, and what to do where nothing does."""
+"""The admin's home page: unpublished changes, the live release, failing ops, switches and cohorts."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,15 +18,15 @@ from registry.releases import publishing
 from tests.support.api import Api
 
 
-def text(response: HttpResponse) -> str:
+def read_text(response: HttpResponse) -> str:
     return " ".join(response.content.decode().split())
 
 
-def home(client: HttpClient) -> str:
-    return text(client.get(reverse("admin:index")))
+def read_home(client: HttpClient) -> str:
+    return read_text(client.get(reverse("admin:index")))
 
 
-def change(path: str, **fields: Any) -> Op:
+def change_op(path: str, **fields: Any) -> Op:
     op = Op.objects.get(op=path)
     with change_tracking.track_changes([op], by="ann", at=timezone.now()):
         for name, value in fields.items():
@@ -35,65 +35,65 @@ def change(path: str, **fields: Any) -> Op:
     return op
 
 
-def test_a_quiet_day_says_so_and_what_to_do_next(api: Api, admin_client: HttpClient) -> None:
-    page = home(admin_client)
+def test_home_shows_that_nothing_needs_attention(api: Api, admin_client: HttpClient) -> None:
+    page = read_home(admin_client)
 
     assert "Nothing to publish." in page
     assert str(publishing.get_live_release()) in page
     assert "No earlier release to roll back to." in page
     assert "No calls yet." in page
-    assert "Nothing is off." in page
+    assert "Nothing is switched off." in page
 
 
-def test_what_is_not_live_leads_to_the_review(api: Api, admin_client: HttpClient) -> None:
-    op = change("onto.task.get", summary="Get one task, whole")
+def test_home_links_unpublished_changes_to_the_review(api: Api, admin_client: HttpClient) -> None:
+    op = change_op("onto.task.get", summary="Get one task, whole")
 
-    page = home(admin_client)
+    page = read_home(admin_client)
 
-    assert '<p class="desk-figure">1 op</p>' in page
+    assert '<p class="ui-figure">1 op</p>' in page
     assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.task.get</a>' in page
     assert f'href="{reverse("admin:registry_release_review")}">Review</a>' in page
 
 
-def test_what_is_live_can_be_compared_and_rolled_back_with_one_click(api: Api, admin_client: HttpClient) -> None:
+def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_client: HttpClient) -> None:
     first = publishing.get_live_release()
     assert first is not None
-    change("onto.task.get", summary="Get one task, whole")
+    change_op("onto.task.get", summary="Get one task, whole")
     second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now() - timedelta(days=2))
 
-    page = home(admin_client)
+    page = read_home(admin_client)
 
     assert str(second) in page
-    assert "Made live 2 days ago by ann, 78 ops." in page
+    assert "Made live 2 days ago by ann. 78 ops." in page
     assert "“Say that it is whole”" in page
     assert f"?before={first.pk}&amp;after={second.pk}" in page
-    back = reverse("admin:registry_release_make_live", args=[first.pk])
-    assert back in page
-    admin_client.post(back, {"note": "Back"})
+    rollback_url = reverse("admin:registry_release_make_live", args=[first.pk])
+    assert rollback_url in page
+    admin_client.post(rollback_url, {"note": "Back"})
     assert Activation.objects.get(is_live=True).release == first
 
 
-def test_after_a_rollback_the_release_just_left_is_none_to_roll_back_to(api: Api, admin_client: HttpClient) -> None:
+def test_home_offers_no_rollback_to_the_release_just_rolled_back(api: Api, admin_client: HttpClient) -> None:
     first = publishing.get_live_release()
     assert first is not None
-    change("onto.task.get", summary="Get one task, whole")
+    change_op("onto.task.get", summary="Get one task, whole")
     second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now())
-    assert f"Roll back to {first}" in home(admin_client)
+    assert f"Roll back to {first}" in read_home(admin_client)
 
     publishing.activate_release(version=first.pk, note="Back", by="ann", at=timezone.now())
 
-    page = home(admin_client)
+    page = read_home(admin_client)
     assert "Roll back to" not in page
     assert f"Make {second} live again" in page
 
 
-def test_ops_that_fail_often_are_told_with_what_is_wrong(api: Api, admin_client: HttpClient) -> None:
+def test_home_lists_failing_ops_with_their_field_errors(api: Api, admin_client: HttpClient) -> None:
     day = timezone.now().date()
     errors = [["/state_key", "enum", 90], ["/due_at", "format", 2]]
     OpDaily.objects.create(day=day, op="onto.task.update", is_settled=True, calls=812, invalid=114, field_errors=errors)
     OpDaily.objects.create(day=day, op="onto.task.get", is_settled=True, calls=500, not_found=1)
 
-    page = home(admin_client)
+    page = read_home(admin_client)
 
     assert "<code>/state_key</code> enum" in page
     assert ">14%</a>" in page
@@ -101,22 +101,22 @@ def test_ops_that_fail_often_are_told_with_what_is_wrong(api: Api, admin_client:
     assert "onto.task.get" not in page
 
 
-def test_ops_that_do_well_are_counted(api: Api, admin_client: HttpClient) -> None:
+def test_home_counts_calls_when_no_op_fails_often(api: Api, admin_client: HttpClient) -> None:
     OpDaily.objects.create(day=timezone.now().date(), op="onto.task.get", is_settled=True, calls=500)
 
-    assert "No op failed often in 500 calls." in home(admin_client)
+    assert "No op failed often in 500 calls." in read_home(admin_client)
 
 
-def test_what_is_switched_off_is_told_with_its_reason(api: Api, admin_client: HttpClient) -> None:
+def test_home_lists_switches_with_their_reason(api: Api, admin_client: HttpClient) -> None:
     switch_service.switch_off(kind="op", name="onto.task.move", reason="It <loses> tasks", by="ben", at=timezone.now())
 
-    page = home(admin_client)
+    page = read_home(admin_client)
 
     assert "op onto.task.move</a>: It &lt;loses&gt; tasks (by ben," in page
 
 
-def test_before_anything_is_live_the_page_says_what_to_do(db: None, admin_client: HttpClient) -> None:
-    page = home(admin_client)
+def test_home_warns_when_no_release_is_live(db: None, admin_client: HttpClient) -> None:
+    page = read_home(admin_client)
 
     assert "No live release, so no op can be found or run." in page
 
@@ -131,32 +131,32 @@ def test_before_anything_is_live_the_page_says_what_to_do(db: None, admin_client
         (["view_switch"], ["Switched off"]),
     ],
 )
-def test_each_part_is_for_whoever_may_see_its_rows(
+def test_home_shows_each_section_only_with_its_permissions(
     api: Api, client: HttpClient, django_user_model: type[User], permissions: list[str], shown: list[str]
 ) -> None:
-    person = django_user_model.objects.create_user("person", is_staff=True)
-    person.user_permissions.set(
+    user = django_user_model.objects.create_user("person", is_staff=True)
+    user.user_permissions.set(
         Permission.objects.filter(codename__in=permissions).exclude(content_type__app_label="auth")
     )
-    client.force_login(person)
+    client.force_login(user)
 
-    page = home(client)
+    page = read_home(client)
 
     parts = ["Unpublished changes", "Live release", "Failing ops", "Switched off"]
     assert [part for part in parts if f">{part}" in page] == shown
     assert ("You have no permissions yet." in page) == (not shown)
 
 
-def test_the_page_costs_few_queries(api: Api, admin_client: HttpClient, django_assert_max_num_queries: Any) -> None:
-    change("onto.task.get", summary="Get one task, whole")
-    home(admin_client)
+def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_assert_max_num_queries: Any) -> None:
+    change_op("onto.task.get", summary="Get one task, whole")
+    read_home(admin_client)
 
     with django_assert_max_num_queries(17):
-        home(admin_client)
+        read_home(admin_client)
 
 
-def test_cohorts_are_told_with_how_they_do_beside_the_rest(api: Api, admin_client: HttpClient) -> None:
-    assert "All users get the defaults." in home(admin_client)
+def test_home_compares_cohorts_with_other_users(api: Api, admin_client: HttpClient) -> None:
+    assert "All users get the defaults." in read_home(admin_client)
     cohort = Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
     now = timezone.now()
     for name, failed in (("copy-b", 1), ("", 4)):
@@ -165,20 +165,20 @@ def test_cohorts_are_told_with_how_they_do_beside_the_rest(api: Api, admin_clien
         )
     Turn.objects.create(client="chat", turn="t1", time=now, cohort="copy-b", calls=3, failed=1)
 
-    page = home(admin_client)
+    page = read_home(admin_client)
 
     assert f'<a href="{reverse("admin:analytics_cohort_change", args=[cohort.pk])}">copy-b</a>' in page
-    assert '<td>gateway</td> <td class="desk-number">25%</td> <td class="desk-number">100% of 1</td>' in page
-    assert '<td class="desk-number">5.0% of 20</td>' in page
-    assert '<td class="desk-number">20% of 20</td>' in page  # no cohort
+    assert '<td>gateway</td> <td class="ui-number">25%</td> <td class="ui-number">100% of 1</td>' in page
+    assert '<td class="ui-number">5.0% of 20</td>' in page
+    assert '<td class="ui-number">20% of 20</td>' in page  # no cohort
 
 
-def test_cohorts_that_are_off_or_gone_are_told_as_long_as_they_count(api: Api, admin_client: HttpClient) -> None:
+def test_home_lists_cohorts_that_are_off_or_removed_while_they_have_calls(api: Api, admin_client: HttpClient) -> None:
     off = Cohort.objects.create(name="copy-a", flag_id=FlagKey.SURFACE, variant="gateway", is_on=False)
     for name in ("copy-a", "copy-b", ""):
         OpDaily.objects.create(day=timezone.now().date(), op="onto.task.get", cohort=name, is_settled=True, calls=20)
 
-    page = home(admin_client)
+    page = read_home(admin_client)
 
     assert f'<a href="{reverse("admin:analytics_cohort_change", args=[off.pk])}">copy-a</a>' in page
     assert "<td>off</td>" in page

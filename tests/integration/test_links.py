@@ -1,4 +1,4 @@
-"""Links between rows, from the caller's side: made, seen, taken away."""
+"""Links between rows through the API: create, list, remove."""
 
 from typing import Any
 
@@ -11,36 +11,36 @@ from workspace.models import Edge
 
 @pytest.fixture
 def rows(api: Api) -> dict[str, str]:
-    """Make a task and a document in the demo's newest project, and return their ids."""
-    made = {}
+    """Create a task and a document in the demo project, and return their ids by kind."""
+    ids = {}
     for kind in ("task", "document"):
-        answer = api.exec(f"onto.{kind}.create", {"project_id": DEMO_PROJECT_ID, "title": f"New {kind}"})
-        made[kind] = answer["result"][kind]["id"]
-    return made
+        response = api.exec(f"onto.{kind}.create", {"project_id": DEMO_PROJECT_ID, "title": f"New {kind}"})
+        ids[kind] = response["result"][kind]["id"]
+    return ids
 
 
-def link(api: Api, rows: dict[str, str], **more: Any) -> dict[str, Any]:
+def link_rows(api: Api, rows: dict[str, str], **more: Any) -> dict[str, Any]:
     ends = {"src_kind": "document", "src_id": rows["document"], "dst_kind": "task", "dst_id": rows["task"]}
     return api.exec("onto.edge.link", ends | {"rel": "has_document"} | more)
 
 
-def test_a_link_is_made_seen_from_both_ends_and_taken_away(api: Api, rows: dict[str, str]) -> None:
-    made = link(api, rows)
-    edge_id = made["result"]["edge"]["id"]
-    assert made["meta"]["operation"] == {
+def test_link_is_created_listed_from_both_ends_and_removed(api: Api, rows: dict[str, str]) -> None:
+    linked = link_rows(api, rows)
+    edge_id = linked["result"]["edge"]["id"]
+    assert linked["meta"]["operation"] == {
         "entity": "edge",
         "action": "link",
         "entity_id": edge_id,
         "entity_name": "task task_has_document document",
     }
-    assert made["meta"]["warnings"] == ["Read rel as task task_has_document document."]
+    assert linked["meta"]["warnings"] == ["Read rel as task task_has_document document."]
 
     for kind, other in (("task", "document"), ("document", "task")):
         ends = {"entity_kind": kind, "entity_id": rows[kind]}
         [row] = api.exec("onto.entity.links.get", ends)["result"]["linked_entities"][f"{other}s"]
         assert (row["id"], row["edge_id"], row["title"]) == (rows[other], edge_id, f"New {other}")
-    listed = api.exec("onto.task.docs.list", {"task_id": rows["task"]})["result"]
-    assert [each["document"]["id"] for each in listed["documents"]] == [rows["document"]]
+    task_documents = api.exec("onto.task.docs.list", {"task_id": rows["task"]})["result"]
+    assert [each["document"]["id"] for each in task_documents["documents"]] == [rows["document"]]
 
     assert api.exec("onto.edge.unlink", {"edge_id": edge_id})["ok"] is True
     assert api.exec("onto.entity.relationships.get", {"entity_id": rows["task"]})["result"]["total"] == 0
@@ -49,39 +49,39 @@ def test_a_link_is_made_seen_from_both_ends_and_taken_away(api: Api, rows: dict[
 
 @pytest.mark.parametrize("kind", ["metric", "source", "event"])
 @pytest.mark.parametrize("argument", ["src_kind", "dst_kind"])
-def test_kinds_that_are_not_kept_are_refused_with_a_sentence(
+def test_unsupported_kind_is_refused_with_the_supported_ones(
     api: Api, rows: dict[str, str], argument: str, kind: str
 ) -> None:
-    answer = link(api, rows, **{argument: kind})
+    response = link_rows(api, rows, **{argument: kind})
 
-    [error] = answer["error"]["details"]["field_errors"]
-    assert (answer["error"]["code"], error["path"], error["code"]) == ("VALIDATION_ERROR", f"/{argument}", "enum")
+    [error] = response["error"]["details"]["field_errors"]
+    assert (response["error"]["code"], error["path"], error["code"]) == ("VALIDATION_ERROR", f"/{argument}", "enum")
     assert "project, task, document, goal, plan, milestone, risk, requirement" in error["message"]
     assert not Edge.objects.filter(src_id=rows["document"]).exists()
 
 
-def test_a_dry_run_links_nothing(api: Api, rows: dict[str, str]) -> None:
+def test_dry_run_creates_no_link(api: Api, rows: dict[str, str]) -> None:
     ends = {"src_kind": "task", "src_id": rows["task"], "dst_kind": "document", "dst_id": rows["document"]}
 
-    answer = api.exec("onto.edge.link", ends | {"rel": "references"}, dry_run=True)
+    response = api.exec("onto.edge.link", ends | {"rel": "references"}, dry_run=True)
 
-    assert (answer["ok"], answer["result"]["created"]) == (True, 1)
+    assert (response["ok"], response["result"]["created"]) == (True, 1)
     assert not Edge.objects.filter(src_id=rows["task"]).exists()
 
 
-def test_kinds_in_other_words_are_understood(api: Api, rows: dict[str, str]) -> None:
-    answer = link(api, rows, src_kind="note", dst_kind="todo")
+def test_kind_aliases_are_accepted(api: Api, rows: dict[str, str]) -> None:
+    response = link_rows(api, rows, src_kind="note", dst_kind="todo")
 
-    assert answer["result"]["edge"]["rel"] == "task_has_document"
-    assert "Read src_kind as document." in answer["meta"]["warnings"]
+    assert response["result"]["edge"]["rel"] == "task_has_document"
+    assert "Read src_kind as document." in response["meta"]["warnings"]
 
 
-def test_whoever_may_only_read_sees_links_and_makes_none(api: Api, rows: dict[str, str], make_key: Any) -> None:
-    edge_id = link(api, rows)["result"]["edge"]["id"]
+def test_viewer_sees_links_and_cannot_change_them(api: Api, rows: dict[str, str], make_key: Any) -> None:
+    edge_id = link_rows(api, rows)["result"]["edge"]["id"]
     colleague = Api(make_key(), subject=DEMO_COLLEAGUE)
 
-    seen = colleague.exec("onto.entity.relationships.get", {"entity_id": rows["task"]})
-    refused = [link(colleague, rows, rel="references"), colleague.exec("onto.edge.unlink", {"edge_id": edge_id})]
+    links = colleague.exec("onto.entity.relationships.get", {"entity_id": rows["task"]})
+    refusals = [link_rows(colleague, rows, rel="references"), colleague.exec("onto.edge.unlink", {"edge_id": edge_id})]
 
-    assert [each["id"] for each in seen["result"]["relationships"]] == [edge_id]
-    assert [answer["error"]["code"] for answer in refused] == ["PERMISSION_DENIED"] * 2
+    assert [each["id"] for each in links["result"]["relationships"]] == [edge_id]
+    assert [response["error"]["code"] for response in refusals] == ["PERMISSION_DENIED"] * 2

@@ -1,4 +1,4 @@
-"""/metrics: who may read it, and that each answer is counted once, however the call ended."""
+"""The metrics endpoint: who may read it, and that every response is counted once."""
 
 import json
 import logging
@@ -11,22 +11,22 @@ from django.test import Client
 
 import gateway.api.metrics
 from core import logs, metrics, poller
-from registry.catalog import model
+from registry.catalog import cache
 from tests.support.api import Api
-from tests.support.metric_values import value
+from tests.support.metric_values import read_metric
 from workspace.demo import DEMO_PROJECT_ID
 
 TOKEN = "a token of thirty-two characters"
 
 
-def ask(client: Client, token: str = "", **options: Any) -> tuple[int, str]:
+def read_metrics(client: Client, token: str = "", **options: Any) -> tuple[int, str]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     response = client.get("/metrics", headers=headers, **options)
     return response.status_code, response.content.decode()
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_metrics_are_open_to_this_machine_in_local_mode(client: Client, address: str) -> None:
+def test_metrics_are_open_to_the_local_machine_in_local_mode(client: Client, address: str) -> None:
     response = client.get("/metrics", REMOTE_ADDR=address)
 
     assert response.status_code == 200
@@ -35,7 +35,7 @@ def test_metrics_are_open_to_this_machine_in_local_mode(client: Client, address:
 
 
 @pytest.mark.parametrize(
-    ("token", "production", "sent", "address"),
+    ("token", "production", "sent_token", "address"),
     [
         ("", False, "", "10.0.0.7"),
         ("", True, "", "127.0.0.1"),
@@ -46,25 +46,25 @@ def test_metrics_are_open_to_this_machine_in_local_mode(client: Client, address:
         (TOKEN, True, "añother", "127.0.0.1"),
     ],
 )
-def test_metrics_are_nowhere_for_others(
-    client: Client, settings: Any, token: str, production: bool, sent: str, address: str
+def test_metrics_are_not_found_without_the_token(
+    client: Client, settings: Any, token: str, production: bool, sent_token: str, address: str
 ) -> None:
     settings.GATEWAY_METRICS_TOKEN, settings.PRODUCTION = token, production
 
-    status, text = ask(client, sent, REMOTE_ADDR=address)
+    status, text = read_metrics(client, sent_token, REMOTE_ADDR=address)
 
     assert status == 404
     assert json.loads(text)["error"]["details"]["reason"] == "unknown_address"
 
 
-def test_metrics_are_for_whoever_has_the_token(client: Client, settings: Any) -> None:
+def test_metrics_are_served_with_the_token(client: Client, settings: Any) -> None:
     settings.GATEWAY_METRICS_TOKEN, settings.PRODUCTION = TOKEN, True
 
-    assert ask(client, TOKEN, REMOTE_ADDR="10.0.0.7")[0] == 200
+    assert read_metrics(client, TOKEN, REMOTE_ADDR="10.0.0.7")[0] == 200
 
 
-def counted(type: str, kind: str, code: str = "OK", reason: str = "") -> float:
-    return value("gateway_calls_total", type=type, kind=kind, code=code, reason=reason)
+def count_calls(type: str, kind: str, code: str = "OK", reason: str = "") -> float:
+    return read_metric("gateway_calls_total", type=type, kind=kind, code=code, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -90,77 +90,81 @@ def counted(type: str, kind: str, code: str = "OK", reason: str = "") -> float:
         (lambda api: api.get("exec"), ("exec", "", "NOT_FOUND", "method_not_allowed")),
     ],
 )
-def test_every_answer_is_counted_once(api: Api, call: Callable[[Api], Any], labels: tuple[str, ...]) -> None:
-    before, all_before = counted(*labels), total()
+def test_every_response_is_counted_once(api: Api, call: Callable[[Api], Any], labels: tuple[str, ...]) -> None:
+    before, all_before = count_calls(*labels), count_all_calls()
 
     call(api)
 
-    assert counted(*labels) == before + 1
-    assert total() == all_before + 1
+    assert count_calls(*labels) == before + 1
+    assert count_all_calls() == all_before + 1
 
 
-def total() -> float:
+def count_all_calls() -> float:
     return sum(
         sample.value for family in metrics.CALLS.collect() for sample in family.samples if "_total" in sample.name
     )
 
 
-def test_a_write_whose_commit_fails_is_counted_as_what_was_answered(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: Any) -> None:
+def test_write_whose_commit_fails_is_counted_as_failed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Any) -> None:
         raise DatabaseError("the commit failed")
 
-    ok, failed, all_before = counted("exec", "write"), counted("exec", "write", "INTERNAL", "internal"), total()
-    monkeypatch.setattr("gateway.execution.local_write.event_log.record_event", fails)
+    ok, failed, all_before = (
+        count_calls("exec", "write"),
+        count_calls("exec", "write", "INTERNAL", "internal"),
+        count_all_calls(),
+    )
+    monkeypatch.setattr("gateway.execution.local_write.event_log.record_event", fail)
 
     api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"})
 
-    assert counted("exec", "write") == ok
-    assert counted("exec", "write", "INTERNAL", "internal") == failed + 1
-    assert total() == all_before + 1
+    assert count_calls("exec", "write") == ok
+    assert count_calls("exec", "write", "INTERNAL", "internal") == failed + 1
+    assert count_all_calls() == all_before + 1
 
 
-def test_the_follower_takes_release_buffer_and_its_own_success(api: Api) -> None:
+def test_poller_updates_release_buffer_and_poll_metrics(api: Api) -> None:
     api.help("onto")
     poller.refresh()
 
-    assert value("gateway_release_live") == 1
-    assert value("gateway_release_loaded_timestamp_seconds") > 1.7e9
-    assert value("gateway_followed_timestamp_seconds") > 1.7e9
-    assert value("gateway_events_buffered") >= 1
+    assert read_metric("gateway_release_live") == 1
+    assert read_metric("gateway_release_loaded_timestamp_seconds") > 1.7e9
+    assert read_metric("gateway_last_poll_timestamp_seconds") > 1.7e9
+    assert read_metric("gateway_events_buffered") >= 1
 
-    model.clear_cache()
-    gateway.api.metrics.follow()
-    assert value("gateway_release_live") == 0
+    cache.clear_cache()
+    gateway.api.metrics.update_gauges()
+    assert read_metric("gateway_release_live") == 0
 
 
-def test_a_request_leaves_nothing_for_the_next_line_of_its_thread(api: Api) -> None:
+def test_request_clears_the_log_context_of_its_thread(api: Api) -> None:
     api.exec("onto.task.list")
     api.post("help", {"path": "nowhere"})
 
     assert (logs.trace.get(), logs.release.get()) == ("", "")
 
 
-def test_a_failed_call_is_logged_with_its_trace_and_release(api: Api) -> None:
-    seen: list[tuple[str, str]] = []
+def test_failed_call_is_logged_with_trace_and_release(api: Api) -> None:
+    contexts: list[tuple[str, str]] = []
 
-    class Look(logging.Handler):
+    class ContextHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            seen.append((logs.trace.get(), logs.release.get()))
+            contexts.append((logs.trace.get(), logs.release.get()))
 
     logger = logging.getLogger("gateway.execution.pipeline")
-    look = Look()
-    logger.addHandler(look)
+    handler = ContextHandler()
+    logger.addHandler(handler)
     response = api.post("exec", {"op": "nothing"})
-    logger.removeHandler(look)
+    logger.removeHandler(handler)
 
-    assert seen == [(response.headers["Gateway-Trace"], response.headers["Gateway-Release"])]
+    assert contexts == [(response.headers["Gateway-Trace"], response.headers["Gateway-Release"])]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_entry_of_a_batch_is_counted(api: Api) -> None:
-    before = counted("exec", "read"), counted("help", "", "NOT_FOUND", "unknown_path")
+def test_every_batch_entry_is_counted(api: Api) -> None:
+    before = count_calls("exec", "read"), count_calls("help", "", "NOT_FOUND", "unknown_path")
 
     api.post("batch", {"ops": [{"type": "exec", "op": "onto.task.list"}, {"type": "help", "path": "no.such"}]})
 
-    after = counted("exec", "read"), counted("help", "", "NOT_FOUND", "unknown_path")
-    assert [now - was for was, now in zip(before, after, strict=True)] == [1, 1]
+    after = count_calls("exec", "read"), count_calls("help", "", "NOT_FOUND", "unknown_path")
+    assert [end - start for start, end in zip(before, after, strict=True)] == [1, 1]

@@ -1,4 +1,4 @@
-"""Our flags through the OpenFeature Remote Evaluation Protocol, as its clients see them."""
+"""Flags through the OpenFeature Remote Evaluation Protocol (OFREP)."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey
 from gateway.clients import api_keys
 from gateway.models import Client, Scope
-from registry.catalog import model
+from registry.catalog import cache
 from registry.models import Op
 from registry.releases import publishing
 
 pytestmark = pytest.mark.django_db
 
 SURFACE = FlagKey.SURFACE.value
-PLACE = "/ofrep/v1/evaluate/flags"
+FLAGS_URL = "/ofrep/v1/evaluate/flags"
 
 
 @pytest.fixture(autouse=True)
-def _switched_on(settings: Any) -> None:
+def _gateway_enabled(settings: Any) -> None:
     settings.AGENTIC_CHAT_TOOL_GATEWAY = True
 
 
@@ -38,40 +38,42 @@ def make_cohort(name: str = "dev-team", flag: str = SURFACE, **fields: Any) -> C
     return cohort
 
 
-def ask(http: HttpClient, headers: dict[str, str], key: str = SURFACE, **context: Any) -> tuple[int, dict[str, Any]]:
+def evaluate_flag(
+    http: HttpClient, headers: dict[str, str], key: str = SURFACE, **context: Any
+) -> tuple[int, dict[str, Any]]:
     body = {"context": {"targetingKey": "ana", **context}}
-    answer = http.post(f"{PLACE}/{key}", body, content_type="application/json", **headers)
-    return answer.status_code, answer.json()
+    response = http.post(f"{FLAGS_URL}/{key}", body, content_type="application/json", **headers)
+    return response.status_code, response.json()
 
 
-def test_no_cohort_is_the_default(client: HttpClient, headers: dict[str, str]) -> None:
-    said = {"key": SURFACE, "value": "legacy", "variant": "legacy", "reason": "DEFAULT", "metadata": {}}
+def test_evaluation_without_a_cohort_is_the_default(client: HttpClient, headers: dict[str, str]) -> None:
+    expected = {"key": SURFACE, "value": "legacy", "variant": "legacy", "reason": "DEFAULT", "metadata": {}}
 
-    assert ask(client, headers) == (200, said)
+    assert evaluate_flag(client, headers) == (200, expected)
 
 
 @pytest.mark.parametrize(("percentage", "reason"), [(100, "TARGETING_MATCH"), (99.99, "SPLIT")])
-def test_a_cohort_decides_and_says_why(
+def test_evaluation_returns_the_cohort_and_the_reason(
     client: HttpClient, headers: dict[str, str], percentage: float, reason: str
 ) -> None:
     make_cohort(percentage=percentage)
-    status, said = ask(client, headers)
+    status, body = evaluate_flag(client, headers)
 
-    assert (status, said["value"], said["reason"], said["metadata"]) == (200, "gateway", reason, {"cohort": "dev-team"})
+    assert (status, body["value"], body["reason"], body["metadata"]) == (200, "gateway", reason, {"cohort": "dev-team"})
 
 
-def test_the_master_switch_disables_the_surface_alone(
+def test_master_switch_disables_only_the_surface_flag(
     client: HttpClient, headers: dict[str, str], settings: Any
 ) -> None:
     settings.AGENTIC_CHAT_TOOL_GATEWAY = False
     make_cohort()
 
-    assert ask(client, headers)[1]["reason"] == "DISABLED"
-    assert ask(client, headers)[1]["value"] == "legacy"
-    assert ask(client, headers, FlagKey.RELEASE)[1]["reason"] == "DEFAULT"
+    assert evaluate_flag(client, headers)[1]["reason"] == "DISABLED"
+    assert evaluate_flag(client, headers)[1]["value"] == "legacy"
+    assert evaluate_flag(client, headers, FlagKey.RELEASE)[1]["reason"] == "DEFAULT"
 
 
-def test_rules_read_the_context_and_the_key(client: HttpClient, headers: dict[str, str]) -> None:
+def test_rules_match_the_context_and_the_client_of_the_key(client: HttpClient, headers: dict[str, str]) -> None:
     cohort = make_cohort()
     for attribute, trait, values in (
         ("client", "", ["chat"]),
@@ -83,20 +85,22 @@ def test_rules_read_the_context_and_the_key(client: HttpClient, headers: dict[st
     rollout_cache.refresh()
     context = {"environment": "dev", "model": "claude-sonnet-4-5", "plan": "pro"}
 
-    assert ask(client, headers, **context)[1]["value"] == "gateway"
-    assert ask(client, headers, **context, client="other")[1]["value"] == "gateway"  # the key says who asks
-    assert ask(client, headers, **{**context, "plan": "free"})[1]["value"] == "legacy"
+    assert evaluate_flag(client, headers, **context)[1]["value"] == "gateway"
+    assert (
+        evaluate_flag(client, headers, **context, client="other")[1]["value"] == "gateway"
+    )  # the client comes from the key
+    assert evaluate_flag(client, headers, **{**context, "plan": "free"})[1]["value"] == "legacy"
 
 
-def test_a_single_evaluation_is_an_exposure_and_a_bulk_one_is_none(client: HttpClient, headers: dict[str, str]) -> None:
+def test_single_evaluation_records_an_exposure_and_bulk_does_not(client: HttpClient, headers: dict[str, str]) -> None:
     make_cohort()
     body = {"context": {"targetingKey": "ana"}}
-    client.post(PLACE, body, content_type="application/json", **headers)
+    client.post(FLAGS_URL, body, content_type="application/json", **headers)
     exposures.flush()
     assert not Assignment.objects.exists()
 
     for _ in range(2):
-        ask(client, headers)
+        evaluate_flag(client, headers)
     exposures.flush()
 
     assert [(each.flag, each.variant, each.cohort, each.subject) for each in Assignment.objects.all()] == [
@@ -104,15 +108,15 @@ def test_a_single_evaluation_is_an_exposure_and_a_bulk_one_is_none(client: HttpC
     ]
 
 
-def test_all_flags_at_once_have_an_etag(client: HttpClient, headers: dict[str, str]) -> None:
+def test_bulk_evaluation_has_an_etag(client: HttpClient, headers: dict[str, str]) -> None:
     body = {"context": {"targetingKey": "ana"}}
-    first = client.post(PLACE, body, content_type="application/json", **headers)
+    first = client.post(FLAGS_URL, body, content_type="application/json", **headers)
     same = client.post(
-        PLACE, body, content_type="application/json", HTTP_IF_NONE_MATCH=first.headers["ETag"], **headers
+        FLAGS_URL, body, content_type="application/json", HTTP_IF_NONE_MATCH=first.headers["ETag"], **headers
     )
     make_cohort()
     other = client.post(
-        PLACE, body, content_type="application/json", HTTP_IF_NONE_MATCH=first.headers["ETag"], **headers
+        FLAGS_URL, body, content_type="application/json", HTTP_IF_NONE_MATCH=first.headers["ETag"], **headers
     )
 
     assert {flag["key"]: flag["value"] for flag in first.json()["flags"]} == {
@@ -124,19 +128,19 @@ def test_all_flags_at_once_have_an_etag(client: HttpClient, headers: dict[str, s
     assert (other.status_code, other.json()["flags"][0]["value"]) == (200, "gateway")
 
 
-def test_whose_release_was_withdrawn_follows_what_is_live(
+def test_release_flag_falls_back_to_live_when_the_release_is_withdrawn(
     client: HttpClient, headers: dict[str, str], live_catalog: Any
 ) -> None:
     pinned = publishing.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary="Read one task")
     publishing.publish_draft(note="Next", by="tests", at=timezone.now())
     make_cohort("copy-a", FlagKey.RELEASE, variant=pinned)
-    assert ask(client, headers, FlagKey.RELEASE)[1]["value"] == pinned
+    assert evaluate_flag(client, headers, FlagKey.RELEASE)[1]["value"] == pinned
 
     publishing.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
-    model.drop_withdrawn()
+    cache.drop_withdrawn()
 
-    assert ask(client, headers, FlagKey.RELEASE)[1] == {
+    assert evaluate_flag(client, headers, FlagKey.RELEASE)[1] == {
         "key": "tool_release",
         "value": "live",
         "variant": "live",
@@ -158,42 +162,42 @@ def test_whose_release_was_withdrawn_follows_what_is_live(
         ('{"context": {"targetingKey": "ana", "environment": []}}', "INVALID_CONTEXT"),
     ],
 )
-def test_bad_bodies_are_told_in_the_protocols_codes(
+def test_malformed_body_gets_the_error_code_of_the_protocol(
     client: HttpClient, headers: dict[str, str], body: str, code: str
 ) -> None:
-    for place in (PLACE, f"{PLACE}/{SURFACE}"):
-        answer = client.post(place, body, content_type="application/json", **headers)
+    for url in (FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"):
+        response = client.post(url, body, content_type="application/json", **headers)
 
-        assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
-        assert answer.json()["errorDetails"]
-
-
-def test_an_unknown_flag_is_not_found(client: HttpClient, headers: dict[str, str]) -> None:
-    status, said = ask(client, headers, "nothing")
-
-    assert (status, said["key"], said["errorCode"]) == (404, "nothing", "FLAG_NOT_FOUND")
+        assert (response.status_code, response.json()["errorCode"]) == (400, code)
+        assert response.json()["errorDetails"]
 
 
-def test_flags_need_their_scope(client: HttpClient, db: None) -> None:
+def test_unknown_flag_is_not_found(client: HttpClient, headers: dict[str, str]) -> None:
+    status, body = evaluate_flag(client, headers, "nothing")
+
+    assert (status, body["key"], body["errorCode"]) == (404, "nothing", "FLAG_NOT_FOUND")
+
+
+def test_evaluation_needs_the_flags_scope(client: HttpClient, db: None) -> None:
     _, plaintext = api_keys.issue(client=Client.objects.create(name="other"), by="tests", scopes=[Scope.HELP])
 
-    assert ask(client, {})[0] == 401
-    assert ask(client, {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"})[0] == 403
+    assert evaluate_flag(client, {})[0] == 401
+    assert evaluate_flag(client, {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"})[0] == 403
 
 
-@pytest.mark.parametrize("place", [PLACE, f"{PLACE}/{SURFACE}"])
-def test_doors_are_shut_without_a_key_by_any_method(client: HttpClient, db: None, place: str) -> None:
+@pytest.mark.parametrize("url", [FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"])
+def test_endpoints_refuse_every_method_without_a_key(client: HttpClient, db: None, url: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
-        answer = client.generic(method, place, b"{}", "application/json")
+        response = client.generic(method, url, b"{}", "application/json")
 
-        assert (answer.status_code, answer.json()["errorCode"]) == (401, "GENERAL")
-        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert (response.status_code, response.json()["errorCode"]) == (401, "GENERAL")
+        assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("place", [PLACE, f"{PLACE}/{SURFACE}"])
-def test_doors_take_post_alone_and_nothing_too_large(client: HttpClient, headers: dict[str, str], place: str) -> None:
-    other = client.get(place, **headers)
-    large = client.post(place, b" " * 1_000_001, content_type="application/json", **headers)
+@pytest.mark.parametrize("url", [FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"])
+def test_endpoints_refuse_other_methods_and_large_bodies(client: HttpClient, headers: dict[str, str], url: str) -> None:
+    other = client.get(url, **headers)
+    large = client.post(url, b" " * 1_000_001, content_type="application/json", **headers)
 
     assert (other.status_code, other.headers["Allow"]) == (405, "POST")
     assert large.status_code == 413

@@ -1,4 +1,4 @@
-"""The list of ops: what each costs, how often it is called and fails, whether it is a draft; sorted and filtered."""
+"""The list of ops in the admin: tokens, calls, failures and unpublished changes, sorted and filtered."""
 
 import re
 from datetime import timedelta
@@ -17,7 +17,7 @@ from registry.drafts import draft
 from registry.models import Op
 from registry.releases import token_count_job
 from registry.snapshot.diff import Kind
-from tests.support.admin_models import page
+from tests.support.admin_models import get_admin_url
 
 pytestmark = pytest.mark.both_databases
 
@@ -26,73 +26,73 @@ CELL = re.compile(r'<t[dh][^>]*class="[^"]*field-(\w+)[^"]*"[^>]*>(.*?)</t[dh]>'
 
 
 @pytest.fixture
-def desk(live_catalog: Any, admin_client: HttpClient) -> HttpClient:
-    """An admin, the shipped catalog live, a week of calls."""
+def admin_with_calls(live_catalog: Any, admin_client: HttpClient) -> HttpClient:
+    """Log in an admin, with the shipped catalog live and a week of calls."""
     figures = {LIST: (1_200, 12), UPDATE: (800, 112), GET: (3, 2)}
     for op, (calls, failed) in figures.items():
-        for days_ago, share in ((0, 0.5), (6, 0.5), (7, 1)):  # the last is out of the week
+        for days_ago, share in ((0, 0.5), (6, 0.5), (7, 1)):  # the last one is before the week
             day = timezone.now().date() - timedelta(days=days_ago)
-            counts = {"calls": int(calls * share), "invalid": int(failed * share), "mended": int(failed * share / 2)}
+            counts = {"calls": int(calls * share), "invalid": int(failed * share), "repaired": int(failed * share / 2)}
             OpDaily.objects.create(op=op, day=day, is_settled=True, release=live_catalog.version, **counts)
     return admin_client
 
 
-def listed(http: HttpClient, **query: str) -> dict[str, dict[str, str]]:
-    """Return what the list shows, {op: {column: text}}, in its order."""
-    html = http.get(page(Op, "changelist"), query).content.decode()
-    found: dict[str, dict[str, str]] = {}
+def read_list(http: HttpClient, **query: str) -> dict[str, dict[str, str]]:
+    """Return the rows of the list in its order: {op: {column: text}}."""
+    html = http.get(get_admin_url(Op, "changelist"), query).content.decode()
+    rows_by_op: dict[str, dict[str, str]] = {}
     for name, inner in CELL.findall(html):
         text = " ".join(unescape(re.sub(r"<[^>]+>", " ", inner)).split())
         if name == "op":
-            row = found.setdefault(text, {})
+            row = rows_by_op.setdefault(text, {})
         row[name] = text
-    return found
+    return rows_by_op
 
 
-def change(path: str, *, by: str = "ana", **fields: Any) -> None:
+def edit_op(path: str, *, by: str = "ana", **fields: Any) -> None:
     entry = draft.read_entry(Kind.OP, path)
     assert entry is not None
     draft.write_entry(Kind.OP, path, entry | fields, by=by, at=timezone.now(), note="")
 
 
-def column(name: str) -> str:
-    """Return the parameter by which the list is sorted by a column, the greatest first."""
+def get_sort_parameter(name: str) -> str:
+    """Return the query parameter that sorts the list by a column, highest first."""
     return f"-{admin.site.get_model_admin(Op).list_display.index(name) + 1}"
 
 
-def test_list_shows_tokens_calls_and_failures(desk: HttpClient, live_catalog: Any) -> None:
-    shown = listed(desk, q="onto.task")
+def test_list_shows_tokens_calls_and_failures(admin_with_calls: HttpClient, live_catalog: Any) -> None:
+    rows = read_list(admin_with_calls, q="onto.task")
 
     short, full = live_catalog.tokens[UPDATE]
-    row = shown[UPDATE]
+    row = rows[UPDATE]
     assert (row["kind"], row["short"], row["full"]) == ("write", f"{short:,}", f"{full:,}")
     assert (row["calls"], row["failure_rate"], row["repair_rate"]) == ("800", "14%", "50%")
-    assert (shown[LIST]["calls"], shown[LIST]["failure_rate"]) == ("1,200", "1%")
-    never = shown["onto.task.create"]
-    assert (never["calls"], never["failure_rate"], never["repair_rate"]) == ("0", "–", "–")
+    assert (rows[LIST]["calls"], rows[LIST]["failure_rate"]) == ("1,200", "1.0%")
+    uncalled = rows["onto.task.create"]
+    assert (uncalled["calls"], uncalled["failure_rate"], uncalled["repair_rate"]) == ("0", "–", "–")
 
 
-def test_list_shows_who_edited_an_op_last_and_marks_it_until_it_is_live(desk: HttpClient) -> None:
-    change(UPDATE, summary="Change a task's dates, state and text")
-    change(UPDATE, by="ben", notes="Short.")
+def test_list_shows_the_last_editor_and_marks_unpublished_ops(admin_with_calls: HttpClient) -> None:
+    edit_op(UPDATE, summary="Change a task's dates, state and text")
+    edit_op(UPDATE, by="ben", notes="Short.")
 
-    shown = listed(desk, q="onto.task")
+    rows = read_list(admin_with_calls, q="onto.task")
 
-    assert (shown[UPDATE]["editor"], shown[UPDATE]["draft"]) == ("ben", "draft")
-    assert shown[UPDATE]["summary"] == "Change a task's dates, state and text"
-    assert {row["draft"] for op, row in shown.items() if op != UPDATE} == {""}
+    assert (rows[UPDATE]["editor"], rows[UPDATE]["draft"]) == ("ben", "draft")
+    assert rows[UPDATE]["summary"] == "Change a task's dates, state and text"
+    assert {row["draft"] for op, row in rows.items() if op != UPDATE} == {""}
 
 
-def test_figures_lead_to_the_rows_behind_them(desk: HttpClient) -> None:
-    html = desk.get(page(Op, "changelist"), {"q": UPDATE}).content.decode()
+def test_figures_link_to_the_rows_behind_them(admin_with_calls: HttpClient) -> None:
+    html = admin_with_calls.get(get_admin_url(Op, "changelist"), {"q": UPDATE}).content.decode()
 
     links = [unescape(link) for link in re.findall(r'href="(/admin/analytics/[^"]+op__exact[^"]+)"', html)]
     assert len(links) == 3
-    assert [desk.get(link).status_code for link in links] == [200, 200, 200]
+    assert [admin_with_calls.get(link).status_code for link in links] == [200, 200, 200]
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "expected"),
     [
         ({"draft": "differs"}, {GET}),
         ({"week": "failing"}, {UPDATE}),
@@ -101,46 +101,48 @@ def test_figures_lead_to_the_rows_behind_them(desk: HttpClient) -> None:
         ({"status__exact": "retired"}, set()),
     ],
 )
-def test_list_is_filtered_by_what_matters(desk: HttpClient, query: dict[str, str], wanted: set[str]) -> None:
-    change(GET, summary="Get all there is of a task")
+def test_list_is_filtered_by_draft_week_and_kind(
+    admin_with_calls: HttpClient, query: dict[str, str], expected: set[str]
+) -> None:
+    edit_op(GET, summary="Get all there is of a task")
 
-    assert set(listed(desk, **query)) == wanted
+    assert set(read_list(admin_with_calls, **query)) == expected
 
 
 @pytest.mark.parametrize("query", [{"draft": "same"}, {"week": "none"}])
-def test_filters_have_an_opposite(desk: HttpClient, query: dict[str, str]) -> None:
-    change(GET, summary="Get all there is of a task")
+def test_draft_and_week_filters_have_an_opposite(admin_with_calls: HttpClient, query: dict[str, str]) -> None:
+    edit_op(GET, summary="Get all there is of a task")
 
-    shown = set(listed(desk, q="onto.task", **query))
+    rows = set(read_list(admin_with_calls, q="onto.task", **query))
 
-    assert GET not in shown
-    assert "onto.task.create" in shown
+    assert GET not in rows
+    assert "onto.task.create" in rows
 
 
 @pytest.mark.parametrize(
     ("name", "first"), [("calls", [LIST, UPDATE, GET]), ("failure_rate", [GET, UPDATE, LIST]), ("op", [UPDATE])]
 )
-def test_figures_are_sortable(desk: HttpClient, name: str, first: list[str]) -> None:
-    assert list(listed(desk, q="onto.task", o=column(name)))[: len(first)] == first
+def test_list_is_sorted_by_figures(admin_with_calls: HttpClient, name: str, first: list[str]) -> None:
+    assert list(read_list(admin_with_calls, q="onto.task", o=get_sort_parameter(name)))[: len(first)] == first
 
 
 @pytest.mark.parametrize(("name", "index"), [("short", 0), ("full", 1)])
-def test_tokens_are_sortable(desk: HttpClient, live_catalog: Any, name: str, index: int) -> None:
-    wanted = sorted((counts[index] for counts in live_catalog.tokens.values()), reverse=True)
+def test_list_is_sorted_by_tokens(admin_with_calls: HttpClient, live_catalog: Any, name: str, index: int) -> None:
+    expected = sorted((counts[index] for counts in live_catalog.tokens.values()), reverse=True)
 
-    shown = [int(row[name].replace(",", "")) for row in listed(desk, o=column(name)).values()]
+    rows = [int(row[name].replace(",", "")) for row in read_list(admin_with_calls, o=get_sort_parameter(name)).values()]
 
-    assert shown == wanted[: len(shown)]
+    assert rows == expected[: len(rows)]
 
 
-def test_queries_do_not_grow_with_rows(desk: HttpClient) -> None:
+def test_number_of_queries_does_not_grow_with_rows(admin_with_calls: HttpClient) -> None:
     token_count_job.count_batch()
-    listed(desk)  # what is looked up once in a process
+    read_list(admin_with_calls)  # fills caches of the process
     queries = {}
     for q in (GET, ""):
-        with CaptureQueriesContext(connection) as counted:
-            rows = len(listed(desk, q=q))
-        queries[rows] = len(counted)
+        with CaptureQueriesContext(connection) as captured:
+            rows = len(read_list(admin_with_calls, q=q))
+        queries[rows] = len(captured)
 
     assert list(queries) == [1, 50]
     assert queries[1] == queries[50]

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, of every door, and true: what is answered is what it says."""
+"""The OpenAPI document is valid and complete, and the API answers as it says."""
 
 import json
 import re
@@ -24,16 +24,16 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from tests.support.api import Api, refused
+from tests.support.api import Api, assert_refused
 from tests.support.cpu_budget import examples
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-# Doors of the API that the document leaves out, and why.
-LEFT_OUT = {
-    "api/schema": "it is the document",
-    "api/docs": "it is the document's page",
+# Addresses that the document leaves out, and why.
+UNDOCUMENTED = {
+    "api/schema": "the document itself",
+    "api/docs": "the page that shows the document",
 }
 
 
@@ -44,35 +44,35 @@ def document(db: None) -> dict[str, Any]:
     return response.json()
 
 
-def answers_of(document: dict[str, Any]) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
-    """Every documented answer: path, method, status and what is said of it."""
-    for path, doors in document["paths"].items():
-        for method in METHODS & set(doors):
-            for status, said in doors[method]["responses"].items():
-                yield path, method, int(status), said
+def iterate_responses(document: dict[str, Any]) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
+    """Yield path, method, status and description of every documented response."""
+    for path, operations in document["paths"].items():
+        for method in METHODS & set(operations):
+            for status, response in operations[method]["responses"].items():
+                yield path, method, int(status), response
 
 
-def held(document: dict[str, Any], method: str, response: HttpResponse, name: str = "") -> None:
-    """Hold an answer against what the document says of its status, and of no other form than `name`."""
+def assert_matches_document(document: dict[str, Any], method: str, response: HttpResponse, name: str = "") -> None:
+    """Check a response against the document's schema for its status, and against the component `name` if given."""
     path = urlsplit(response.request["PATH_INFO"]).path
     schema = document["paths"][path][method]["responses"][str(response.status_code)]["content"]["application/json"]
-    for_rs = {**schema["schema"], "components": document["components"]}
-    answered = response.json()
+    schema_with_components = {**schema["schema"], "components": document["components"]}
+    body = response.json()
 
-    errors = list(jsonschema_rs.Draft202012Validator(for_rs).iter_errors(answered))
+    errors = list(jsonschema_rs.Draft202012Validator(schema_with_components).iter_errors(body))
     assert not errors, [(str(error), list(error.instance_path)) for error in errors]
     if name:
-        named = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
-        assert jsonschema_rs.Draft202012Validator(named).is_valid(answered)
+        component = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        assert jsonschema_rs.Draft202012Validator(component).is_valid(body)
 
 
-def test_document_is_valid_and_made_without_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_document_is_generated_valid_and_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("spectacular", validate=True, fail_on_warn=True, format="openapi-json")
 
     assert json.loads(capsys.readouterr().out)["openapi"].startswith("3.1")
 
 
-def test_document_refers_to_nothing_that_is_not_there_and_its_schemas_compile(document: dict[str, Any]) -> None:
+def test_document_components_compile_and_are_all_used(document: dict[str, Any]) -> None:
     components = document["components"]["schemas"]
 
     for name, schema in components.items():
@@ -81,41 +81,41 @@ def test_document_refers_to_nothing_that_is_not_there_and_its_schemas_compile(do
         assert f'"#/components/schemas/{name}"' in json.dumps(document), f"nothing uses {name}"
 
 
-def test_document_has_every_door_and_every_door_is_in_it(document: dict[str, Any]) -> None:
+def test_document_lists_exactly_the_routed_operations(document: dict[str, Any]) -> None:
     routed: dict[str, set[str]] = {}
     for prefix in get_resolver().url_patterns:
         inside = getattr(prefix, "url_patterns", [None])
         for pattern in inside:
             route = str(prefix.pattern) + (str(pattern.pattern) if pattern else "")
             path = re.sub(r"<\w+:(\w+)>", r"{\1}", route)
-            if path.startswith("api/") and path not in LEFT_OUT:
+            if path.startswith("api/") and path not in UNDOCUMENTED:
                 view = (pattern or prefix).callback.cls
                 routed["/" + path] = {each for each in view.http_method_names if hasattr(view, each)} - {"head"}
 
-    assert {path: METHODS & set(doors) for path, doors in document["paths"].items()} == routed
+    assert {path: METHODS & set(operations) for path, operations in document["paths"].items()} == routed
     assert routed
 
 
-def test_document_tells_of_every_door_what_any_door_answers(document: dict[str, Any]) -> None:
-    told: dict[tuple[str, str], set[int]] = {}
-    for path, method, status, said in answers_of(document):
-        told.setdefault((path, method), set()).add(status)
+def test_document_lists_the_common_errors_of_every_operation(document: dict[str, Any]) -> None:
+    statuses_by_operation: dict[tuple[str, str], set[int]] = {}
+    for path, method, status, response in iterate_responses(document):
+        statuses_by_operation.setdefault((path, method), set()).add(status)
         if status >= 400:
-            schema = said["content"]["application/json"]["schema"]
+            schema = response["content"]["application/json"]["schema"]
             assert schema == {"$ref": "#/components/schemas/Error"}, (path, method, status)
 
-    for door, statuses in told.items():
-        assert statuses >= {200, 400, 401, 403, 404, 405, 413, 415, 429, 500, 503}, door
+    for operation, statuses in statuses_by_operation.items():
+        assert statuses >= {200, 400, 401, 403, 404, 405, 413, 415, 429, 500, 503}, operation
 
 
-def test_document_says_that_a_body_must_be_sent(document: dict[str, Any]) -> None:
-    bodies = [doors["post"]["requestBody"] for doors in document["paths"].values() if "post" in doors]
+def test_document_requires_a_json_body_for_every_post(document: dict[str, Any]) -> None:
+    bodies = [methods["post"]["requestBody"] for methods in document["paths"].values() if "post" in methods]
 
     assert all(body["required"] and list(body["content"]) == ["application/json"] for body in bodies)
 
 
-# What help answers, and the component that describes it.
-HELPED = [
+# Help requests, and the component that describes the response.
+HELP_RESPONSES = [
     ({"path": "root"}, "HelpGroup"),
     ({"path": "onto.task"}, "HelpGroup"),
     ({"path": "onto.task", "limit": 2}, "HelpGroup"),
@@ -132,30 +132,30 @@ HELPED = [
 ]
 
 
-def test_help_answers_as_documented(api: Api, document: dict[str, Any], subtests: pytest.Subtests) -> None:
-    for body, name in HELPED:
+def test_help_responses_match_the_document(api: Api, document: dict[str, Any], subtests: pytest.Subtests) -> None:
+    for body, name in HELP_RESPONSES:
         with subtests.test(body=body):
-            held(document, "post", api.post("help", body), name)
+            assert_matches_document(document, "post", api.post("help", body), name)
 
     parameters = "path=onto.task.update&format=full"
     first = api.get(f"help?{parameters}")
-    held(document, "get", first, "HelpOpFull")
+    assert_matches_document(document, "get", first, "HelpOpFull")
     again = api.get(f"help?{parameters}", If_None_Match=first.headers["ETag"])
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_help_of_every_node_is_as_documented(api: Api, document: dict[str, Any]) -> None:
+def test_help_of_every_path_matches_the_document(api: Api, document: dict[str, Any]) -> None:
     paths = ["root"]
     for path in paths:
-        for form in ("short", "full"):
-            response = api.post("help", {"path": path, "format": form, "include_schemas": True})
-            held(document, "post", response)
+        for format in ("short", "full"):
+            response = api.post("help", {"path": path, "format": format, "include_schemas": True})
+            assert_matches_document(document, "post", response)
         paths += [item["path"] for item in response.json().get("items", [])]
 
     assert len(paths) > 15
 
 
-def test_exec_answers_as_documented(api: Api, document: dict[str, Any]) -> None:
+def test_exec_responses_match_the_document(api: Api, document: dict[str, Any]) -> None:
     calls = [
         ("onto.task.list", {"limit": 2}),
         ("onto.project.get", {"project_id": DEMO_PROJECT_ID}),
@@ -168,22 +168,22 @@ def test_exec_answers_as_documented(api: Api, document: dict[str, Any]) -> None:
             response = api.post("exec", {"op": op, "args": args, "dry_run": dry_run})
 
             assert response.status_code == 200, response.content
-            held(document, "post", response, "Success")
+            assert_matches_document(document, "post", response, "Success")
 
 
-def test_every_refusal_is_as_documented(api: Api, document: dict[str, Any], make_key: Any) -> None:
+def test_error_responses_match_the_document(api: Api, document: dict[str, Any], make_key: Any) -> None:
     title = {"project_id": DEMO_PROJECT_ID, "title": "Once"}
     other = {"project_id": DEMO_PROJECT_ID, "title": "Twice"}
     api.post("exec", {"op": "onto.task.create", "args": title, "idempotency_key": "k"})
     slow = Api(make_key(rate=1))
     slow.post("help", {})
-    asked = Api(make_key(confirms=True))
+    confirming = Api(make_key(confirms=True))
     refusals = {
-        400: api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "titel": "Mend me"}}),
+        400: api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "titel": "Misspelt"}}),
         401: Api("gw_00000000_unknown").post("exec", {"op": "onto.task.list"}),
         403: Api(make_key(scopes=["help"])).post("exec", {"op": "onto.task.list"}),
         404: api.post("exec", {"op": "onto.task.lst"}),
-        409: asked.post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}),
+        409: confirming.post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}),
         413: api.post("exec", raw=b"{}" + b" " * 1_000_000),
         415: api.post("exec", raw=b"{}", **{"Content-Type": "text/plain"}),
         422: api.post("exec", {"op": "onto.task.create", "args": other, "idempotency_key": "k"}),
@@ -192,18 +192,18 @@ def test_every_refusal_is_as_documented(api: Api, document: dict[str, Any], make
 
     for status, response in refusals.items():
         assert response.status_code == status, response.content
-        held(document, "post", response, "Error")
-    for method, door in (("put", "exec"), ("delete", "help")):
-        refused(getattr(api.http, method)(f"/api/v1/{door}", headers=api.headers), 405, "method_not_allowed")
+        assert_matches_document(document, "post", response, "Error")
+    for method, endpoint in (("put", "exec"), ("delete", "help")):
+        assert_refused(getattr(api.http, method)(f"/api/v1/{endpoint}", headers=api.headers), 405, "method_not_allowed")
 
 
-def test_schema_and_page_take_no_other_method_and_answer_in_an_envelope(db: None) -> None:
-    for path in LEFT_OUT:
-        assert refused(HttpClient().post(f"/{path}"), 405, "method_not_allowed")["code"] == "NOT_FOUND"
+def test_document_and_its_page_refuse_other_methods_with_an_envelope(db: None) -> None:
+    for path in UNDOCUMENTED:
+        assert assert_refused(HttpClient().post(f"/{path}"), 405, "method_not_allowed")["code"] == "NOT_FOUND"
 
 
-class Loads(HTMLParser):
-    """Every address that a page loads or names, and whether it holds code of its own."""
+class LoadedAddresses(HTMLParser):
+    """Collects the addresses that a page loads or links to, and its inline scripts and styles."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,16 +211,18 @@ class Loads(HTMLParser):
         self.inline: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = dict(attrs)
-        self.addresses += [named[name] or "" for name in ("src", "href", "action", "data-schema") if name in named]
-        if (tag == "script" and "src" not in named) or tag == "style":
+        attributes = dict(attrs)
+        self.addresses += [
+            attributes[name] or "" for name in ("src", "href", "action", "data-schema") if name in attributes
+        ]
+        if (tag == "script" and "src" not in attributes) or tag == "style":
             self.inline.append(tag)
-        self.inline += [name for name in named if name.startswith("on") or name == "style"]
+        self.inline += [name for name in attributes if name.startswith("on") or name == "style"]
 
 
-def test_page_loads_only_from_our_own_host(db: None) -> None:
+def test_docs_page_loads_only_from_its_own_host(db: None) -> None:
     response = HttpClient().get("/api/docs")
-    page = Loads()
+    page = LoadedAddresses()
     page.feed(response.content.decode())
 
     assert response.status_code == 200
@@ -235,7 +237,7 @@ def test_page_loads_only_from_our_own_host(db: None) -> None:
             assert HttpClient().get(parts.path).status_code == 200
 
 
-def test_page_is_told_where_the_document_is_and_nothing_of_elsewhere() -> None:
+def test_docs_script_names_no_other_host() -> None:
     with open(str(finders.find("gateway/docs.js")), encoding="utf-8") as script:
         text = script.read()
 
@@ -244,8 +246,8 @@ def test_page_is_told_where_the_document_is_and_nothing_of_elsewhere() -> None:
 
 
 @pytest.fixture
-def _kept_connection(db: None) -> Iterator[None]:
-    """A request through WSGI leaves the test's own connection open, as one through Django's test client does."""
+def _keep_connection_open(db: None) -> Iterator[None]:
+    """Keep the test's database connection open after a WSGI request, as Django's test client does."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -254,13 +256,13 @@ def _kept_connection(db: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def described(_kept_connection: None, api: Api) -> OpenApiSchema:
-    """The document as Schemathesis reads it; settings in code, none from the environment."""
+def openapi_schema(_keep_connection_open: None, api: Api) -> OpenApiSchema:
+    """Load the document with Schemathesis, configured here only and not by the environment."""
     return schemathesis.openapi.from_wsgi("/api/schema", get_wsgi_application(), config=SchemathesisConfig(seed=1))
 
 
-def is_an_envelope(ctx: Any, response: Any, case: Any) -> None:
-    """Every failure is the envelope, in JSON, with its trace; none is a failure of ours."""
+def check_envelope(ctx: Any, response: Any, case: Any) -> None:
+    """Check that an error is a JSON envelope with the trace id of the response, and not a server error."""
     assert response.status_code < 500, response.content
     if response.status_code >= 400:
         envelope = json.loads(response.content)
@@ -270,14 +272,14 @@ def is_an_envelope(ctx: Any, response: Any, case: Any) -> None:
 
 
 CHECKS = [
-    is_an_envelope,
+    check_envelope,
     checks.status_code_conformance,
     checks.content_type_conformance,
     checks.response_schema_conformance,
     checks.negative_data_rejection,
 ]
-# Calls that make sense somewhere, which generated strings never do.
-SENSIBLE = [
+# Valid calls, because generated strings never are.
+VALID_CALLS = [
     {"op": "onto.task.list", "args": {}},
     {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}},
     {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "title": "Renamed"}, "dry_run": True},
@@ -286,8 +288,8 @@ SENSIBLE = [
 
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
-def test_every_operation_keeps_its_word(described: OpenApiSchema, api: Api, mode: Any) -> None:
-    operations = [each.ok() for each in described.get_all_operations()]
+def test_generated_requests_get_documented_responses(openapi_schema: OpenApiSchema, api: Api, mode: Any) -> None:
+    operations = [each.ok() for each in openapi_schema.get_all_operations()]
     assert len(operations) == 11
 
     for operation in operations:
@@ -301,16 +303,16 @@ def test_every_operation_keeps_its_word(described: OpenApiSchema, api: Api, mode
             phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
         )
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
-        def keeps_its_word(case: Any) -> None:
+        def check_case(case: Any) -> None:
             case.call_and_validate(headers={**api.headers, "Gateway-Subject": DEMO_SUBJECT}, checks=CHECKS)
 
-        keeps_its_word()
+        check_case()
 
 
-def test_sensible_calls_keep_the_word_of_the_document(described: OpenApiSchema, api: Api) -> None:
-    operation = described["/api/v1/exec"]["post"]
+def test_valid_calls_get_documented_responses(openapi_schema: OpenApiSchema, api: Api) -> None:
+    operation = openapi_schema["/api/v1/exec"]["post"]
 
-    for body in SENSIBLE:
+    for body in VALID_CALLS:
         response = operation.Case(body=body, media_type="application/json").call_and_validate(
             headers=api.headers, checks=CHECKS[:4]
         )

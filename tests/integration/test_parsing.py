@@ -1,4 +1,4 @@
-"""What strangers send as a body: refused with the rule that was broken, never a failure of ours."""
+"""Request bodies: malformed ones are refused with the broken rule and never cause a server error."""
 
 import json
 from typing import Any
@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.api import SECRET, Api, refused
+from tests.support.api import SECRET, Api, assert_refused
 from tests.support.cpu_budget import examples
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
-DOORS = ("help", "exec")
+ENDPOINTS = ("help", "exec")
 
-# Bytes as a body, and the reason for which either door refuses them.
-HOSTILE = [
+# Bodies, and the reason for which both endpoints refuse them.
+MALFORMED_BODIES = [
     (b" ", "invalid_json"),
     (b"{", "invalid_json"),
     (b"{'path': 'root'}", "invalid_json"),
@@ -51,38 +51,38 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_body_that_is_no_strict_json_object_is_refused_with_the_rule(
-    api: Api, door: str, subtests: pytest.Subtests
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_body_that_is_not_a_strict_json_object_is_refused_with_the_rule(
+    api: Api, endpoint: str, subtests: pytest.Subtests
 ) -> None:
-    for raw, reason in HOSTILE:
+    for raw, reason in MALFORMED_BODIES:
         with subtests.test(raw=raw[:40]):
-            response = api.post(door, raw=raw)
+            response = api.post(endpoint, raw=raw)
 
-            error = refused(response, 400, reason)
+            error = assert_refused(response, 400, reason)
             assert error["code"] == "VALIDATION_ERROR"
             assert error["help_path"] == "root"
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_body_of_no_bytes_is_refused(api: Api, door: str) -> None:
-    response = api.http.generic("POST", f"/api/v1/{door}", headers=api.headers, CONTENT_TYPE="application/json")
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_empty_body_is_refused(api: Api, endpoint: str) -> None:
+    response = api.http.generic("POST", f"/api/v1/{endpoint}", headers=api.headers, CONTENT_TYPE="application/json")
 
-    refused(response, 400, "invalid_json")
-
-
-def test_body_of_exec_that_is_empty_is_answered_with_a_call_that_works(api: Api) -> None:
-    error = refused(api.post("exec", {}), 400, "empty_call")
-
-    shown = json.loads(error["message"].partition("such as ")[2].removesuffix("."))
-    assert api.post("exec", shown).status_code in (200, 404)  # runnable; what it is about may not exist
+    assert_refused(response, 400, "invalid_json")
 
 
-def test_body_of_help_that_is_empty_is_the_root(api: Api) -> None:
+def test_empty_exec_object_gets_an_example_call_that_works(api: Api) -> None:
+    error = assert_refused(api.post("exec", {}), 400, "empty_call")
+
+    example = json.loads(error["message"].partition("such as ")[2].removesuffix("."))
+    assert api.post("exec", example).status_code in (200, 404)  # the call is valid, but its row may not exist
+
+
+def test_empty_help_object_gets_the_root(api: Api) -> None:
     assert api.post("help", {}).json()["path"] == "root"
 
 
-# Bodies of help, and the pointers of their field errors.
+# Help bodies, and the JSON pointers of their field errors.
 MALFORMED_HELP: list[tuple[dict[str, Any], set[str]]] = [
     ({"path": 1}, {"/path"}),
     ({"path": None}, {"/path"}),
@@ -112,15 +112,15 @@ MALFORMED_HELP: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-def test_body_of_help_that_is_malformed_is_told_every_fault(api: Api, subtests: pytest.Subtests) -> None:
+def test_malformed_help_body_gets_all_field_errors(api: Api, subtests: pytest.Subtests) -> None:
     for body, pointers in MALFORMED_HELP:
         with subtests.test(body=body):
-            error = refused(api.post("help", body), 400, "malformed_call")
+            error = assert_refused(api.post("help", body), 400, "malformed_call")
 
             assert {each["path"] for each in error["details"]["field_errors"]} == pointers
 
 
-# Bodies of exec, and the pointers of their field errors.
+# Exec bodies, and the JSON pointers of their field errors.
 MALFORMED_EXEC: list[tuple[dict[str, Any], set[str]]] = [
     ({"args": {}}, {"/op"}),
     ({"op": None}, {"/op"}),
@@ -143,44 +143,44 @@ MALFORMED_EXEC: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-def test_body_of_exec_that_is_malformed_is_told_every_fault(api: Api, subtests: pytest.Subtests) -> None:
+def test_malformed_exec_body_gets_all_field_errors(api: Api, subtests: pytest.Subtests) -> None:
     for body, pointers in MALFORMED_EXEC:
         with subtests.test(body=body):
-            error = refused(api.post("exec", body), 400, "malformed_call")
+            error = assert_refused(api.post("exec", body), 400, "malformed_call")
 
             assert {each["path"] for each in error["details"]["field_errors"]} == pointers
 
 
 @pytest.mark.parametrize("number", ["5.0", "5e0", "50e-1"])
-def test_whole_number_is_an_integer_however_it_is_written(api: Api, number: str) -> None:
-    listed = api.post("exec", raw=b'{"op": "onto.task.list", "args": {"limit": %s}}' % number.encode())
-    helped = api.post("help", raw=b'{"path": "onto.task", "limit": %s}' % number.encode())
+def test_whole_number_is_an_integer_in_every_spelling(api: Api, number: str) -> None:
+    list_response = api.post("exec", raw=b'{"op": "onto.task.list", "args": {"limit": %s}}' % number.encode())
+    help_response = api.post("help", raw=b'{"path": "onto.task", "limit": %s}' % number.encode())
 
-    assert len(listed.json()["result"]["tasks"]) == 5
-    assert len(helped.json()["items"]) == 5
+    assert len(list_response.json()["result"]["tasks"]) == 5
+    assert len(help_response.json()["items"]) == 5
 
 
-def test_field_errors_are_at_most_fifty(api: Api) -> None:
+def test_response_has_at_most_fifty_field_errors(api: Api) -> None:
     body = {"op": "onto.task.list", "args": {f"unknown_{number}": number for number in range(500)}}
 
-    error = refused(api.post("exec", body), 400, "invalid_args")
+    error = assert_refused(api.post("exec", body), 400, "invalid_args")
 
     assert len(error["details"]["field_errors"]) == 50
 
 
-def test_names_in_errors_are_cut(api: Api) -> None:
+def test_names_in_errors_are_truncated(api: Api) -> None:
     response = api.post("exec", {"op": "onto.task.list", "args": {"n" * 100_000: 1}})
 
-    refused(response, 400, "invalid_args")
+    assert_refused(response, 400, "invalid_args")
     assert len(response.content) < 5_000
 
 
-anything = st.recursive(
+json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([DEMO_TASK_ID, "done"]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-calls = st.fixed_dictionaries(
+exec_bodies = st.fixed_dictionaries(
     {
         "op": st.sampled_from(["onto.task.update", "onto.project.create", "onto.task.list", "create_onto_task"]),
         "args": st.dictionaries(
@@ -190,50 +190,51 @@ calls = st.fixed_dictionaries(
                     *("due_at", "start_at", "props", "project", "entities", "limit", "cursor", "query", "type_key"),
                 ]
             ),
-            anything | st.sampled_from([DEMO_PROJECT_ID, "0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "high", 3.0]),
+            json_values
+            | st.sampled_from([DEMO_PROJECT_ID, "0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "high", 3.0]),
             max_size=6,
         ),
     },
     optional={"dry_run": st.just(True)},
 )
-fuzzed = settings(
+fuzz_settings = settings(
     max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
-def test_any_json_is_answered_in_json(api: Api) -> None:
-    @fuzzed
-    @given(st.sampled_from(DOORS), anything | calls)
-    def answered(door: str, body: Any) -> None:
-        response = api.post(door, raw=json.dumps(body).encode())
+def test_any_json_body_gets_a_json_response(api: Api) -> None:
+    @fuzz_settings
+    @given(st.sampled_from(ENDPOINTS), json_values | exec_bodies)
+    def check_response(endpoint: str, body: Any) -> None:
+        response = api.post(endpoint, raw=json.dumps(body).encode())
 
         assert response.status_code < 500, response.content
         assert response.json()
 
-    answered()
+    check_response()
 
 
-def test_any_call_is_answered_in_json(api: Api) -> None:
-    @fuzzed
-    @given(calls)
-    def answered(body: dict[str, Any]) -> None:
+def test_any_exec_body_gets_a_json_response(api: Api) -> None:
+    @fuzz_settings
+    @given(exec_bodies)
+    def check_response(body: dict[str, Any]) -> None:
         response = api.post("exec", raw=json.dumps(body).encode())
 
         assert response.status_code < 500, response.content
         assert response.json()["op"] or response.status_code == 400
 
-    answered()
+    check_response()
 
 
-def test_any_bytes_are_answered_in_json(api: Api) -> None:
-    @fuzzed
-    @given(st.sampled_from(DOORS), st.binary(min_size=1, max_size=200))
-    def answered(door: str, raw: bytes) -> None:
-        response = api.post(door, raw=raw)
+def test_any_bytes_get_a_json_response(api: Api) -> None:
+    @fuzz_settings
+    @given(st.sampled_from(ENDPOINTS), st.binary(min_size=1, max_size=200))
+    def check_response(endpoint: str, raw: bytes) -> None:
+        response = api.post(endpoint, raw=raw)
 
         assert response.status_code in (200, 400)
         assert response.json()
 
-    answered()
+    check_response()

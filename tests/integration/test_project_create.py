@@ -1,4 +1,4 @@
-"""A whole project in one call, from the caller's side."""
+"""Creating a project with its entities and relationships in one call."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ TASK = {"temp_id": "t1", "kind": "task", "title": "Draft the text"}
 PAIR = [{"temp_id": "g1", "kind": "goal"}, {"temp_id": "t1", "kind": "task"}]
 
 
-def create(api: Api, **args: Any) -> dict[str, Any]:
+def create_project(api: Api, **args: Any) -> dict[str, Any]:
     return api.exec("onto.project.create", {"project": PROJECT} | args)
 
 
-def errors(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(error["path"], error["code"]) for error in answer["error"]["details"]["field_errors"]]
+def get_field_errors(response: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(error["path"], error["code"]) for error in response["error"]["details"]["field_errors"]]
 
 
-def test_help_teaches_the_skeleton(api: Api) -> None:
+def test_help_shows_the_skeleton_of_the_call(api: Api) -> None:
     usage = api.help("onto.project.create", format="full")["usage"]
 
     assert usage == {
@@ -30,12 +30,12 @@ def test_help_teaches_the_skeleton(api: Api) -> None:
     }
 
 
-def test_a_project_comes_with_its_rows_and_is_where_the_conversation_goes(api: Api) -> None:
-    answer = create(api, entities=[GOAL, TASK], relationships=[PAIR], meta={"model": "some"})
+def test_project_is_created_with_its_rows_and_becomes_the_context(api: Api) -> None:
+    response = create_project(api, entities=[GOAL, TASK], relationships=[PAIR], meta={"model": "some"})
 
-    result = answer["result"]
+    result = response["result"]
     assert set(result) == {"project", "project_id", "counts", "message", "context_shift"}
-    assert result["context_shift"]["entity_id"] == result["project_id"] == answer["meta"]["operation"]["entity_id"]
+    assert result["context_shift"]["entity_id"] == result["project_id"] == response["meta"]["operation"]["entity_id"]
     edges = api.exec("onto.entity.links.get", {"entity_kind": "project", "entity_id": result["project_id"]})
     [overview] = edges["result"]["linked_entities"]["documents"]
     assert overview["title"] == "Spring launch: overview"
@@ -44,27 +44,35 @@ def test_a_project_comes_with_its_rows_and_is_where_the_conversation_goes(api: A
     assert (link["src_kind"], link["rel"], link["props"]) == ("goal", "has_task", {"is_primary": True})
 
 
-def test_nothing_is_made_of_a_call_with_one_error(api: Api) -> None:
+def test_invalid_entity_creates_nothing(api: Api) -> None:
     before = (Project.objects.count(), Edge.objects.count())
 
-    answer = create(api, entities=[GOAL, TASK | {"due_at": "next spring"}], relationships=[PAIR])
+    response = create_project(api, entities=[GOAL, TASK | {"due_at": "next spring"}], relationships=[PAIR])
 
-    assert errors(answer) == [("/entities/1/due_at", "impossible_time")]
+    assert get_field_errors(response) == [("/entities/1/due_at", "impossible_time")]
     assert (Project.objects.count(), Edge.objects.count()) == before
 
 
-@pytest.mark.parametrize("kind", ["metric", "source", "event", "project"])
-def test_kinds_that_are_not_kept_are_refused_with_what_to_do(api: Api, kind: str) -> None:
-    answer = create(api, entities=[{"temp_id": "x", "kind": kind}])
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("metric", "There are no metrics here"),
+        ("source", "There are no sources here"),
+        ("event", "Events are not entities"),
+        ("project", "The project is not an entity"),
+    ],
+)
+def test_unsupported_entity_kind_is_refused_with_advice(api: Api, kind: str, advice: str) -> None:
+    response = create_project(api, entities=[{"temp_id": "x", "kind": kind}])
 
-    [error] = answer["error"]["details"]["field_errors"]
+    [error] = response["error"]["details"]["field_errors"]
     assert (error["path"], error["code"]) == ("/entities/0/kind", "enum")
-    assert error["message"].startswith(f"kind: {'The project is' if kind == 'project' else kind.capitalize() + 's'}")
-    assert "retry_with" not in answer["error"]["details"]
+    assert error["message"].startswith(f"kind: {advice}")
+    assert "retry_with" not in response["error"]["details"]
 
 
 @pytest.mark.parametrize(
-    ("related", "paths"),
+    ("relationships", "paths"),
     [
         ([PAIR[:1]], ["/relationships/0"]),
         ([{"from": PAIR[0]}], ["/relationships/0/to"]),
@@ -77,31 +85,33 @@ def test_kinds_that_are_not_kept_are_refused_with_what_to_do(api: Api, kind: str
         ([PAIR] * 501, ["/relationships"]),
     ],
 )  # fmt: skip
-def test_what_is_no_relationship_is_refused_at_its_pointer(api: Api, related: list[Any], paths: list[str]) -> None:
-    answer = create(api, entities=[GOAL, TASK], relationships=related)
+def test_invalid_relationship_is_a_field_error_with_its_path(
+    api: Api, relationships: list[Any], paths: list[str]
+) -> None:
+    response = create_project(api, entities=[GOAL, TASK], relationships=relationships)
 
-    assert sorted(path for path, _ in errors(answer)) == paths
+    assert sorted(path for path, _ in get_field_errors(response)) == paths
 
 
-def test_questions_create_nothing(api: Api) -> None:
+def test_clarifications_create_nothing(api: Api) -> None:
     before = Project.objects.count()
 
-    answer = create(api, clarifications=[{"key": "when", "question": "By when?"}])
+    response = create_project(api, clarifications=[{"key": "when", "question": "By when?"}])
 
-    assert answer["ok"] is True
-    assert answer["result"]["clarifications"] == [{"key": "when", "question": "By when?", "required": True}]
-    assert "context_shift" not in answer["result"]
+    assert response["ok"] is True
+    assert response["result"]["clarifications"] == [{"key": "when", "question": "By when?", "required": True}]
+    assert "context_shift" not in response["result"]
     assert Project.objects.count() == before
 
 
-def test_a_dry_run_tells_and_keeps_nothing(api: Api) -> None:
+def test_dry_run_returns_counts_and_creates_nothing(api: Api) -> None:
     before = (Project.objects.count(), Edge.objects.count())
 
-    answer = api.exec(
+    response = api.exec(
         "onto.project.create",
         {"project": PROJECT, "entities": [GOAL, TASK], "relationships": [PAIR]},
         dry_run=True,
     )
 
-    assert (answer["meta"]["dry_run"], answer["result"]["counts"]["edges"]) == (True, 2)
+    assert (response["meta"]["dry_run"], response["result"]["counts"]["edges"]) == (True, 2)
     assert (Project.objects.count(), Edge.objects.count()) == before

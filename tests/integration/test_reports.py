@@ -1,4 +1,4 @@
-"""Reports in the admin: every page opens, tells the figures, leads to the rows behind them, and comes as a file."""
+"""Reports in the admin: every page opens, shows figures, links to their rows, and has a CSV export."""
 
 import csv
 import io
@@ -18,103 +18,104 @@ from analytics import reports
 from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
-from gateway.admin.reports.report_page import REPORT_TITLES
+from gateway.admin.reports.report_list import REPORTS
 from gateway.demo import activity
 from registry.models import Op, Release
 from tests.support.api import Api
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # a Thursday
+REPORT_NAMES = [report.url_name for report in REPORTS]
 
 
 @pytest.fixture
-def now() -> Any:
+def frozen_now() -> Any:
     with time_machine.travel(NOW, tick=False):
         yield
 
 
 @pytest.fixture
-def demo(now: None, db: None) -> int:
-    """A week of the demo's activity."""
+def demo_activity(frozen_now: None, db: None) -> int:
+    """Load a week of demo activity."""
     return activity.load(at=NOW, days=7, turns_a_day=40)
 
 
 @pytest.fixture
-def manager(now: None, client: HttpClient, db: None) -> HttpClient:
-    """A product manager's browser."""
-    person = User.objects.create_user("pia", is_staff=True)
-    person.groups.add(Group.objects.get(name="Product manager"))
-    client.force_login(person)
+def manager_client(frozen_now: None, client: HttpClient, db: None) -> HttpClient:
+    """Log in a product manager."""
+    user = User.objects.create_user("pia", is_staff=True)
+    user.groups.add(Group.objects.get(name="Product manager"))
+    client.force_login(user)
     return client
 
 
-def shown(http: HttpClient, name: str, *args: Any, **query: Any) -> str:
+def read_page(http: HttpClient, name: str, *args: Any, **query: Any) -> str:
     response = http.get(reverse(f"admin:{name}", args=args), query)
     assert response.status_code == 200, response.content
     return unescape(response.content.decode())
 
 
-def rows(http: HttpClient, name: str, table: str, **query: Any) -> list[dict[str, str]]:
-    """The table of a report, as its file."""
+def read_csv(http: HttpClient, name: str, table: str, **query: Any) -> list[dict[str, str]]:
+    """Return the rows of a report table from its CSV export."""
     response = http.get(reverse(f"admin:{name}"), {**query, "csv": table})
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert response.headers["Content-Disposition"] == f'attachment; filename="{table}.csv"'
     return list(csv.DictReader(io.StringIO(response.content.decode())))
 
 
-def test_the_demos_users_are_those_that_a_change_of_the_rollout_is_tried_on(demo: int, manager: HttpClient) -> None:
+def test_rollout_preview_uses_the_users_of_the_demo(demo_activity: int, manager_client: HttpClient) -> None:
     cohort = {"name": "all", "flag": FlagKey.SURFACE, "position": 0, "is_on": "on", "variant": "gateway"}
     cohort |= {"percentage": "100", "rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
 
-    effect = manager.post(reverse("admin:analytics_cohort_add_effect"), cohort).content.decode()
+    effect = manager_client.post(reverse("admin:analytics_cohort_add_impact"), cohort).content.decode()
 
     assert "40 of last week" in effect
 
 
-@pytest.mark.parametrize("name", REPORT_TITLES)
-def test_every_report_opens_and_leads_to_all_others(demo: int, manager: HttpClient, name: str) -> None:
-    page = shown(manager, name, days=7)
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_every_report_opens_and_links_to_all_others(demo_activity: int, manager_client: HttpClient, name: str) -> None:
+    page = read_page(manager_client, name, days=7)
 
     assert "Nothing to show" not in page
-    for other, title in REPORT_TITLES.items():
-        assert f"{reverse(f'admin:{other}')}?days=7" in page
-        assert title in page
+    for other in REPORTS:
+        assert f"{reverse(f'admin:{other.url_name}')}?days=7" in page
+        assert other.title in page
 
 
-def test_a_filter_that_is_not_there_is_left_out_and_told(demo: int, manager: HttpClient) -> None:
-    page = shown(manager, "report_overview", days="abc", cohort="gone")
+def test_unknown_filter_is_ignored_with_a_message(demo_activity: int, manager_client: HttpClient) -> None:
+    page = read_page(manager_client, "report_overview", days="abc", cohort="gone")
 
     assert '<option value="28" selected>Last 28 days' in " ".join(page.split())
     assert "Ignored unknown filters: days abc, cohort gone." in page
-    assert "Ignored unknown filters" not in shown(manager, "report_overview", days=7, cohort="copy-b")
+    assert "Ignored unknown filters" not in read_page(manager_client, "report_overview", days=7, cohort="copy-b")
 
 
-@pytest.mark.parametrize("name", REPORT_TITLES)
-def test_every_link_of_a_report_opens(demo: int, admin_client: HttpClient, name: str) -> None:
-    page = shown(admin_client, name)
-    main = page[page.index('class="report-pages"') : page.rindex("</section>")]
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClient, name: str) -> None:
+    page = read_page(admin_client, name)
+    main = page[page.index('class="report-tabs"') : page.rindex("</section>")]
 
     for link in sorted(set(re.findall(r'href="([^"]+)"', main))):
         assert admin_client.get(link if link[0] == "/" else reverse(f"admin:{name}") + link).status_code == 200, link
 
 
-@pytest.mark.parametrize("name", REPORT_TITLES)
-def test_report_without_anything_says_what_to_do(manager: HttpClient, name: str) -> None:
-    page = shown(manager, name)
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_empty_report_says_what_to_do(manager_client: HttpClient, name: str) -> None:
+    page = read_page(manager_client, name)
 
     assert "Nothing to show" in page
     assert "POST telemetry" in page if name == "report_selection" else "a client and a key" in page
 
 
-@pytest.mark.parametrize("name", REPORT_TITLES)
-def test_filters_that_are_not_there_to_choose_are_none(demo: int, manager: HttpClient, name: str) -> None:
-    odd = {"days": "12", "surface": "x", "cohort": "y", "release": "z", "model": "'", "sort": "99", "by": "q"}
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_invalid_filter_values_are_ignored(demo_activity: int, manager_client: HttpClient, name: str) -> None:
+    odd_filters = {"days": "12", "surface": "x", "cohort": "y", "release": "z", "model": "'", "sort": "99", "by": "q"}
 
-    assert "Nothing to show" not in shown(manager, name, **odd, first="-", second="-", csv="nothing")
+    assert "Nothing to show" not in read_page(manager_client, name, **odd_filters, first="-", second="-", csv="nothing")
 
 
-def test_overview_tells_each_day_and_leads_to_its_events(demo: int, manager: HttpClient) -> None:
-    found = rows(manager, "report_overview", "days", days=7)
-    page = shown(manager, "report_overview", days=7)
+def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClient) -> None:
+    found = read_csv(manager_client, "report_overview", "days", days=7)
+    page = read_page(manager_client, "report_overview", days=7)
 
     assert [row["Day"] for row in found] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
     assert sum(int(row["Calls"]) for row in found) == OperationEvent.objects.filter(type="exec").count()
@@ -123,10 +124,10 @@ def test_overview_tells_each_day_and_leads_to_its_events(demo: int, manager: Htt
     assert "6 Mar to 12 Mar 2026" in page
 
 
-def test_figure_and_the_list_behind_it_agree(demo: int, admin_client: HttpClient) -> None:
-    page = shown(admin_client, "report_overview", cohort="copy-a")
+def test_figures_equal_the_lists_that_they_link_to(demo_activity: int, admin_client: HttpClient) -> None:
+    page = read_page(admin_client, "report_overview", cohort="copy-a")
     figures = [
-        re.search(rf'>{title}</h2>\s*<p class="desk-figure"><a href="([^"]+)">([\d,]+)</a>', page)
+        re.search(rf'>{title}</h2>\s*<p class="ui-figure"><a href="([^"]+)">([\d,]+)</a>', page)
         for title in ("Calls", "Turns")
     ]
 
@@ -135,25 +136,27 @@ def test_figure_and_the_list_behind_it_agree(demo: int, admin_client: HttpClient
 
 
 @pytest.mark.parametrize(("name", "table"), [("cohort", "cohorts"), ("release", "releases")])
-def test_sides_add_up_to_all(demo: int, manager: HttpClient, name: str, table: str) -> None:
-    found = rows(manager, "report_comparison", table, by=name)
+def test_compared_variants_add_up_to_all_calls(
+    demo_activity: int, manager_client: HttpClient, name: str, table: str
+) -> None:
+    found = read_csv(manager_client, "report_comparison", table, by=name)
 
     assert sum(int(row["Calls"]) for row in found) == OperationEvent.objects.filter(type="exec").count()
 
 
-def test_two_cohorts_are_told_side_by_side_in_words(demo: int, manager: HttpClient) -> None:
-    found = rows(manager, "report_comparison", "comparison", first="copy-a", second="copy-b")
-    page = shown(manager, "report_comparison", first="copy-a", second="copy-b")
+def test_comparison_of_two_cohorts_has_verdicts(demo_activity: int, manager_client: HttpClient) -> None:
+    found = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="copy-b")
+    page = read_page(manager_client, "report_comparison", first="copy-a", second="copy-b")
 
     assert [*found[0]][:3] == ["Metric", "copy-a", "copy-b"]
-    said = {row["Metric"]: row["Verdict"] for row in found}
-    assert said["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No significant difference"))
-    assert "Not enough data" in said["Repair rate, of failed calls"]
+    verdicts = {row["Metric"]: row["Verdict"] for row in found}
+    assert verdicts["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No significant difference"))
+    assert "Not enough data" in verdicts["Repair rate, of failed calls"]
     assert '<option value="copy-b" selected>' in page
 
 
-def test_two_releases_lead_to_what_is_different_in_their_copy(
-    live_catalog: Any, now: None, manager: HttpClient
+def test_comparison_of_two_releases_links_to_their_differences(
+    live_catalog: Any, frozen_now: None, manager_client: HttpClient
 ) -> None:
     live = Release.objects.get()
     before = Release.objects.create(
@@ -162,16 +165,16 @@ def test_two_releases_lead_to_what_is_different_in_their_copy(
     for release in (live, before):
         OpDaily.objects.create(day=NOW.date(), op="onto.task.get", release=release.pk, is_settled=True, calls=60)
 
-    page = shown(manager, "report_comparison", by="release")
+    page = read_page(manager_client, "report_comparison", by="release")
 
     assert f"before={before.pk}&after={live.pk}" in page  # what is live stands second
 
 
-def test_ops_are_sorted_by_any_column(demo: int, manager: HttpClient) -> None:
-    by_calls = [int(row["Calls"]) for row in rows(manager, "report_ops", "ops")]
-    by_name = [row["Op"] for row in rows(manager, "report_ops", "ops", sort="0")]
-    by_rate = [row["Repair rate"] for row in rows(manager, "report_ops", "ops", sort="-6")]
-    page = shown(manager, "report_ops", sort="-6")
+def test_ops_are_sorted_by_any_column(demo_activity: int, manager_client: HttpClient) -> None:
+    by_calls = [int(row["Calls"]) for row in read_csv(manager_client, "report_ops", "ops")]
+    by_name = [row["Op"] for row in read_csv(manager_client, "report_ops", "ops", sort="0")]
+    by_rate = [row["Repair rate"] for row in read_csv(manager_client, "report_ops", "ops", sort="-6")]
+    page = read_page(manager_client, "report_ops", sort="-6")
 
     assert by_calls == sorted(by_calls, reverse=True)
     assert by_name == sorted(by_name)
@@ -181,81 +184,88 @@ def test_ops_are_sorted_by_any_column(demo: int, manager: HttpClient) -> None:
     assert 'aria-sort="descending"><a href="?days=28&sort=6">' in page
 
 
-def test_funnel_narrows(demo: int, manager: HttpClient) -> None:
-    found = rows(manager, "report_funnel", "funnel")
+def test_funnel_counts_never_increase(demo_activity: int, manager_client: HttpClient) -> None:
+    found = read_csv(manager_client, "report_funnel", "funnel")
 
-    every = [int(row["With all earlier steps"]) for row in found]
+    every = [int(row["With every earlier step"]) for row in found]
     assert every[0] == Turn.objects.count()
     assert every == sorted(every, reverse=True)
 
 
-def test_tools_that_were_missed_are_named(demo: int, manager: HttpClient) -> None:
-    found = rows(manager, "report_selection", "missed")
+def test_selection_report_lists_missed_tools(demo_activity: int, manager_client: HttpClient) -> None:
+    found = read_csv(manager_client, "report_selection", "missed")
 
-    told = ToolSelection.objects.exclude(missed=[]).values_list("missed", flat=True)
-    counts = {name: sum(name in missed for missed in told) for name in {name for missed in told for name in missed}}
+    missed_lists = ToolSelection.objects.exclude(missed=[]).values_list("missed", flat=True)
+    counts = {
+        name: sum(name in missed for missed in missed_lists)
+        for name in {name for missed in missed_lists for name in missed}
+    }
     assert {row["Tool"]: int(row["Turns"]) for row in found} == dict(
         sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:20]
     )
 
 
-def misname(*names: str) -> None:
-    """Have models call what nothing has."""
-    said = {"type": "exec", "ok": False, "status": 404, "code": "NOT_FOUND", "reason": "unknown_op", "latency_ms": 1}
+def record_unknown_names(*names: str) -> None:
+    """Record calls of unknown names."""
+    fields = {"type": "exec", "ok": False, "status": 404, "code": "NOT_FOUND", "reason": "unknown_op", "latency_ms": 1}
     for name in names:
-        OperationEvent.objects.create(time=NOW - timedelta(minutes=5), op=name, trace_id="tr_1", **said)
-    rollup_job.run(NOW)
+        OperationEvent.objects.create(time=NOW - timedelta(minutes=5), op=name, trace_id="tr_1", **fields)
+    rollup_job.run_rollup(NOW)
 
 
-def test_a_name_that_nothing_has_becomes_an_alias(
-    live_catalog: Any, now: None, admin_client: HttpClient, manager: HttpClient
+def test_unknown_name_can_become_an_alias(
+    live_catalog: Any, frozen_now: None, admin_client: HttpClient, manager_client: HttpClient
 ) -> None:
-    misname("onto.task.snooze", "onto.task.defer", "update_onto_task")  # the last: an op has it by now
+    record_unknown_names("onto.task.snooze", "onto.task.defer", "update_onto_task")  # the last: an op has it by now
     op = Op.objects.get(op="onto.task.update")
     address = f"{reverse('admin:registry_opalias_add')}?name=onto.task.snooze"
-    assert address in shown(admin_client, "report_lost")
+    assert address in read_page(admin_client, "report_dead_ends")
     assert 'value="onto.task.snooze"' in admin_client.get(address).content.decode()
 
     admin_client.post(address, {"name": "onto.task.snooze", "op": op.pk})
 
-    page = shown(admin_client, "report_lost")
+    page = read_page(admin_client, "report_dead_ends")
     assert address not in page
     assert page.count("Add alias") == 1
     assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.task.update</a>' in page
-    assert [row["Alias of"] for row in rows(admin_client, "report_lost", "names")] == ["", "onto.task.update", ""]
-    assert "Add alias" not in shown(manager, "report_lost")
+    assert [row["Alias of"] for row in read_csv(admin_client, "report_dead_ends", "names")] == [
+        "",
+        "onto.task.update",
+        "",
+    ]
+    assert "Add alias" not in read_page(manager_client, "report_dead_ends")
 
 
-def test_names_that_nothing_has_are_told_as_they_were_sent(
-    now: None, admin_client: HttpClient, manager: HttpClient
-) -> None:
-    misname('=HYPERLINK("http://evil")', "<script>alert(1)</script>")
+def test_unknown_names_are_shown_safely(frozen_now: None, admin_client: HttpClient, manager_client: HttpClient) -> None:
+    record_unknown_names('=HYPERLINK("http://evil")', "<script>alert(1)</script>")
 
-    page, found = shown(manager, "report_lost"), rows(manager, "report_lost", "names")
+    page, found = read_page(manager_client, "report_dead_ends"), read_csv(manager_client, "report_dead_ends", "names")
 
     assert {row["Name sent"] for row in found} == {
         '\'=HYPERLINK("http://evil")',  # which a spreadsheet does not run
         "<script>alert(1)</script>",
     }
     assert "per 1,000 calls, 2 in all" in page
-    assert "Add alias" not in shown(admin_client, "report_lost")  # of what is no name
-    assert "<script>alert(1)" not in manager.get(reverse("admin:report_lost")).content.decode()
+    assert "Add alias" not in read_page(admin_client, "report_dead_ends")  # of what is no name
+    assert "<script>alert(1)" not in manager_client.get(reverse("admin:report_dead_ends")).content.decode()
 
 
-def test_report_takes_few_queries(demo: int, manager: HttpClient, django_assert_max_num_queries: Any) -> None:
-    for name in REPORT_TITLES:
+def test_report_needs_few_queries(
+    demo_activity: int, manager_client: HttpClient, django_assert_max_num_queries: Any
+) -> None:
+    for name in REPORT_NAMES:
         with django_assert_max_num_queries(20):
-            shown(manager, name)
+            read_page(manager_client, name)
 
 
 # --- the demo ---------------------------------------------------------------------------------------------------------
 
 
-def test_demo_of_activity_is_written_once_and_counted(now: None, db: None) -> None:
+def test_demo_activity_is_written_once_and_counted(frozen_now: None, db: None) -> None:
     OperationEvent.objects.create(
         time=NOW - timedelta(days=2), type="exec", op="onto.task.get", tool_name="t", ok=True, status=200, latency_ms=1
     )
-    while rollup_job.run(NOW):  # a server has long been running
+    while rollup_job.run_rollup(NOW):  # a server has long been running
         pass
 
     call_command("load_demo", "--activity", verbosity=0)
@@ -265,12 +275,13 @@ def test_demo_of_activity_is_written_once_and_counted(now: None, db: None) -> No
     assert OperationEvent.objects.count() == written > 8_000
     calls = OperationEvent.objects.filter(type="exec").count()
     assert sum(OpDaily.objects.values_list("calls", flat=True)) == calls
-    assert sum(OpDaily.objects.values_list("mended", flat=True)) == sum(Turn.objects.values_list("mended", flat=True))
+    repaired, of_turns = (sum(model.objects.values_list("repaired", flat=True)) for model in (OpDaily, Turn))
+    assert repaired == of_turns
     assert set(Assignment.objects.values_list("cohort", flat=True)) == {"copy-a", "copy-b"}
     assert not OperationEvent.objects.filter(time__gt=NOW).exists()
 
 
-def test_demo_of_activity_is_the_same_whenever_it_is_written(now: None, db: None) -> None:
+def test_demo_activity_is_deterministic(frozen_now: None, db: None) -> None:
     activity.load(at=NOW, days=2, turns_a_day=20)
     first = list(OperationEvent.objects.order_by("id").values_list("time", "op", "code", "digest", "trace_id"))
     OperationEvent.objects.all().delete()
@@ -281,14 +292,16 @@ def test_demo_of_activity_is_the_same_whenever_it_is_written(now: None, db: None
     assert list(OperationEvent.objects.order_by("id").values_list("time", "op", "code", "digest", "trace_id")) == first
 
 
-def test_figures_of_a_week_lead_to_the_events_they_count(demo: int, api: Api, admin_client: HttpClient) -> None:
+def test_weekly_figures_link_to_the_events_that_they_count(
+    demo_activity: int, api: Api, admin_client: HttpClient
+) -> None:
     activity.write(at=NOW - timedelta(days=8), days=7, turns_a_day=40)  # which no figure of the week counts
     op = Op.objects.get(op="onto.task.update")
     figures = reports.get_op_figures(op.op, at=NOW)
     pages = {
         "index": [figures.failed, figures.calls],
-        "registry_op_changelist": [figures.calls, figures.failed, figures.mended],
-        "registry_op_change": [figures.calls, figures.failed, figures.mended],
+        "registry_op_changelist": [figures.calls, figures.failed, figures.repaired],
+        "registry_op_change": [figures.calls, figures.failed, figures.repaired],
     }
 
     for name, counts in pages.items():
@@ -299,18 +312,18 @@ def test_figures_of_a_week_lead_to_the_events_they_count(demo: int, api: Api, ad
         assert [admin_client.get(link).context["cl"].result_count for link in of_op] == counts
 
 
-def test_an_event_and_its_turn_lead_to_what_they_are_about(demo: int, api: Api, admin_client: HttpClient) -> None:
+def test_event_and_turn_link_to_related_pages(demo_activity: int, api: Api, admin_client: HttpClient) -> None:
     Cohort.objects.create(flag_id=FlagKey.SURFACE, name="copy-b", variant="gateway")
-    mending = OperationEvent.objects.filter(cohort="copy-b", mends__isnull=False).first()
-    assert mending is not None
-    event = OperationEvent.objects.get(pk=mending.mends)
+    repairing = OperationEvent.objects.filter(cohort="copy-b", repairs__isnull=False).first()
+    assert repairing is not None
+    event = OperationEvent.objects.get(pk=repairing.repairs)
     event.release = Release.objects.get().version
     event.save()
     turn = Turn.objects.get(session=event.session, turn=event.turn)
 
     labels = {}
-    for row in (event, mending, turn):
-        page = shown(admin_client, f"analytics_{row._meta.model_name}_change", row.pk)
+    for row in (event, repairing, turn):
+        page = read_page(admin_client, f"analytics_{row._meta.model_name}_change", row.pk)
         nav = page[page.index('aria-label="Related pages"') :].split("</nav>")[0]
         found = re.findall(r'href="([^"]+)">([^<]+)</a>', nav)
         assert [admin_client.get(link).status_code for link, _ in found] == [200] * len(found)
@@ -318,5 +331,5 @@ def test_an_event_and_its_turn_lead_to_what_they_are_about(demo: int, api: Api, 
 
     of_all = {"Events of the turn", "Cohort copy-b", "Who gets this?"}
     assert labels[event] >= of_all | {"What the model could read", "Op", "The call that repaired it"}
-    assert labels[mending] >= of_all | {"The failed call it repaired"}
+    assert labels[repairing] >= of_all | {"The failed call it repaired"}
     assert labels[turn] >= of_all | {"Tool selection"}

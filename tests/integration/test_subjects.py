@@ -1,4 +1,4 @@
-"""Forgetting a subject, and telling what is kept of one."""
+"""Deleting and exporting all data about a subject."""
 
 import json
 from io import StringIO
@@ -22,8 +22,8 @@ KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempo
 KINDS |= {"batch_entries", "cohort"}
 
 
-def leave_traces(make_key: Any, subject: str) -> None:
-    """Leave a row of every kind that is kept of a subject."""
+def create_data(make_key: Any, subject: str) -> None:
+    """Create a row of every kind that is stored about a subject."""
     api = Api(make_key(), subject=subject)
     turn = api.post("toolset", {"format": "mcp"}).json()
     api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1")
@@ -35,43 +35,43 @@ def leave_traces(make_key: Any, subject: str) -> None:
     event_log.flush()
 
 
-def cohort_naming(*names: str) -> Cohort:
+def create_cohort(*names: str) -> Cohort:
     cohort = Cohort.objects.create(name=f"of-{names[0]}", flag_id="tool_release", variant="live", listed=list(names))
     CohortRule.objects.create(cohort=cohort, attribute="subject", values=list(names))
-    said = {"listed": list(names), "rules": [f"subject is one of {' or '.join(names)}"]}
-    audit.record_change(AuditEntry.Kind.COHORT, cohort.name, None, said, by="pm", at=timezone.now())
+    changes = {"listed": list(names), "rules": [f"subject is one of {' or '.join(names)}"]}
+    audit.record_change(AuditEntry.Kind.COHORT, cohort.name, None, changes, by="pm", at=timezone.now())
     return cohort
 
 
-def kept_of(subject: str) -> list[dict[str, Any]]:
+def export_subject(subject: str) -> list[dict[str, Any]]:
     out = StringIO()
     call_command("export_subject", subject, stdout=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_an_export_tells_every_kind_of_row_and_nobody_elses(live_catalog: Any, make_key: Any) -> None:
+def test_export_has_every_kind_of_row_of_one_subject_only(live_catalog: Any, make_key: Any) -> None:
     for subject in ("ana", "ben"):
-        leave_traces(make_key, subject)
-    cohort_naming("ana", "ben")
+        create_data(make_key, subject)
+    create_cohort("ana", "ben")
 
-    rows = kept_of("ana")
+    rows = export_subject("ana")
 
     assert {row["row"] for row in rows} == KINDS
     assert {row.get("subject", "ana") for row in rows} == {"ana"}
-    assert kept_of("nobody") == []
+    assert export_subject("nobody") == []
 
 
-def test_forgetting_leaves_nothing_of_one_and_all_of_another(live_catalog: Any, make_key: Any) -> None:
+def test_forget_deletes_one_subject_and_keeps_others(live_catalog: Any, make_key: Any) -> None:
     for subject in ("ana", "ben"):
-        leave_traces(make_key, subject)
-    cohort = cohort_naming("ana", "ben")
-    of_ben = kept_of("ben")
+        create_data(make_key, subject)
+    cohort = create_cohort("ana", "ben")
+    ben_data = export_subject("ben")
 
     out = StringIO()
     call_command("forget_subject", "ana", stdout=out)
 
-    assert kept_of("ana") == []
-    assert kept_of("ben") == of_ben
+    assert export_subject("ana") == []
+    assert export_subject("ben") == ben_data
     cohort.refresh_from_db()
     assert (cohort.listed, cohort.rules.get().values) == (["ben"], ["ben"])
     history = AuditEntry.objects.get(kind="cohort").changes
@@ -80,15 +80,15 @@ def test_forgetting_leaves_nothing_of_one_and_all_of_another(live_catalog: Any, 
     assert "All data about ana is deleted." in out.getvalue()
 
 
-def test_a_rule_that_named_nobody_else_names_nobody(live_catalog: Any) -> None:
-    cohort = cohort_naming("ana")
+def test_forget_replaces_the_only_value_of_a_rule(live_catalog: Any) -> None:
+    cohort = create_cohort("ana")
 
     subject_data.forget("ana")
 
     assert cohort.rules.get().values == [subject_data.FORGOTTEN]
 
 
-def test_a_key_that_is_bound_is_told_of(live_catalog: Any, make_key: Any) -> None:
+def test_forget_reports_a_key_bound_to_the_subject(live_catalog: Any, make_key: Any) -> None:
     make_key(subject="ana")
     out = StringIO()
     call_command("forget_subject", "ana", stdout=out)
@@ -97,18 +97,20 @@ def test_a_key_that_is_bound_is_told_of(live_catalog: Any, make_key: Any) -> Non
 
 
 @pytest.mark.parametrize("command", ["forget_subject", "export_subject"])
-def test_an_empty_subject_is_nobody(live_catalog: Any, command: str) -> None:
+def test_blank_subject_is_refused(live_catalog: Any, command: str) -> None:
     with pytest.raises(CommandError, match="Gateway-Subject"):
         call_command(command, " ")
 
 
-def test_every_model_that_names_a_subject_is_known() -> None:
-    named = {
+def test_every_model_with_a_subject_is_covered() -> None:
+    models_with_subject = {
         model
         for model in apps.get_models()
         if model._meta.app_label in ("analytics", "gateway", "registry")
         and any(field.name == "subject" for field in model._meta.concrete_fields)
     }
 
-    # A key is told of and not deleted: an administrator may want another subject for it.
-    assert {kept.model for kept in subject_data.find_rows("ana").values()} == (named - {ApiKey}) | {BatchEntry}
+    # Keys are reported and not deleted, because an administrator may bind them to another subject.
+    assert {rows.model for rows in subject_data.find_rows("ana").values()} == (models_with_subject - {ApiKey}) | {
+        BatchEntry
+    }

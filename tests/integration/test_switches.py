@@ -1,4 +1,4 @@
-"""Switched off: refused by exec, left out of help and search, and all as before once it is on again."""
+"""Switches: exec refuses what is off, help and search leave it out, and switching on restores everything."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ from unfold.widgets import UnfoldBooleanWidget
 from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Connection, Group, Op, Switch
-from tests.support.admin_models import act, page
-from tests.support.api import Api, refused
+from tests.support.admin_models import get_admin_url, run_action
+from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 
 UPDATE = {"task_id": DEMO_TASK_ID, "title": "Changed"}
-REASON = "Titles are being mended."
+REASON = "Titles are being repaired."
 
 
-def turn(kind: str, name: str, *, is_off: bool = True) -> None:
+def set_switch(kind: str, name: str, *, is_off: bool = True) -> None:
     switch_service.set_switch(kind=kind, name=name, is_off=is_off, reason=REASON, by="ann", at=timezone.now())
-    switches.refresh_switches()  # a test's transaction is never committed
+    switches.refresh_switches()  # a test's transaction does not commit, so nothing else refreshes them
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "told"),
+    ("kind", "name", "message"),
     [
         ("op", "onto.task.update", "onto.task.update is switched off"),
         ("group", "onto.task", "onto.task.update is switched off with its group onto.task"),
@@ -35,34 +35,34 @@ def turn(kind: str, name: str, *, is_off: bool = True) -> None:
         ("connection", "workspace", "onto.task.update is switched off with its connection workspace"),
     ],
 )
-def test_exec_refuses_what_is_off_and_says_why(api: Api, kind: str, name: str, told: str) -> None:
-    turn(kind, name)
+def test_exec_refuses_ops_that_are_off_with_the_reason(api: Api, kind: str, name: str, message: str) -> None:
+    set_switch(kind, name)
 
     for op in ("onto.task.update", "update_onto_task"):
         for body in ({}, {"dry_run": True}, {"args": {"nonsense": 1}}, {"idempotency_key": "once"}):
-            error = refused(api.post("exec", {"op": op, "args": UPDATE, **body}), 403, "switched_off")
+            error = assert_refused(api.post("exec", {"op": op, "args": UPDATE, **body}), 403, "switched_off")
             assert error["code"] == "PERMISSION_DENIED"
-            assert error["message"] == f"{told}: {REASON} Nothing was done."
+            assert error["message"] == f"{message}: {REASON} Nothing was done."
             assert api.post("help", {"path": error["help_path"]}).status_code == 200
     assert Task.objects.get(pk=DEMO_TASK_ID).title != "Changed"
 
-    turn(kind, name, is_off=False)
+    set_switch(kind, name, is_off=False)
     assert api.exec("onto.task.update", UPDATE, idempotency_key="once")["ok"]
 
 
-def test_exec_of_all_else_goes_on(api: Api) -> None:
-    turn("op", "onto.task.update")
+def test_exec_runs_other_ops_when_one_is_off(api: Api) -> None:
+    set_switch("op", "onto.task.update")
 
     assert api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["ok"]
     assert api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "New"})["ok"]
 
 
-def test_refusal_is_recorded(api: Api, told: Any) -> None:
-    turn("op", "onto.task.update")
+def test_exec_records_an_event_when_an_op_is_off(api: Api, read_events: Any) -> None:
+    set_switch("op", "onto.task.update")
 
     api.exec("onto.task.update", UPDATE)
 
-    event = told()[-1]
+    event = read_events()[-1]
     assert (event.op, event.ok, event.code, event.reason) == (
         "onto.task.update",
         False,
@@ -71,9 +71,9 @@ def test_refusal_is_recorded(api: Api, told: Any) -> None:
     )
 
 
-def test_replay_is_answered_still(api: Api) -> None:
+def test_replay_works_when_the_op_is_off(api: Api) -> None:
     first = api.exec("onto.task.update", UPDATE, idempotency_key="once")
-    turn("op", "onto.task.update")
+    set_switch("op", "onto.task.update")
 
     again = api.post("exec", {"op": "onto.task.update", "args": UPDATE, "idempotency_key": "once"})
 
@@ -82,10 +82,10 @@ def test_replay_is_answered_still(api: Api) -> None:
     assert again.json()["meta"]["replayed"] is True
 
 
-def test_batch_refuses_what_is_off_and_runs_the_rest(api: Api) -> None:
-    turn("op", "onto.task.update")
+def test_batch_refuses_ops_that_are_off_and_runs_the_others(api: Api) -> None:
+    set_switch("op", "onto.task.update")
 
-    told = api.post(
+    response = api.post(
         "batch",
         {
             "ops": [
@@ -96,70 +96,70 @@ def test_batch_refuses_what_is_off_and_runs_the_rest(api: Api) -> None:
         },
     ).json()
 
-    refusal, run, read = told["results"]
+    refusal, exec_result, help_result = response["results"]
     assert (refusal["ok"], refusal["error"]["details"]["reason"]) == (False, "switched_off")
-    assert run["ok"]
-    assert (read["ok"], read["error"]["details"]["reason"]) == (False, "unknown_path")
+    assert exec_result["ok"]
+    assert (help_result["ok"], help_result["error"]["details"]["reason"]) == (False, "unknown_path")
 
 
-def test_a_caller_who_may_not_run_it_is_told_that_first(api: Api, another: Any) -> None:
-    turn("op", "onto.task.update")
+def test_missing_permission_is_reported_before_the_switch(api: Api, make_api: Any) -> None:
+    set_switch("op", "onto.task.update")
 
-    error = refused(
-        another(op_patterns=["util.*"]).post("exec", {"op": "onto.task.update", "args": UPDATE}), 403, "op_not_allowed"
+    error = assert_refused(
+        make_api(op_patterns=["util.*"]).post("exec", {"op": "onto.task.update", "args": UPDATE}), 403, "op_not_allowed"
     )
 
     assert REASON not in error["message"]
 
 
-def test_what_is_off_asks_nobody_to_confirm(api: Api, another: Any) -> None:
-    turn("op", "onto.task.delete")
+def test_op_that_is_off_needs_no_confirmation(api: Api, make_api: Any) -> None:
+    set_switch("op", "onto.task.delete")
 
-    refused(
-        another(confirms=True).post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}),
+    assert_refused(
+        make_api(confirms=True).post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}),
         403,
         "switched_off",
     )
 
 
-def test_nothing_stands_in_that_is_off(api: Api) -> None:
+def test_list_op_does_not_replace_a_get_when_it_is_off(api: Api) -> None:
     assert api.exec("onto.task.get")["ok"]
-    turn("op", "onto.task.list")
+    set_switch("op", "onto.task.list")
 
-    refused(api.post("exec", {"op": "onto.task.get", "args": {}}), 400, "invalid_args")
+    assert_refused(api.post("exec", {"op": "onto.task.get", "args": {}}), 400, "invalid_args")
 
 
-def test_help_and_search_leave_out_what_is_off_and_take_it_back(api: Api) -> None:
-    def listed() -> set[str]:
-        found = api.help("onto.task")["items"] + api.help(query="delete a task", limit=20)["items"]
-        return {item["path"] for item in found}
+def test_help_and_search_omit_ops_while_they_are_off(api: Api) -> None:
+    def list_paths() -> set[str]:
+        items = api.help("onto.task")["items"] + api.help(query="delete a task", limit=20)["items"]
+        return {item["path"] for item in items}
 
     before = api.get("help?path=onto.task")
-    assert "onto.task.delete" in listed()
+    assert "onto.task.delete" in list_paths()
 
-    turn("op", "onto.task.delete")
-    assert "onto.task.delete" not in listed()
+    set_switch("op", "onto.task.delete")
+    assert "onto.task.delete" not in list_paths()
     assert api.get("help?path=onto.task").headers["ETag"] != before.headers["ETag"]
-    error = refused(api.get("help?path=onto.task.delete"), 404, "unknown_path")
+    error = assert_refused(api.get("help?path=onto.task.delete"), 404, "unknown_path")
     assert error["message"] == f"onto.task.delete is switched off: {REASON}"
     assert error["help_path"] == "onto.task"
 
-    turn("op", "onto.task.delete", is_off=False)
-    assert "onto.task.delete" in listed()
+    set_switch("op", "onto.task.delete", is_off=False)
+    assert "onto.task.delete" in list_paths()
     assert api.get("help?path=onto.task").headers["ETag"] == before.headers["ETag"]
 
 
-def test_a_group_that_is_off_is_not_listed_and_what_lies_beside_it_is(api: Api) -> None:
-    turn("group", "onto.task")
+def test_help_omits_a_group_that_is_off_and_keeps_the_others(api: Api) -> None:
+    set_switch("group", "onto.task")
 
     assert "onto.task" not in {item["path"] for item in api.help("onto")["items"]}
-    refused(api.post("help", {"path": "onto.task"}), 404, "unknown_path")
-    refused(api.post("help", {"path": "onto.task.docs"}), 404, "unknown_path")
+    assert_refused(api.post("help", {"path": "onto.task"}), 404, "unknown_path")
+    assert_refused(api.post("help", {"path": "onto.task.docs"}), 404, "unknown_path")
     assert api.help("onto.project.get")["type"] == "op"
 
 
-def test_a_switch_costs_no_query(api: Api, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    turn("op", "onto.task.update")
+def test_switch_needs_no_query(api: Api, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    set_switch("op", "onto.task.update")
     api.help("onto.task")
 
     with django_assert_num_queries(0):
@@ -178,84 +178,89 @@ def test_a_switch_costs_no_query(api: Api, django_assert_num_queries: DjangoAsse
         (Connection, "connection", "name", "workspace"),
     ],
 )
-def test_rows_are_switched_where_they_are_listed(
+def test_admin_actions_switch_rows_off_and_on(
     api: Api, admin_client: HttpClient, model: Any, kind: str, field: str, name: str
 ) -> None:
     row = model.objects.get(**{field: name})
 
-    def action(named: str, **data: str) -> str:
-        data |= {"action": named, "_selected_action": str(row.pk)}
-        return admin_client.post(page(model, "changelist"), data, follow=True).content.decode()
+    def apply_action(name: str, **data: str) -> str:
+        data |= {"action": name, "_selected_action": str(row.pk)}
+        return admin_client.post(get_admin_url(model, "changelist"), data, follow=True).content.decode()
 
-    assert "Give a reason." in action("switch_off")
+    assert "Give a reason." in apply_action("switch_off")
     assert not Switch.objects.exists()
-    assert f"Switched off: {name}." in action("switch_off", reason=REASON)
+    assert f"Switched off: {name}." in apply_action("switch_off", reason=REASON)
     switch = Switch.objects.get()
     assert (switch.kind, switch.name, switch.is_off, switch.reason) == (kind, name, True, REASON)
     assert switch.changed_by == "admin"
-    assert "Nothing changed" in action("switch_off", reason=REASON)
-    assert f"Switched on: {name}." in action("switch_on")
+    assert "Nothing changed" in apply_action("switch_off", reason=REASON)
+    assert f"Switched on: {name}." in apply_action("switch_on")
     assert not Switch.objects.get().is_off
 
 
 @pytest.mark.parametrize(
     ("kind", "name"), [("op", "onto.task.update"), ("group", "onto.task"), ("connection", "workspace")]
 )
-def test_what_is_off_is_marked_where_it_is_listed_and_on_its_page(
+def test_admin_marks_rows_that_are_off_in_lists_and_on_pages(
     api: Api, admin_client: HttpClient, kind: str, name: str
 ) -> None:
     op, group = Op.objects.get(op="onto.task.update"), Group.objects.get(path="onto.task")
 
-    def off() -> list[bool]:
-        listed = [admin_client.get(page(model, "changelist"), {"q": "task"}) for model in (Op, Group)]
-        listed.append(admin_client.get(page(Connection, "changelist")))
-        pages = [admin_client.get(page(Op, "change", op.pk)), admin_client.get(page(Group, "change", group.pk))]
-        return [REASON in response.content.decode() for response in (*listed, *pages)]
+    def read_marks() -> list[bool]:
+        lists = [admin_client.get(get_admin_url(model, "changelist"), {"q": "task"}) for model in (Op, Group)]
+        lists.append(admin_client.get(get_admin_url(Connection, "changelist")))
+        pages = [
+            admin_client.get(get_admin_url(Op, "change", op.pk)),
+            admin_client.get(get_admin_url(Group, "change", group.pk)),
+        ]
+        return [REASON in response.content.decode() for response in (*lists, *pages)]
 
-    assert off() == [False] * 5
-    turn(kind, name)
-    assert off() == [True, kind == "group", kind == "connection", True, kind == "group"]
-    turn(kind, name, is_off=False)
-    assert off() == [False] * 5
+    assert read_marks() == [False] * 5
+    set_switch(kind, name)
+    assert read_marks() == [True, kind == "group", kind == "connection", True, kind == "group"]
+    set_switch(kind, name, is_off=False)
+    assert read_marks() == [False] * 5
 
 
-def test_a_switch_is_made_and_turned_by_hand(api: Api, admin_client: HttpClient) -> None:
+def test_switch_can_be_added_and_changed_in_the_admin(api: Api, admin_client: HttpClient) -> None:
     form = {"kind": "op", "name": "onto.task.updat", "is_off": "on", "reason": REASON}
 
-    wrong = admin_client.post(page(Switch, "add"), form)
-    right = admin_client.post(page(Switch, "add"), form | {"name": "onto.task.update"})
+    invalid = admin_client.post(get_admin_url(Switch, "add"), form)
+    valid = admin_client.post(get_admin_url(Switch, "add"), form | {"name": "onto.task.update"})
 
     assert (
         "There is no op onto.task.updat. Did you mean onto.task.update, onto.risk.update, onto.task.get?"
-        in wrong.content.decode()
+        in invalid.content.decode()
     )
-    assert right.status_code == 302
+    assert valid.status_code == 302
     switch = Switch.objects.get()
     assert (switch.is_off, switch.changed_by) == (True, "admin")
-    admin_client.post(page(Switch, "change", switch.pk), {"is_off": "on", "reason": "Another reason"})
+    admin_client.post(get_admin_url(Switch, "change", switch.pk), {"is_off": "on", "reason": "Another reason"})
     switch.refresh_from_db()
     assert (switch.name, switch.reason) == ("onto.task.update", "Another reason")
-    assert "Switched on: onto.task.update" in act(admin_client, Switch, "turn_on", switch)
-    assert "Switched off: onto.task.update" not in act(admin_client, Switch, "turn_off", switch)  # no reason is left
-    assert admin_client.post(page(Switch, "delete", switch.pk), {"post": "yes"}).status_code == 403
+    assert "Switched on: onto.task.update" in run_action(admin_client, Switch, "turn_on", switch)
+    assert "Switched off: onto.task.update" not in run_action(
+        admin_client, Switch, "turn_off", switch
+    )  # switching off needs a reason
+    assert admin_client.post(get_admin_url(Switch, "delete", switch.pk), {"post": "yes"}).status_code == 403
 
 
-def test_a_switchs_page_says_off_without_a_green_one(
+def test_switch_page_shows_that_it_is_off(
     api: Api, admin_client: HttpClient, client: HttpClient, django_user_model: type[User]
 ) -> None:
-    turn("op", "onto.task.update")
-    address = page(Switch, "change", Switch.objects.get().pk)
+    set_switch("op", "onto.task.update")
+    address = get_admin_url(Switch, "change", Switch.objects.get().pk)
     reader = django_user_model.objects.create_user("reader", is_staff=True)
     reader.user_permissions.set(Permission.objects.filter(codename="view_switch"))
     client.force_login(reader)
 
-    changed = admin_client.get(address)
-    looked_at = client.get(address).content.decode()
+    change_page = admin_client.get(address)
+    read_only_page = client.get(address).content.decode()
 
-    box = changed.context["adminform"].form["is_off"]
+    box = change_page.context["adminform"].form["is_off"]
     assert (box.label, type(box.field.widget)) == ("Switched off", UnfoldBooleanWidget)
-    assert '<span class="desk-tag desk-removed">off</span>' in looked_at
-    assert "Is off" not in looked_at
+    assert '<span class="ui-tag ui-tag--removed">off</span>' in read_only_page
+    assert "Is off" not in read_only_page
 
 
 def test_switching_needs_its_permission(api: Api, client: HttpClient, django_user_model: type[User]) -> None:
@@ -264,6 +269,6 @@ def test_switching_needs_its_permission(api: Api, client: HttpClient, django_use
     client.force_login(editor)
     data = {"action": "switch_off", "_selected_action": str(Op.objects.all()[0].pk), "reason": REASON}
 
-    client.post(page(Op, "changelist"), data, follow=True)
+    client.post(get_admin_url(Op, "changelist"), data, follow=True)
 
     assert not Switch.objects.exists()

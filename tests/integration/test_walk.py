@@ -1,4 +1,4 @@
-"""The source's required query pattern, as a model would go: root, group, op, exec, error, repaired exec."""
+"""The path of a model through the API: root, group, op, exec, error, corrected exec."""
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
@@ -6,7 +6,7 @@ from tests.support.api import Api
 from workspace.demo import DEMO_TASK_ID
 
 
-def test_walk_from_the_root_to_a_repaired_update(api: Api) -> None:
+def test_model_finds_an_op_from_the_root_and_corrects_its_call(api: Api) -> None:
     root = api.help("root")
     assert "onto" in [item["path"] for item in root["items"]]
 
@@ -30,11 +30,11 @@ def test_walk_from_the_root_to_a_repaired_update(api: Api) -> None:
         "": "no_change",
     }
 
-    listed = api.exec("onto.task.list", {"limit": 50})
-    assert DEMO_TASK_ID in [task["id"] for task in listed["result"]["tasks"]]
+    task_list = api.exec("onto.task.list", {"limit": 50})
+    assert DEMO_TASK_ID in [task["id"] for task in task_list["result"]["tasks"]]
 
-    again = api.help(refused["error"]["help_path"], format="full")
-    assert again["usage"]["op"] == "onto.task.update"
+    full_help = api.help(refused["error"]["help_path"], format="full")
+    assert full_help["usage"]["op"] == "onto.task.update"
 
     repaired = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"})
     assert repaired["ok"] is True
@@ -42,7 +42,7 @@ def test_walk_from_the_root_to_a_repaired_update(api: Api) -> None:
     assert repaired["meta"]["operation"]["entity_id"] == DEMO_TASK_ID
 
     event_log.flush()
-    told = list(OperationEvent.objects.order_by("id").values_list("type", "op", "ok"))
-    assert ("exec", "onto.task.update", True) in told
-    assert ("exec", "onto.task.update", False) in told
-    assert ("help", "onto.task", True) in told
+    events = list(OperationEvent.objects.order_by("id").values_list("type", "op", "ok"))
+    assert ("exec", "onto.task.update", True) in events
+    assert ("exec", "onto.task.update", False) in events
+    assert ("help", "onto.task", True) in events

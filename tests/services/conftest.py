@@ -11,8 +11,8 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from tests.support.servers import brokers, stores
 from tests.support.servers.brokers import Broker
-from tests.support.servers.environment import PEPPER, environment_of, make_key
-from tests.support.servers.processes import Process, Server, serving, working
+from tests.support.servers.environment import PEPPER, build_environment, make_key
+from tests.support.servers.processes import Process, Server, run_server, run_worker
 from tests.support.servers.stores import Store
 
 
@@ -20,11 +20,11 @@ from tests.support.servers.stores import Store
 def set_up_store(django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A database as `make run` leaves it, to be copied."""
     with django_db_blocker.unblock():
-        store = stores.make(tmp_path_factory.mktemp("stores"))
+        store = stores.create_store(tmp_path_factory.mktemp("stores"))
         store.set_up()
     yield store
     with django_db_blocker.unblock():
-        stores.drop(store)
+        stores.drop_store(store)
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def store(set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path: Pat
     """A copy of it, on which this process works during the test, with the servers' pepper."""
     settings.GATEWAY_KEY_PEPPER = PEPPER
     with django_db_blocker.unblock():
-        copy = stores.make(tmp_path, set_up_store)
-        with copy.reached():
+        copy = stores.create_store(tmp_path, set_up_store)
+        with copy.connected():
             yield copy
-        stores.drop(copy)
+        stores.drop_store(copy)
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def serve(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     with ExitStack() as stack:
 
         def started(*, port: int | None = None, **variables: str) -> Server:
-            environment = environment_of(store, tmp_path, **variables)
-            server = stack.enter_context(serving(environment=environment, key=make_key(), port=port))
+            environment = build_environment(store, tmp_path, **variables)
+            server = stack.enter_context(run_server(environment=environment, key=make_key(), port=port))
             with server.workers():  # readiness is said by one of them; a signal would find the other still loading
                 return server
 
@@ -60,15 +60,15 @@ def server_for_all(
     folder = tmp_path_factory.mktemp("server-for-all")
     with ExitStack() as stack:
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
-            copy = stores.make(folder, set_up_store)
-            with copy.reached():
+            copy = stores.create_store(folder, set_up_store)
+            with copy.connected():
                 key = make_key()
-        server = stack.enter_context(serving(environment=environment_of(copy, folder), key=key))
+        server = stack.enter_context(run_server(environment=build_environment(copy, folder), key=key))
         with server.workers():
             pass
         yield server, copy
     with django_db_blocker.unblock():
-        stores.drop(copy)
+        stores.drop_store(copy)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def shared_server(
     """The server that tests share, and its database for this process. Other tests leave rows behind."""
     server, copy = server_for_all
     settings.GATEWAY_KEY_PEPPER = PEPPER
-    with django_db_blocker.unblock(), copy.reached():
+    with django_db_blocker.unblock(), copy.connected():
         yield server
 
 
@@ -86,7 +86,9 @@ def shared_server(
 def work(store: Store, tmp_path: Path) -> Iterator[Callable[..., Process]]:
     """Start a Celery worker over the test's database; options are variables of its environment. All are stopped."""
     with ExitStack() as stack:
-        yield lambda **variables: stack.enter_context(working(environment=environment_of(store, tmp_path, **variables)))
+        yield lambda **variables: stack.enter_context(
+            run_worker(environment=build_environment(store, tmp_path, **variables))
+        )
 
 
 @pytest.fixture(scope="session")
@@ -102,8 +104,8 @@ def running_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
 def broker(
     request: pytest.FixtureRequest, running_brokers: dict[str, Broker], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Broker]:
-    """A broker that runs, once Redis and once RabbitMQ; whatever a test does to it is mended afterwards."""
-    broker = brokers.started(request.param, running_brokers, tmp_path_factory)
+    """A broker that runs, once Redis and once RabbitMQ; whatever a test does to it is repaired afterwards."""
+    broker = brokers.start_broker_once(request.param, running_brokers, tmp_path_factory)
     yield broker
     broker.resume()
     if not broker.answers():

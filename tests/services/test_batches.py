@@ -1,6 +1,5 @@
 """Batches over the brokers of production: a worker process, a web process, and what happens when one goes."""
 
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -10,9 +9,9 @@ import pytest
 from django.conf import settings
 
 from gateway.models import BatchEntry
-from tests.support.servers.batch_calls import call, done, keep, standing_still
+from tests.support.servers.batch_calls import build_entry, build_keep_entry, find_waiting_process, wait_until_done
 from tests.support.servers.brokers import Broker
-from tests.support.servers.processes import Process, Server, eventually
+from tests.support.servers.processes import Process, Server, eventually, kill_process
 from workspace.models import Task
 
 pytestmark = [
@@ -38,18 +37,18 @@ def worker(work: Callable[..., Process], broker: Broker) -> Process:
     return work(CELERY_BROKER_URL=broker.url)
 
 
-def test_worker_runs_what_is_sent_in_parallel_and_in_the_background_and_stops_in_order(
+def test_worker_runs_parallel_and_background_batches_and_stops_cleanly(
     server: Server, worker: Process, tmp_path: Path
 ) -> None:
-    _runs_entries_at_the_same_time(server, worker, tmp_path / "meeting")
-    _runs_the_background_once(server)
-    _gives_entries_of_one_key_one_effect(server)
-    _finishes_what_it_runs_when_told_to_stop(server, worker, tmp_path / "probe")
+    check_entries_run_in_parallel(server, worker, tmp_path / "meeting")
+    check_background_batch_runs_once(server)
+    check_entries_with_one_key_take_effect_once(server)
+    check_worker_finishes_running_entries(server, worker, tmp_path / "probe")
 
 
-def _runs_entries_at_the_same_time(server: Server, worker: Process, folder: Path) -> None:
+def check_entries_run_in_parallel(server: Server, worker: Process, folder: Path) -> None:
     folder.mkdir()
-    entries = [call("probe.meet", folder=str(folder), name=str(n), count=AT_ONCE) for n in range(AT_ONCE)]
+    entries = [build_entry("probe.meet", folder=str(folder), name=str(n), count=AT_ONCE) for n in range(AT_ONCE)]
 
     answer = server.batch(*entries, mode="parallel").json()
 
@@ -58,12 +57,12 @@ def _runs_entries_at_the_same_time(server: Server, worker: Process, folder: Path
     assert pids.count(worker.inner.pid) >= AT_ONCE - 1  # the waiting thread may have taken one
 
 
-def _runs_the_background_once(server: Server) -> None:
-    entries = [keep(f"Background {number}") for number in range(5)]
+def check_background_batch_runs_once(server: Server) -> None:
+    entries = [build_keep_entry(f"Background {number}") for number in range(5)]
 
     first = server.batch(*entries, prefer="respond-async", idempotency_key="background")
     again = server.batch(*entries, prefer="respond-async", idempotency_key="background")
-    status = done(server, first.json()["batch_id"], within=10)
+    status = wait_until_done(server, first.json()["batch_id"], within=10)
 
     assert (first.status_code, again.json()["batch_id"]) == (202, first.json()["batch_id"])
     assert status["ok"], status
@@ -71,18 +70,18 @@ def _runs_the_background_once(server: Server) -> None:
     assert sorted(task.title for task in kept) == [f"Background {number}" for number in range(5)]
 
 
-def _gives_entries_of_one_key_one_effect(server: Server) -> None:
-    answer = server.batch(*[keep("Once")] * AT_ONCE, mode="parallel").json()
+def check_entries_with_one_key_take_effect_once(server: Server) -> None:
+    answer = server.batch(*[build_keep_entry("Once")] * AT_ONCE, mode="parallel").json()
 
     ids = {result["result"]["id"] for result in answer["results"] if result["ok"]}
     assert Task.objects.filter(title="Once").count() == len(ids) == 1
 
 
-def _finishes_what_it_runs_when_told_to_stop(server: Server, worker: Process, folder: Path) -> None:
+def check_worker_finishes_running_entries(server: Server, worker: Process, folder: Path) -> None:
     folder.mkdir()
 
-    taken = server.batch(call("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
-    assert standing_still(folder) == worker.inner.pid
+    taken = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
+    assert find_waiting_process(folder) == worker.inner.pid
     worker.inner.send_signal(signal.SIGTERM)
     eventually(lambda: "Warm shutdown" in worker.output, within=10, what="the worker's hearing of it")
     (folder / "go").touch()
@@ -95,18 +94,18 @@ def _finishes_what_it_runs_when_told_to_stop(server: Server, worker: Process, fo
     assert Task.objects.filter(title="Added").count() == 1
 
 
-def test_entry_of_a_killed_worker_is_run_once_by_another(
+def test_entry_of_a_killed_worker_runs_once_in_another(
     server: Server, worker: Process, work: Callable[..., Process], broker: Broker, tmp_path: Path
 ) -> None:
     folder = tmp_path / "probe"
     folder.mkdir()
 
-    taken = server.batch(call("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
-    os.kill(standing_still(folder), signal.SIGKILL)
+    taken = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
+    kill_process(find_waiting_process(folder))
     worker.wait()
     (folder / "go").touch()
     work(CELERY_BROKER_URL=broker.url)
 
-    assert done(server, taken["batch_id"], within=25)["ok"]
+    assert wait_until_done(server, taken["batch_id"], within=25)["ok"]
     assert BatchEntry.objects.get(batch_id=taken["batch_id"]).attempts == 2
     assert Task.objects.filter(title="Added").count() == 1

@@ -14,12 +14,12 @@ from gateway.models import BatchEntry, IdempotencyRecord
 from tests.support.servers import brokers, crashes
 from tests.support.servers.brokers import Broker
 from tests.support.servers.crashes import Fleet, Ledger
-from tests.support.servers.environment import environment_of, make_key
+from tests.support.servers.environment import build_environment, make_key
 from tests.support.servers.processes import eventually
 from tests.support.servers.stores import Store
 from workspace.models import Task
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.server, pytest.mark.chance]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server]
 
 HASTE = not os.environ.get("CRASH_POINTS")  # `make chaos` waits as long as production does
 POINTS = int(os.environ.get("CRASH_POINTS") or 12)
@@ -32,7 +32,7 @@ def fleet(store: Store, tmp_path: Path, request: pytest.FixtureRequest) -> Fleet
     """Web processes with workers in threads on SQLite; on PostgreSQL web and worker processes over a broker."""
     folder = tmp_path / "points"
     folder.mkdir()
-    environment = environment_of(store, tmp_path, CRASH_HASTE="1" if HASTE else "")
+    environment = build_environment(store, tmp_path, CRASH_HASTE="1" if HASTE else "")
     url = "" if connection.vendor == "sqlite" else request.getfixturevalue("one_broker").url
     return Fleet(environment, folder, url)
 
@@ -41,20 +41,20 @@ def fleet(store: Store, tmp_path: Path, request: pytest.FixtureRequest) -> Fleet
 def one_broker(running_brokers: dict[str, Broker], tmp_path_factory: pytest.TempPathFactory) -> Broker:
     """Redis or RabbitMQ, as CRASH_BROKER says."""
     name = os.environ.get("CRASH_BROKER") or "redis"
-    return brokers.started(name, running_brokers, tmp_path_factory)
+    return brokers.start_broker_once(name, running_brokers, tmp_path_factory)
 
 
-def test_writes_are_neither_lost_nor_doubled_wherever_processes_die(
+def test_writes_are_neither_lost_nor_repeated_when_processes_die(
     fleet: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seed = crashes.seed()
+    seed = crashes.read_seed()
     rng = random.Random(seed)
-    points = crashes.plan(POINTS, rng, roles=fleet.roles)
+    points = crashes.plan_faults(POINTS, rng, roles=fleet.roles)
     started = time.monotonic()
     with fleet.running():
-        ledger = crashes.run(fleet, points, writes=WRITES, key=make_key(), rng=rng)
-        eventually(_all_is_settled, within=SETTLES_WITHIN, what="the end of every claim")
-        _holds(ledger)
+        ledger = crashes.run_writes(fleet, points, writes=WRITES, key=make_key(), rng=rng)
+        eventually(is_settled, within=SETTLES_WITHIN, what="the end of every claim")
+        check_ledger(ledger)
     with capsys.disabled():
         print(
             f"\n{len(ledger.acknowledged)} writes, {len(points)} deaths ({', '.join(map(str, points[:12]))} …), "
@@ -62,13 +62,13 @@ def test_writes_are_neither_lost_nor_doubled_wherever_processes_die(
         )
 
 
-def _all_is_settled() -> bool:
+def is_settled() -> bool:
     open_claims = IdempotencyRecord.objects.exclude(state="done").exists()
     return not open_claims and not BatchEntry.objects.exclude(state="done").exists()
 
 
-def _holds(ledger: Ledger) -> None:
-    """Hold what clients were told against the rows: tasks, idempotency records, events."""
+def check_ledger(ledger: Ledger) -> None:
+    """Compare what clients were answered with the rows of tasks, idempotency records and events."""
     assert ledger.unexpected == []
     kept = dict(Task.objects.filter(title__in=ledger.acknowledged).values_list("title", "pk"))
     assert {title: str(pk) for title, pk in kept.items()} == ledger.acknowledged

@@ -14,7 +14,7 @@ from tests.support.servers.processes import Server, eventually
 pytestmark = pytest.mark.server
 
 
-def test_whoever_is_shown_something_is_written_down_though_the_server_stops_at_once(server: Server) -> None:
+def test_exposures_are_written_when_the_server_stops_at_once(server: Server) -> None:
     Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
     evaluate = f"/ofrep/v1/evaluate/flags/{FlagKey.SURFACE}"
     with server.client(headers={"Authorization": f"Bearer {make_key(subject='')}"}) as http:
@@ -36,7 +36,7 @@ def test_whoever_is_shown_something_is_written_down_though_the_server_stops_at_o
     assert Subject.objects.filter(subject__in=subjects).count() == len(subjects)
 
 
-def test_an_openfeature_client_follows_a_cohort(shared_server: Server) -> None:
+def test_openfeature_client_gets_the_variant_of_a_cohort(shared_server: Server) -> None:
     headers = {"Authorization": f"Bearer {make_key()}"}
     api.set_provider(OFREPProvider(base_url=shared_server.url, headers_factory=lambda: headers))
     client = api.get_client()

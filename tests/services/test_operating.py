@@ -25,10 +25,18 @@ from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import OperationEvent
-from tests.support.metric_values import value
+from tests.support.metric_values import read_metric
 from tests.support.servers import checkouts, stores
 from tests.support.servers.environment import PEPPER, SECRETS, make_key
-from tests.support.servers.processes import Process, Server, eventually, free_port, wait_until_ready
+from tests.support.servers.processes import (
+    PLAIN_HTTP,
+    Process,
+    Server,
+    eventually,
+    free_port,
+    kill_process,
+    wait_until_ready,
+)
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 
@@ -41,20 +49,20 @@ IN_FLIGHT = 3.0  # seconds
 IDLE_STOPS_WITHIN = 2.0  # seconds
 
 
-def said(instruction: str) -> str:
-    """Return what the Dockerfile says last after an instruction, or after its beginning."""
+def read_instruction(instruction: str) -> str:
+    """Return the arguments of the last instruction in the Dockerfile that begins with this text."""
     return next(line.removeprefix(instruction) for line in reversed(DOCKERFILE) if line.startswith(instruction))
 
 
-def in_image(instruction: str) -> list[str]:
+def read_image_command(instruction: str) -> list[str]:
     """Return the command of the Dockerfile's CMD or HEALTHCHECK."""
-    told = said(instruction)
+    told = read_instruction(instruction)
     command: list[str] = json.loads(told[told.index("[") :])
     return command
 
 
-def set_by(text: str) -> dict[str, str]:
-    """Return the variables that a shell's words set, PATH aside."""
+def parse_variables(text: str) -> dict[str, str]:
+    """Return the variables that a shell line sets, except PATH."""
     pairs = (word.partition("=") for word in shlex.split(text))
     return {name: value for name, equals, value in pairs if equals and name.isupper() and name != "PATH"}
 
@@ -62,7 +70,7 @@ def set_by(text: str) -> dict[str, str]:
 def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, str]:
     """Return the variables of a production server over a database."""
     return {
-        **set_by(said("ENV ")),
+        **parse_variables(read_instruction("ENV ")),
         **SECRETS,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PORT": str(free_port()),
@@ -78,7 +86,7 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
 @contextmanager
 def production(environment: dict[str, str], *, key: str, folder: Path = settings.BASE_DIR) -> Iterator[Server]:
     """Run the image's command until it is ready; stop it in the end."""
-    process = Process(in_image("CMD"), environment=environment, folder=folder)
+    process = Process(read_image_command("CMD"), environment=environment, folder=folder)
     server = Server(int(environment["PORT"]), process, key, {"X-Forwarded-Proto": "https"})
     try:
         wait_until_ready(process, server.url)
@@ -109,28 +117,33 @@ def production_for_all(
     folder = tmp_path_factory.mktemp("production")
     with ExitStack() as stack:
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
-            copy = stores.make(folder, set_up_store)
-            with copy.reached():
+            copy = stores.create_store(folder, set_up_store)
+            with copy.connected():
                 key = make_key()
         server = stack.enter_context(production(environment_of(copy, folder), key=key))
         with server.workers():
             pass
         yield server, copy
     with django_db_blocker.unblock():
-        stores.drop(copy)
+        stores.drop_store(copy)
 
 
 @pytest.fixture
 def running(production_for_all: tuple[Server, Store], django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
     """A production server that the tests of this module share."""
     server, copy = production_for_all
-    with django_db_blocker.unblock(), copy.reached():
+    with django_db_blocker.unblock(), copy.connected():
         yield server
 
 
 @pytest.mark.parametrize("command", ["check", "migrate --plan", "create_api_key --help"])
 def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
-    variables = {**set_by(said("ENV ")), **SECRETS, "ALLOWED_HOSTS": HOST, "DATABASE_URL": store.url}
+    variables = {
+        **parse_variables(read_instruction("ENV ")),
+        **SECRETS,
+        "ALLOWED_HOSTS": HOST,
+        "DATABASE_URL": store.url,
+    }
     ran = subprocess.run(
         [sys.executable, "manage.py", *command.split()],
         cwd=settings.BASE_DIR,
@@ -144,7 +157,7 @@ def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_stop_lets_a_request_of_three_seconds_end(started: Callable[..., Server], tmp_path: Path) -> None:
+def test_stop_waits_for_a_running_request(started: Callable[..., Server], tmp_path: Path) -> None:
     server = started()
     folder = tmp_path / "probe"
     folder.mkdir()
@@ -163,7 +176,7 @@ def test_stop_lets_a_request_of_three_seconds_end(started: Callable[..., Server]
 
 
 @pytest.mark.parametrize("asked", ["when one worker is ready", "when all are"])
-def test_stop_of_an_idle_server_takes_no_time(store: Store, tmp_path: Path, asked: str) -> None:
+def test_idle_server_stops_at_once(store: Store, tmp_path: Path, asked: str) -> None:
     environment = environment_of(store, tmp_path)
     with production(environment, key=make_key()) as server, ExitStack() as stack:
         if asked == "when all are":
@@ -176,13 +189,13 @@ def test_stop_of_an_idle_server_takes_no_time(store: Store, tmp_path: Path, aske
     assert time.monotonic() - told < IDLE_STOPS_WITHIN
 
 
-def test_metrics_are_of_all_workers_and_for_the_token_alone(running: Server) -> None:
+def test_metrics_cover_all_workers_and_require_the_token(running: Server) -> None:
     labels = {"type": "exec", "kind": "read", "code": "OK", "reason": ""}
 
-    def numbers() -> str:
-        return httpx2.get(f"{running.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False).text
+    def read_metrics() -> str:
+        return httpx2.get(f"{running.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, **PLAIN_HTTP).text
 
-    before = value("gateway_calls_total", numbers(), **labels)
+    before = read_metric("gateway_calls_total", read_metrics(), **labels)
     with running.workers() as found:  # each answers at least one, over a connection that stays with it
         asked = sum(
             1
@@ -190,31 +203,31 @@ def test_metrics_are_of_all_workers_and_for_the_token_alone(running: Server) -> 
             for _ in range(5)
             if http.post("/api/v1/exec", json={"op": "probe.process"}).is_success
         )
-        counted = value("gateway_calls_total", numbers(), **labels)
+        counted = read_metric("gateway_calls_total", read_metrics(), **labels)
 
     assert asked == 10
     assert counted - before >= 10 + len(found)
-    assert value("gateway_release_live", numbers()) == 1
-    assert time.time() - value("gateway_followed_timestamp_seconds", numbers()) < 5
-    assert httpx2.get(f"{running.url}/metrics", trust_env=False).status_code == 404
+    assert read_metric("gateway_release_live", read_metrics()) == 1
+    assert time.time() - read_metric("gateway_last_poll_timestamp_seconds", read_metrics()) < 5
+    assert httpx2.get(f"{running.url}/metrics", **PLAIN_HTTP).status_code == 404
 
 
-def test_metrics_go_on_when_a_worker_was_killed(running: Server) -> None:
+def test_metrics_continue_after_a_worker_was_killed(running: Server) -> None:
     url, headers = f"{running.url}/metrics", {"Authorization": f"Bearer {TOKEN}"}
     with running.workers() as found:
-        os.kill(next(iter(found)), signal.SIGKILL)
+        kill_process(next(iter(found)))
         gone = next(iter(found))
     with running.workers() as found:
         assert gone not in found
 
     def live() -> list[str]:
-        text = httpx2.get(url, headers=headers, trust_env=False).text
+        text = httpx2.get(url, headers=headers, **PLAIN_HTTP).text
         return re.findall(r"^gateway_release_live .*$", text, re.MULTILINE)
 
     assert live() == ["gateway_release_live 1.0"]
 
 
-def test_log_lines_are_json_with_the_trace_of_their_request(running: Server) -> None:
+def test_log_lines_are_json_with_the_trace_of_the_request(running: Server) -> None:
     answer = running.exec("no.such.op")
 
     trace = answer.headers["Gateway-Trace"]
@@ -225,29 +238,31 @@ def test_log_lines_are_json_with_the_trace_of_their_request(running: Server) -> 
     assert running.key not in running.process.output
 
 
-def test_image_builds_its_static_files_serves_them_and_is_healthy(
+def test_image_serves_its_static_files_and_is_healthy(
     store: Store, tmp_path: Path, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    checkout = checkouts.copied(tmp_path / "app")
-    build = set_by(next(line for line in DOCKERFILE if "collectstatic" in line))
+    checkout = checkouts.copy_checkout(tmp_path / "app")
+    build = parse_variables(next(line for line in DOCKERFILE if "collectstatic" in line))
     built = checkout.command("collectstatic", "--noinput", "--verbosity", "0", GATEWAY_ENV="production", **build)
     assert built.returncode == 0, built.stderr
 
     environment = environment_of(store, tmp_path, DJANGO_SETTINGS_MODULE="config.settings")
     with production(environment, key=make_key(), folder=checkout.folder) as server, server.client() as http:
         page = http.get("/admin/login/").text
-        styles = re.findall(r'href="(/static/desk/desk\.[0-9a-f]{12}\.css)"', page)
+        styles = re.findall(r'href="(/static/admin_ui/admin\.[0-9a-f]{12}\.css)"', page)
         assert len(styles) == 1
         style = http.get(styles[0])
         assert style.status_code == 200
         assert "immutable" in style.headers["Cache-Control"]
-        healthy = subprocess.run(in_image("HEALTHCHECK"), env=environment, capture_output=True, text=True, check=False)
+        healthy = subprocess.run(
+            read_image_command("HEALTHCHECK"), env=environment, capture_output=True, text=True, check=False
+        )
         assert healthy.returncode == 0, healthy.stderr
-    unhealthy = subprocess.run(in_image("HEALTHCHECK"), env=environment, capture_output=True, check=False)
+    unhealthy = subprocess.run(read_image_command("HEALTHCHECK"), env=environment, capture_output=True, check=False)
     assert unhealthy.returncode != 0
 
 
-def test_image_holds_nothing_but_what_runs() -> None:
+def test_image_contains_only_what_runs() -> None:
     allowed = (Path(settings.BASE_DIR) / ".dockerignore").read_text().splitlines()
     packages = {app for app in settings.INSTALLED_APPS if (Path(settings.BASE_DIR) / app).is_dir()}
 
@@ -256,7 +271,7 @@ def test_image_holds_nothing_but_what_runs() -> None:
     assert {line[1:] for line in allowed if line.startswith("!")} == wanted
 
 
-def test_backup_restored_elsewhere_replays_old_keys_and_knows_its_callers(
+def test_restored_backup_replays_old_keys_and_accepts_its_callers(
     store: Store, tmp_path: Path, django_db_blocker: DjangoDbBlocker
 ) -> None:
     key = make_key()
@@ -264,7 +279,7 @@ def test_backup_restored_elsewhere_replays_old_keys_and_knows_its_callers(
     with production(environment_of(store, tmp_path), key=key) as server:
         first = server.exec("onto.task.create", args, idempotency_key="before").json()
         assert first["ok"] is True
-        restored = backed_up_and_restored(store, tmp_path)
+        restored = back_up_and_restore(store, tmp_path)
         server.exec("onto.task.update", {"task_id": first["result"]["task"]["id"], "title": "After the flood"})
 
     try:
@@ -273,7 +288,7 @@ def test_backup_restored_elsewhere_replays_old_keys_and_knows_its_callers(
             found = server.exec("onto.task.search", {"query": "the flood"}).json()["result"]
             new = server.exec("onto.task.create", args, idempotency_key="after").json()
     finally:
-        stores.drop(restored)
+        stores.drop_store(restored)
 
     assert again["meta"]["replayed"] is True
     assert again["result"] == first["result"]
@@ -281,16 +296,16 @@ def test_backup_restored_elsewhere_replays_old_keys_and_knows_its_callers(
     assert new["result"]["task"]["id"] != first["result"]["task"]["id"]
 
 
-def backed_up_and_restored(store: Store, folder: Path) -> Store:
-    """Back up a database that is in use, as docs/deploy.md says, and restore it into a new one."""
+def back_up_and_restore(store: Store, folder: Path) -> Store:
+    """Back up a database in use as docs/deploy.md describes, and restore it into a new one."""
     if connection.vendor == "sqlite":
-        restored = stores.make(folder)
+        restored = stores.create_store(folder)
         with closing(sqlite3.connect(store.name)) as source, closing(sqlite3.connect(restored.name)) as target:
             source.backup(target)
         return restored
     if shutil.which("pg_dump") is None or shutil.which("pg_restore") is None:
         pytest.skip("pg_dump and pg_restore are not installed (Debian: postgresql-client)")
-    restored = stores.make(folder)
+    restored = stores.create_store(folder)
     dump = str(folder / "gateway.dump")
     for command in (
         ["pg_dump", "--format=custom", "--no-owner", f"--file={dump}", store.url],

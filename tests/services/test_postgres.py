@@ -59,7 +59,7 @@ def test_connections_stay_within_the_pool_under_load(server: Server) -> None:
     assert 0 < max(counts) <= 3 * WORKERS
 
 
-def test_server_recovers_by_itself_when_its_connections_are_cut(server: Server) -> None:
+def test_server_recovers_when_its_connections_are_cut(server: Server) -> None:
     assert connections() > 0
     query(f"SELECT pg_terminate_backend(pid) {SERVERS}")
 
@@ -82,11 +82,11 @@ def test_server_recovers_by_itself_when_its_connections_are_cut(server: Server) 
     assert server.process.inner.poll() is None
 
 
-def test_help_goes_on_from_memory_while_the_database_is_away(server: Server, store: Store) -> None:
+def test_help_is_served_from_memory_while_the_database_is_down(server: Server, store: Store) -> None:
     with server.workers() as workers:
         for http in workers.values():
             assert http.get("/api/v1/help").status_code == 200  # the key is known to every worker now
-    away(store, True)
+    set_database_down(store, True)
     try:
         asked = time.monotonic()
         with server.client() as http:
@@ -102,15 +102,15 @@ def test_help_goes_on_from_memory_while_the_database_is_away(server: Server, sto
         assert ready.json()["checks"]["database"] == "does not answer"
         assert alive.status_code == 200
     finally:
-        away(store, False)
+        set_database_down(store, False)
 
     eventually(lambda: [server.exec("onto.task.list").status_code for _ in range(10)] == [200] * 10, within=10)
     with server.client() as http:
         assert http.get("/readyz").status_code == 200
 
 
-def away(store: Store, is_away: bool) -> None:
-    """Take a database away from everybody and cut all connections, as a server that is being restarted; or back."""
+def set_database_down(store: Store, is_away: bool) -> None:
+    """Refuse all connections to a database and cut the open ones, as during a restart, or allow them again."""
     connection.close()
     connection.close_pool()
     with connection._nodb_cursor() as cursor:

@@ -10,13 +10,13 @@ import pytest
 from django.conf import settings
 
 from tests.support.servers.processes import Server
-from tests.support.servers.production import GOOD, manage
+from tests.support.servers.production import VALID_VARIABLES, run_manage
 
 pytestmark = pytest.mark.server
 
 
 def test_production_passes_the_deployment_checks_without_a_warning() -> None:
-    checked = manage("check", "--deploy", "--fail-level", "WARNING", **GOOD)
+    checked = run_manage("check", "--deploy", "--fail-level", "WARNING", **VALID_VARIABLES)
 
     assert checked.returncode == 0, checked.stderr
     assert "no issues" in checked.stdout
@@ -50,8 +50,8 @@ for number, variables in enumerate(json.load(sys.stdin)):
 """
 
 
-def refusals(environments: list[dict[str, str]]) -> list[str]:
-    """Return the last line that `manage.py check` says in each environment, all of which it must refuse."""
+def run_refused_checks(environments: list[dict[str, str]]) -> list[str]:
+    """Return the last line of `manage.py check` in each environment. It must refuse all of them."""
     done = subprocess.run(
         [sys.executable, "-c", CHECK_EACH],
         cwd=settings.BASE_DIR,
@@ -70,16 +70,16 @@ def refusals(environments: list[dict[str, str]]) -> list[str]:
     return [errors.strip().splitlines()[-1] for _, errors in answers]
 
 
-def test_production_refuses_to_start_without_what_it_needs() -> None:
+def test_production_refuses_to_start_without_required_variables() -> None:
     names = ["SECRET_KEY", "GATEWAY_KEY_PEPPER", "ALLOWED_HOSTS", "DATABASE_URL"]
-    unset = [{key: GOOD[key] for key in GOOD if key != name} for name in names]
-    empty = [{**GOOD, name: ""} for name in names]
+    unset = [{key: VALID_VARIABLES[key] for key in VALID_VARIABLES if key != name} for name in names]
+    empty = [{**VALID_VARIABLES, name: ""} for name in names]
 
-    for name, last in zip(names * 2, refusals([*unset, *empty]), strict=True):
+    for name, last in zip(names * 2, run_refused_checks([*unset, *empty]), strict=True):
         assert f"{name} is not set" in last, name
         assert "set it to" in last.lower(), name
 
-    refused = manage("check", **unset[0])  # the real command, once
+    refused = run_manage("check", **unset[0])  # the real command, once
     assert refused.returncode != 0
     assert "SECRET_KEY is not set" in refused.stderr.strip().splitlines()[-1]
 
@@ -101,38 +101,40 @@ WRONG = [
 ]
 
 
-def test_production_names_the_variable_that_is_wrong() -> None:
-    good = {**GOOD, "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}
+def test_production_names_the_invalid_variable() -> None:
+    good = {**VALID_VARIABLES, "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}
 
-    for (name, value), last in zip(WRONG, refusals([good | {name: value} for name, value in WRONG]), strict=True):
+    for (name, value), last in zip(
+        WRONG, run_refused_checks([good | {name: value} for name, value in WRONG]), strict=True
+    ):
         assert name in last, (name, value)
         assert "set it to" in last.lower(), (name, value)
 
 
-def test_lists_of_names_may_have_spaces() -> None:
-    variables = {**GOOD, "ALLOWED_HOSTS": "a.example.com, b.example.com"}
+def test_list_variables_may_contain_spaces() -> None:
+    variables = {**VALID_VARIABLES, "ALLOWED_HOSTS": "a.example.com, b.example.com"}
 
-    told = manage("shell", "-c", "from django.conf import settings; print(settings.ALLOWED_HOSTS)", **variables)
+    told = run_manage("shell", "-c", "from django.conf import settings; print(settings.ALLOWED_HOSTS)", **variables)
 
     assert "['a.example.com', 'b.example.com']" in told.stdout
 
 
-def test_settings_refuse_an_environment_that_they_do_not_know() -> None:
-    refused = manage("check", **{**GOOD, "GATEWAY_ENV": "nonsense"})
+def test_settings_refuse_an_unknown_environment() -> None:
+    refused = run_manage("check", **{**VALID_VARIABLES, "GATEWAY_ENV": "nonsense"})
 
     assert refused.returncode != 0
     assert "GATEWAY_ENV is 'nonsense'; set it to local or production." in refused.stderr
 
 
 def test_production_has_no_start_command() -> None:
-    refused = manage("start", **GOOD)
+    refused = run_manage("start", **VALID_VARIABLES)
 
     assert refused.returncode == 1
     assert "start is for local use only" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
-def test_production_serves_behind_a_proxy_that_ends_tls(serve: Callable[..., Server]) -> None:
+def test_production_serves_behind_a_tls_proxy(serve: Callable[..., Server]) -> None:
     server = serve(GATEWAY_ENV="production", ALLOWED_HOSTS="127.0.0.1", SECURE_SSL_REDIRECT="false")
 
     with server.client(headers={**server.headers, "X-Forwarded-Proto": "https"}) as http:

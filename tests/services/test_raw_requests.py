@@ -18,29 +18,29 @@ BODY = b'{"path": "onto"}'
 OURS, GRANIAN = "ours", "granian"  # who answered: an envelope with a trace, or an empty page
 
 
-def lines(target: str = "GET /api/v1/help HTTP/1.1", *headers: str, body: bytes = b"") -> bytes:
-    """Return a request with a key; {key} stands for it in all of the tests' raw requests."""
+def build_request(target: str = "GET /api/v1/help HTTP/1.1", *headers: str, body: bytes = b"") -> bytes:
+    """Return a raw request. `{key}` stands for the API key."""
     told = ("Host: 127.0.0.1", "Authorization: Bearer {key}", *headers)
     return "\r\n".join((target, *told, "", "")).encode("latin-1") + body
 
 
-def post(*headers: str, body: bytes = BODY, target: str = "POST /api/v1/help HTTP/1.1") -> bytes:
-    return lines(target, "Content-Type: application/json", *headers, body=body)
+def build_post(*headers: str, body: bytes = BODY, target: str = "POST /api/v1/help HTTP/1.1") -> bytes:
+    return build_request(target, "Content-Type: application/json", *headers, body=body)
 
 
-def chunked(body: bytes, *headers: str) -> bytes:
-    return post("Transfer-Encoding: chunked", *headers, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+def build_chunked_post(body: bytes, *headers: str) -> bytes:
+    return build_post("Transfer-Encoding: chunked", *headers, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
 
 
-def connected(server: Server, raw: bytes) -> socket.socket:
-    """Send a raw request over a connection of its own."""
+def send_raw(server: Server, raw: bytes) -> socket.socket:
+    """Send a raw request over a new connection."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     connection.sendall(raw.replace(b"{key}", server.key.encode()))
     return connection
 
 
-def answer(connection: socket.socket) -> tuple[int, str, str]:
-    """Return the status, who answered, and the reason of the error or ""."""
+def read_response(connection: socket.socket) -> tuple[int, str, str]:
+    """Return the status, the Server header, and the error's reason or ""."""
     with closing(HTTPResponse(connection)) as response:
         response.begin()
         body = response.read()
@@ -53,37 +53,37 @@ def answer(connection: socket.socket) -> tuple[int, str, str]:
         return response.status, OURS, told["error"]["details"]["reason"]
 
 
-def answers(server: Server, requests: dict[str, bytes]) -> dict[str, tuple[int, str, str]]:
-    """Send each request, and after each see that a plain one works."""
+def send_each(server: Server, requests: dict[str, bytes]) -> dict[str, tuple[int, str, str]]:
+    """Send each request on its own connection, and check after each that a plain request works."""
     told = {}
     for name, raw in requests.items():
-        with connected(server, raw) as connection:
-            told[name] = answer(connection)
-        with connected(server, lines()) as connection:
-            assert answer(connection) == (200, OURS, ""), f"the request after {name}"
+        with send_raw(server, raw) as connection:
+            told[name] = read_response(connection)
+        with send_raw(server, build_request()) as connection:
+            assert read_response(connection) == (200, OURS, ""), f"the request after {name}"
     assert "Traceback" not in server.process.output
     return told
 
 
 def test_raw_body_is_read_by_its_content_length_or_refused(shared_server: Server) -> None:
-    told = answers(
+    told = send_each(
         shared_server,
         {
-            "as it should be": post(f"Content-Length: {len(BODY)}"),
-            "HTTP/1.0": post(f"Content-Length: {len(BODY)}", target="POST /api/v1/help HTTP/1.0"),
-            "no body": post(body=b""),
-            "no length": post(),
-            "chunked": chunked(BODY),
-            "chunked, over the limit": chunked(b" " * 1_100_000),
-            "chunked beside a length": chunked(BODY, "Content-Length: 3"),
-            "a chunk without a size": post("Transfer-Encoding: chunked", body=b"zz\r\n" + BODY),
-            "another coding": post("Transfer-Encoding: gzip"),
-            "a length too short": post("Content-Length: 5"),
-            "two lengths": post("Content-Length: 16", "Content-Length: 5"),
-            "a length below nothing": post("Content-Length: -1"),
-            "a length with a sign": post("Content-Length: +16"),
-            "a length beyond counting": post("Content-Length: 99999999999999999999999"),
-            "over the limit, not sent": post("Content-Length: 2000000", body=b""),
+            "as it should be": build_post(f"Content-Length: {len(BODY)}"),
+            "HTTP/1.0": build_post(f"Content-Length: {len(BODY)}", target="POST /api/v1/help HTTP/1.0"),
+            "no body": build_post(body=b""),
+            "no length": build_post(),
+            "chunked": build_chunked_post(BODY),
+            "chunked, over the limit": build_chunked_post(b" " * 1_100_000),
+            "chunked beside a length": build_chunked_post(BODY, "Content-Length: 3"),
+            "a chunk without a size": build_post("Transfer-Encoding: chunked", body=b"zz\r\n" + BODY),
+            "another coding": build_post("Transfer-Encoding: gzip"),
+            "a length too short": build_post("Content-Length: 5"),
+            "two lengths": build_post("Content-Length: 16", "Content-Length: 5"),
+            "a length below nothing": build_post("Content-Length: -1"),
+            "a length with a sign": build_post("Content-Length: +16"),
+            "a length beyond counting": build_post("Content-Length: 99999999999999999999999"),
+            "over the limit, not sent": build_post("Content-Length: 2000000", body=b""),
         },
     )
 
@@ -107,33 +107,33 @@ def test_raw_body_is_read_by_its_content_length_or_refused(shared_server: Server
     }
 
 
-def test_raw_target_and_headers_never_cause_a_fault(shared_server: Server) -> None:
-    told = answers(
+def test_raw_target_and_headers_never_cause_a_server_error(shared_server: Server) -> None:
+    told = send_each(
         shared_server,
         {
             "garbage": b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n",
             "a word": b"HELLO\r\n\r\n",
-            "an absolute target": lines("GET http://127.0.0.1/api/v1/help HTTP/1.1"),
-            "a method nobody knows": lines("FOO /api/v1/help HTTP/1.1"),
-            "a tunnel": lines("CONNECT example.com:443 HTTP/1.1"),
-            "an asterisk": lines("OPTIONS * HTTP/1.1"),
-            "NUL in the path": lines("GET /api/v1/help%00 HTTP/1.1"),
-            "NUL in a parameter": lines("GET /api/v1/help?path=%00 HTTP/1.1"),
-            "no UTF-8 in the path": lines("GET /%ff%fe HTTP/1.1"),
-            "no UTF-8 in a parameter": lines("GET /api/v1/help?path=%ff HTTP/1.1"),
-            "dots": lines("GET /static/../../manage.py HTTP/1.1"),
-            "hidden dots": lines("GET /static/%2e%2e/%2e%2e/manage.py HTTP/1.1"),
-            "10 kB in a parameter": lines(f"GET /api/v1/help?path={'a' * 10_000} HTTP/1.1"),
-            "100 kB of path": lines(f"GET /{'a' * 100_000} HTTP/1.1"),
-            "90 headers": lines("GET /api/v1/help HTTP/1.1", *(f"X-{n}: y" for n in range(90))),
-            "5,000 headers": lines("GET /api/v1/help HTTP/1.1", *(f"X-{n}: y" for n in range(5_000))),
-            "a header of 1 MB": lines("GET /api/v1/help HTTP/1.1", f"X: {'y' * 1_000_000}"),
-            "NUL in a header": lines("GET /api/v1/help HTTP/1.1", "X: a\x00b"),
-            "a folded header": lines("GET /api/v1/help HTTP/1.1", "X: a\r\n b"),
+            "an absolute target": build_request("GET http://127.0.0.1/api/v1/help HTTP/1.1"),
+            "a method nobody knows": build_request("FOO /api/v1/help HTTP/1.1"),
+            "a tunnel": build_request("CONNECT example.com:443 HTTP/1.1"),
+            "an asterisk": build_request("OPTIONS * HTTP/1.1"),
+            "NUL in the path": build_request("GET /api/v1/help%00 HTTP/1.1"),
+            "NUL in a parameter": build_request("GET /api/v1/help?path=%00 HTTP/1.1"),
+            "no UTF-8 in the path": build_request("GET /%ff%fe HTTP/1.1"),
+            "no UTF-8 in a parameter": build_request("GET /api/v1/help?path=%ff HTTP/1.1"),
+            "dots": build_request("GET /static/../../manage.py HTTP/1.1"),
+            "hidden dots": build_request("GET /static/%2e%2e/%2e%2e/manage.py HTTP/1.1"),
+            "10 kB in a parameter": build_request(f"GET /api/v1/help?path={'a' * 10_000} HTTP/1.1"),
+            "100 kB of path": build_request(f"GET /{'a' * 100_000} HTTP/1.1"),
+            "90 headers": build_request("GET /api/v1/help HTTP/1.1", *(f"X-{n}: y" for n in range(90))),
+            "5,000 headers": build_request("GET /api/v1/help HTTP/1.1", *(f"X-{n}: y" for n in range(5_000))),
+            "a header of 1 MB": build_request("GET /api/v1/help HTTP/1.1", f"X: {'y' * 1_000_000}"),
+            "NUL in a header": build_request("GET /api/v1/help HTTP/1.1", "X: a\x00b"),
+            "a folded header": build_request("GET /api/v1/help HTTP/1.1", "X: a\r\n b"),
             "no host": b"GET /api/v1/help HTTP/1.1\r\n\r\n",
             "a host that is not ours": b"GET /api/v1/help HTTP/1.1\r\nHost: example.com\r\n\r\n",
-            "two hosts": lines("GET /api/v1/help HTTP/1.1", "Host: example.com"),
-            "two keys": lines("GET /api/v1/help HTTP/1.1", "Authorization: Bearer other"),
+            "two hosts": build_request("GET /api/v1/help HTTP/1.1", "Host: example.com"),
+            "two keys": build_request("GET /api/v1/help HTTP/1.1", "Authorization: Bearer other"),
         },
     )
 
@@ -153,14 +153,14 @@ def test_raw_target_and_headers_never_cause_a_fault(shared_server: Server) -> No
     }
 
 
-def test_raw_header_beyond_ascii_is_refused_where_it_would_change_the_call(shared_server: Server) -> None:
+def test_raw_non_ascii_header_is_refused_if_it_affects_the_call(shared_server: Server) -> None:
     # Granian hands such values on as empty ones.
-    told = answers(
+    told = send_each(
         shared_server,
         {
-            "subject": lines("GET /api/v1/help HTTP/1.1", "Gateway-Subject: caf\xe9"),
-            "agent": lines("GET /api/v1/help HTTP/1.1", "Gateway-Agent: caf\xe9"),
-            "key": post(
+            "subject": build_request("GET /api/v1/help HTTP/1.1", "Gateway-Subject: caf\xe9"),
+            "agent": build_request("GET /api/v1/help HTTP/1.1", "Gateway-Agent: caf\xe9"),
+            "key": build_post(
                 "Idempotency-Key: caf\xe9",
                 "Content-Length: 22",
                 body=b'{"op":"probe.process"}',
@@ -176,21 +176,21 @@ def test_raw_header_beyond_ascii_is_refused_where_it_would_change_the_call(share
     }
 
 
-def test_raw_body_that_ends_early_is_refused(shared_server: Server) -> None:
-    with connected(shared_server, post("Content-Length: 100")) as connection:
+def test_raw_incomplete_body_is_refused(shared_server: Server) -> None:
+    with send_raw(shared_server, build_post("Content-Length: 100")) as connection:
         connection.shutdown(socket.SHUT_WR)
-        assert answer(connection)[::2] in {(400, "body_cut_off"), (400, "")}
+        assert read_response(connection)[::2] in {(400, "body_cut_off"), (400, "")}
 
     assert shared_server.help().status_code == 200
 
 
-def test_raw_body_may_come_slowly_and_holds_up_nobody(shared_server: Server) -> None:
-    slow = [connected(shared_server, post(f"Content-Length: {len(BODY)}", body=BODY[:5])) for _ in range(3)]
+def test_raw_slow_body_does_not_block_other_requests(shared_server: Server) -> None:
+    slow = [send_raw(shared_server, build_post(f"Content-Length: {len(BODY)}", body=BODY[:5])) for _ in range(3)]
     assert [shared_server.help().status_code for _ in range(10)] == [200] * 10
 
     with slow[0] as connection:
         connection.sendall(BODY[5:])
-        assert answer(connection) == (200, OURS, "")
+        assert read_response(connection) == (200, OURS, "")
     for connection in slow[1:]:
         connection.close()  # gone without a word
 
@@ -201,9 +201,9 @@ def test_raw_body_may_come_slowly_and_holds_up_nobody(shared_server: Server) -> 
 def test_raw_requests_on_one_connection_are_answered_in_order(shared_server: Server) -> None:
     wanted = ["onto", "util", "onto.task"]
     began = timezone.now()  # events of earlier tests on this server may still be on their way
-    raw = b"".join(lines(f"GET /api/v1/help?path={path} HTTP/1.1") for path in wanted)
+    raw = b"".join(build_request(f"GET /api/v1/help?path={path} HTTP/1.1") for path in wanted)
 
-    with connected(shared_server, raw) as connection, connection.makefile("rb") as stream:
+    with send_raw(shared_server, raw) as connection, connection.makefile("rb") as stream:
         told = []
         for _ in wanted:
             length = 0

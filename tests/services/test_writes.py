@@ -1,6 +1,5 @@
 """One effect a key, whatever runs at once and whichever process dies."""
 
-import os
 import signal
 import threading
 from collections.abc import Callable
@@ -12,32 +11,32 @@ import pytest
 
 from analytics.models import OperationEvent
 from gateway.models import IdempotencyRecord
-from tests.support.servers.batch_calls import standing_still
-from tests.support.servers.processes import Server
+from tests.support.servers.batch_calls import find_waiting_process
+from tests.support.servers.processes import Server, kill_process
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.server, pytest.mark.chance]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server]
 
 AT_ONCE = 20
 
 
-def together(call: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
-    """Make the same call from many threads at one moment and return all answers."""
+def call_from_threads(call: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
+    """Make the same call from many threads at once and return all responses."""
     barrier = threading.Barrier(AT_ONCE)
 
-    def when_all_are_there() -> httpx2.Response:
+    def call_after_barrier() -> httpx2.Response:
         barrier.wait(20)
         return call()
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [future.result() for future in [pool.submit(when_all_are_there) for _ in range(AT_ONCE)]]
+        return [future.result() for future in [pool.submit(call_after_barrier) for _ in range(AT_ONCE)]]
 
 
-def test_write_has_one_effect_when_twenty_send_one_key_at_once(shared_server: Server) -> None:
+def test_write_takes_effect_once_when_twenty_clients_send_one_key(shared_server: Server) -> None:
     args = {"project_id": DEMO_PROJECT_ID, "title": "Created once"}
 
-    answers = together(lambda: shared_server.exec("onto.task.create", args, idempotency_key="created-once"))
+    answers = call_from_threads(lambda: shared_server.exec("onto.task.create", args, idempotency_key="created-once"))
 
     assert {answer.status_code for answer in answers} <= {200, 409}
     results = [answer.json()["result"] for answer in answers if answer.status_code == 200]
@@ -57,7 +56,7 @@ def test_write_has_one_effect_when_twenty_send_one_key_at_once(shared_server: Se
     assert again["meta"]["replayed"] is True
 
 
-def test_write_has_its_own_effect_for_each_of_twenty_keys_at_once(shared_server: Server) -> None:
+def test_write_takes_effect_for_each_of_twenty_keys(shared_server: Server) -> None:
     keys = iter([f"each-{number}" for number in range(AT_ONCE)])
     lock = threading.Lock()
 
@@ -68,20 +67,20 @@ def test_write_has_its_own_effect_for_each_of_twenty_keys_at_once(shared_server:
             "onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Each"}, idempotency_key=key
         )
 
-    answers = together(create)
+    answers = call_from_threads(create)
 
     assert [answer.status_code for answer in answers] == [200] * AT_ONCE
     assert Task.objects.filter(title="Each").count() == AT_ONCE
 
 
-def test_write_of_a_killed_worker_leaves_nothing_and_runs_once_when_sent_again(server: Server, tmp_path: Path) -> None:
+def test_write_of_a_killed_worker_is_undone_and_can_be_sent_again(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "probe"
     folder.mkdir()
     args = {"folder": str(folder)}
 
     with ThreadPoolExecutor() as pool:
         lost = pool.submit(server.exec, "probe.add", args, idempotency_key="lost")
-        os.kill(standing_still(folder), signal.SIGKILL)
+        kill_process(find_waiting_process(folder))
         with pytest.raises(httpx2.TransportError):
             lost.result()
 
@@ -100,7 +99,7 @@ def test_write_of_a_killed_worker_leaves_nothing_and_runs_once_when_sent_again(s
     assert OperationEvent.objects.filter(op="probe.add", ok=True, replayed=False).count() == 1
 
 
-def test_write_in_flight_makes_its_twin_wait_and_then_replay(shared_server: Server, tmp_path: Path) -> None:
+def test_repeated_write_waits_for_the_first_and_replays_it(shared_server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "probe"
     folder.mkdir()
     args = {"folder": str(folder)}
@@ -108,7 +107,7 @@ def test_write_in_flight_makes_its_twin_wait_and_then_replay(shared_server: Serv
 
     with ThreadPoolExecutor() as pool:
         first = pool.submit(shared_server.exec, "probe.add", args, idempotency_key="twin")
-        standing_still(folder)
+        find_waiting_process(folder)
         second = pool.submit(shared_server.exec, "probe.add", args, idempotency_key="twin")
         assert shared_server.help().status_code == 200  # help asks nobody and waits for nobody
         (folder / "go").touch()
@@ -120,13 +119,13 @@ def test_write_in_flight_makes_its_twin_wait_and_then_replay(shared_server: Serv
     assert Task.objects.filter(title="Added").count() == before + 1
 
 
-def test_write_in_flight_is_finished_when_the_server_is_told_to_stop(server: Server, tmp_path: Path) -> None:
+def test_running_write_finishes_when_the_server_stops(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "probe"
     folder.mkdir()
 
     with ThreadPoolExecutor() as pool:
         answer = pool.submit(server.exec, "probe.add", {"folder": str(folder)}, idempotency_key="late")
-        standing_still(folder)
+        find_waiting_process(folder)
         server.process.inner.send_signal(signal.SIGTERM)
         (folder / "go").touch()
 

@@ -1,4 +1,4 @@
-"""A world of several subjects' rows, each with a text that stands nowhere else, and what each subject can see of it."""
+"""Rows of several subjects, each with a unique text, and which of them each subject can see."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ from workspace.models.tags import TagsField
 
 OWNER, MEMBER, STRANGER = "owner", "member", "stranger"
 SUBJECTS = (OWNER, MEMBER, STRANGER)
-CANARY = "canary"  # begins the text of every row, so that any search for it would find them all
+CANARY = "canary"  # the text of every row starts with it, so that a search for it can find all rows
 
 MODELS: dict[str, type[models.Model]] = {
     **{name: kind.model for name, kind in ENTITY_TYPE_BY_NAME.items()},
@@ -39,7 +39,7 @@ MODELS: dict[str, type[models.Model]] = {
 }
 TABLES = (*MODELS.values(), Membership)
 
-# Of each project: its owner, the member's place in it, and whether it is deleted.
+# For each project: its owner, the fields of the member's membership, and whether the project is deleted.
 _PROJECTS: tuple[tuple[str, dict[str, Any], bool], ...] = (
     (OWNER, {"role": MemberRole.OWNER, "deleted_at": MADE_AT}, False),
     (OWNER, {"role": MemberRole.EDITOR}, False),
@@ -52,21 +52,21 @@ Snapshot = dict[Key, dict[str, Any]]
 
 
 @dataclass(slots=True)
-class Look:
-    """The workspace's tables when they were last looked at, as the database told them and as a snapshot."""
+class CachedSnapshot:
+    """The last snapshot of the workspace's tables, with the raw rows that it was built from."""
 
     raw: list[list[tuple[Any, ...]]]
     rows: Snapshot
 
 
-_last = Look([], {})
+_cached = CachedSnapshot([], {})
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A row as the world began with it: its kind, its id, its place, and the text that no other row has.
+    """A row that the world starts with, and its unique text.
 
-    Its place is its project, or the subject in whose own calendar it is.
+    `project` is its project, or the subject for an event in a subject's own calendar.
     """
 
     kind: str
@@ -75,17 +75,18 @@ class Seed:
     canary: str
 
 
-def build() -> list[Seed]:
-    """Make three projects with two rows of every kind each, the second deleted, and return the seeds.
+def create_world() -> list[Seed]:
+    """Create four projects with rows of every kind, some deleted, and return the seeds.
 
-    One is the owner's alone since the member left, one shared with the member, one the stranger's; and one of the
-    owner's is deleted.
+    The member has left the first project, is an editor in the second, and cannot see the third, which belongs to the
+    stranger. The fourth is deleted.
     """
-    canaries = map("".join, itertools.product(ascii_lowercase, repeat=3))  # fixed, as the ids are: runs must repeat
+    # Fixed texts, and so fixed ids, make runs repeatable.
+    canaries = map("".join, itertools.product(ascii_lowercase, repeat=3))
     seeds: list[Seed] = []
     for owner, member, deleted in _PROJECTS:
-        project = _row(ENTITY_TYPE_BY_NAME["project"], next(canaries), deleted=deleted)
-        made = [("project", project), *_inside(project, canaries)]
+        project = _build_row(ENTITY_TYPE_BY_NAME["project"], next(canaries), deleted=deleted)
+        made = [("project", project), *_build_project_rows(project, canaries)]
         for model in TABLES:
             model._default_manager.bulk_create([row for _, row in made if type(row) is model])
         for subject, place in ((owner, {"role": MemberRole.OWNER}), (MEMBER, member)):
@@ -94,16 +95,18 @@ def build() -> list[Seed]:
         seeds += [Seed(kind, str(row.pk), str(project.pk), str(row.props["note"])) for kind, row in made]
     for subject in SUBJECTS:
         for deleted in (False, False, True):
-            own = _event(next(canaries), deleted=deleted, subject=subject)
+            own = _build_event(next(canaries), deleted=deleted, subject=subject)
             own.save()
             seeds.append(Seed("event", str(own.pk), subject, str(own.props["note"])))
     return seeds
 
 
-def _inside(project: Any, canaries: Iterator[str]) -> Iterator[tuple[str, Any]]:
+def _build_project_rows(project: Any, canaries: Iterator[str]) -> Iterator[tuple[str, Any]]:
     for name, kind in ENTITY_TYPE_BY_NAME.items():
         if name != "project":
-            rows = [_row(kind, next(canaries), deleted=deleted, project=project) for deleted in (False, False, True)]
+            rows = [
+                _build_row(kind, next(canaries), deleted=deleted, project=project) for deleted in (False, False, True)
+            ]
             yield from ((name, row) for row in rows)
             ends = {"src_kind": name, "src_id": rows[0].pk, "dst_kind": name, "dst_id": rows[1].pk}
             for rel, deleted in (("references", False), (None, False), ("depends_on", True)):
@@ -112,7 +115,7 @@ def _inside(project: Any, canaries: Iterator[str]) -> Iterator[tuple[str, Any]]:
                     "edge",
                     Edge(
                         **ends,
-                        id=_id_of(text),
+                        id=_build_id(text),
                         project=project,
                         rel=rel or text,
                         props={"note": text},
@@ -121,102 +124,102 @@ def _inside(project: Any, canaries: Iterator[str]) -> Iterator[tuple[str, Any]]:
                     ),
                 )
         if name == "task":
-            yield from _events(rows, canaries, project=project)
+            yield from _build_events(rows, canaries, project=project)
     for deleted in (False, True):
-        yield "calendar", _row(CALENDAR, next(canaries), deleted=deleted, project=project, time_zone="UTC")
+        yield "calendar", _build_row(CALENDAR, next(canaries), deleted=deleted, project=project, time_zone="UTC")
 
 
-def _events(tasks: list[Any], canaries: Iterator[str], *, project: Any) -> Iterator[tuple[str, Any]]:
-    """Yield events of a project: two of its own, one deleted, one of a task's date, one of a deleted task."""
+def _build_events(tasks: list[Any], canaries: Iterator[str], *, project: Any) -> Iterator[tuple[str, Any]]:
+    """Yield events of a project: three of its own, one deleted, one of a task, one of a deleted task."""
     for deleted in (False, False, True):
-        yield "event", _event(next(canaries), deleted=deleted, project=project)
-    alive, _, gone = tasks
-    for task, kind in ((alive, TaskEventKind.START), (gone, TaskEventKind.DUE)):
-        yield "event", _event(next(canaries), deleted=False, project=project, task=task, task_event_kind=kind)
+        yield "event", _build_event(next(canaries), deleted=deleted, project=project)
+    active_task, _, deleted_task = tasks
+    for task, kind in ((active_task, TaskEventKind.START), (deleted_task, TaskEventKind.DUE)):
+        yield "event", _build_event(next(canaries), deleted=False, project=project, task=task, task_event_kind=kind)
 
 
-def _event(letters: str, *, deleted: bool, **place: Any) -> CalendarEvent:
-    moments = {"start_at": MADE_AT, "end_at": MADE_AT + timedelta(minutes=30)}
-    more = {"subject": "", "time_zone": "UTC", "attendees": [f"{CANARY}{letters}"]}
-    event: CalendarEvent = _row(EVENT, letters, deleted=deleted, **(moments | more | place))
+def _build_event(letters: str, *, deleted: bool, **place: Any) -> CalendarEvent:
+    times = {"start_at": MADE_AT, "end_at": MADE_AT + timedelta(minutes=30)}
+    details = {"subject": "", "time_zone": "UTC", "attendees": [f"{CANARY}{letters}"]}
+    event: CalendarEvent = _build_row(EVENT, letters, deleted=deleted, **(times | details | place))
     return event
 
 
-def _row(kind: EntityType, letters: str, *, deleted: bool, **place: Any) -> Any:
-    """Return a row whose every column of text, and its props, hold the text."""
+def _build_row(kind: EntityType, letters: str, *, deleted: bool, **place: Any) -> Any:
+    """Return a row that contains the text in its props and in every text column."""
     text = f"{CANARY}{letters}"
     columns: dict[str, Any] = {
-        "id": _id_of(text),
+        "id": _build_id(text),
         "props": {"note": text},
         "created_at": MADE_AT,
         "updated_at": MADE_AT,
     }
     for field in kind.model._meta.concrete_fields:
         if field.name == "type_key":
-            columns["type_key"] = f"{_type_of(kind)}.{text}"
+            columns["type_key"] = f"{_get_type_prefix(kind)}.{text}"
         elif isinstance(field, TagsField):
             columns[field.name] = [text]
         elif isinstance(field, models.CharField | models.TextField) and not field.choices:
-            columns[field.name] = f"# {text}" if field.name == "content" else text  # a heading, to be read by
+            columns[field.name] = f"# {text}" if field.name == "content" else text  # a heading
     return kind.model(**(columns | place), deleted_at=MADE_AT if deleted else None)
 
 
-def _id_of(text: str) -> uuid.UUID:
+def _build_id(text: str) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_OID, text)
 
 
-def _type_of(kind: EntityType) -> str:
+def _get_type_prefix(kind: EntityType) -> str:
     default = kind.model._meta.get_field("type_key")
     assert isinstance(default, models.Field)
     return ".".join(default.default.split(".")[:2]) if default.has_default() else "project.business"
 
 
-def snapshot() -> Snapshot:
-    """Return every row of the workspace, by model and id; not to be changed, for it may be returned again."""
+def take_snapshot() -> Snapshot:
+    """Return every row of the workspace, by model and id. Do not change it: it may be returned again."""
     with connection.cursor() as cursor:
         raw = [cursor.execute(f'SELECT * FROM "{model._meta.db_table}"').fetchall() for model in TABLES]  # noqa: S608
-    if raw != _last.raw:  # values take ten times as long as the rows, which are mostly those of the last look
-        _last.raw = raw
-        _last.rows = {
+    if raw != _cached.raw:  # building values takes ten times as long as reading rows
+        _cached.raw = raw
+        _cached.rows = {
             (model._meta.label, str(values["id"])): values
             for model in TABLES
             for values in model._default_manager.values()
         }
-    return _last.rows
+    return _cached.rows
 
 
-def project_ids(subject: str, *, changing: bool = False) -> set[Any]:
-    """Return the places that a subject sees, or may change: its projects, from nothing but its memberships, and its
-    own calendar, under its name."""
+def find_visible_projects(subject: str, *, changing: bool = False) -> set[Any]:
+    """Return the projects that a subject sees, or may change, and its own name for its own calendar.
+
+    Only memberships decide this.
+    """
     roles = EDITING_ROLES if changing else tuple(MemberRole)
     places = Membership.objects.filter(subject=subject, deleted_at=None, role__in=roles, project__deleted_at=None)
     return {subject, *places.values_list("project_id", flat=True)}
 
 
-def project_of(key: Key, values: dict[str, Any]) -> Any:
-    """Return the id of the project that a row is, or lies in; of an event in a subject's own calendar the subject."""
+def get_project(key: Key, values: dict[str, Any]) -> Any:
+    """Return the project id of a row, or the subject for an event in a subject's own calendar."""
     return values["id"] if key[0] == Project._meta.label else values["project_id"] or values["subject"]
 
 
-def visible(rows: Snapshot, projects: set[Any]) -> set[str]:
-    """Return the ids of the rows that somebody sees who sees these places; an event goes with its task."""
+def find_visible_ids(rows: Snapshot, projects: set[Any]) -> set[str]:
+    """Return the ids of the rows in these projects that are not deleted. An event is deleted with its task."""
     return {
         key[1]
         for key, values in rows.items()
-        if values["deleted_at"] is None
-        and project_of(key, values) in projects
-        and not _is_of_a_deleted_task(rows, values)
+        if values["deleted_at"] is None and get_project(key, values) in projects and not _has_deleted_task(rows, values)
     }
 
 
-def _is_of_a_deleted_task(rows: Snapshot, values: dict[str, Any]) -> bool:
+def _has_deleted_task(rows: Snapshot, values: dict[str, Any]) -> bool:
     task = rows.get((Task._meta.label, str(values.get("task_id"))))
     return task is not None and task["deleted_at"] is not None
 
 
-def erase(*, keeping: set[Any], also: set[str]) -> None:
-    """Delete, as if they had never been, all projects but these with all that is in them, and the rows named also."""
-    projects = [place for place in keeping if isinstance(place, uuid.UUID)]
+def erase_other_rows(*, keeping: set[Any], also: set[str]) -> None:
+    """Delete the rows of all projects except `keeping`, and the rows in `also`, without a trace."""
+    projects = [each for each in keeping if isinstance(each, uuid.UUID)]
     for model in reversed(TABLES):
         rows = model._default_manager.all()
         if model is Project:
@@ -229,6 +232,6 @@ def erase(*, keeping: set[Any], also: set[str]) -> None:
         rows.filter(gone)._raw_delete(rows.db)
 
 
-def written(values: Any) -> str:
-    """Return values as one text, in which a canary would be seen."""
+def dump_json(values: Any) -> str:
+    """Return values as JSON text, to search it for canaries."""
     return json.dumps(values, cls=DjangoJSONEncoder, default=str)

@@ -1,4 +1,4 @@
-"""The admin's models and their pages."""
+"""The models in the admin, their pages and their actions."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
+PROJECT_APPS = ("analytics", "gateway", "registry", "workspace")
 
 
-OURS = ("analytics", "gateway", "registry", "workspace")
-
-
-def page(model: type[Model], name: str, *args: Any) -> str:
+def get_admin_url(model: type[Model], name: str, *args: Any) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{name}", args=args)
 
 
-def act(http: HttpClient, model: type[Model], action: str, *rows: Model) -> str:
+def run_action(http: HttpClient, model: type[Model], action: str, *rows: Model) -> str:
     """Run an action on rows of a list and return the page that follows."""
     response = http.post(
-        page(model, "changelist"), {"action": action, "_selected_action": [row.pk for row in rows]}, follow=True
+        get_admin_url(model, "changelist"),
+        {"action": action, "_selected_action": [row.pk for row in rows]},
+        follow=True,
     )
     assert response.status_code == 200
     return response.content.decode()

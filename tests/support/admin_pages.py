@@ -1,4 +1,4 @@
-"""The admin's pages as a browser asks for them."""
+"""Admin pages of the registry: their addresses, forms and actions."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,18 +12,18 @@ from django.urls import reverse
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
-def url(model: Any, page: str, *args: Any) -> str:
+def get_registry_url(model: Any, page: str, *args: Any) -> str:
     return reverse(f"admin:registry_{model._meta.model_name}_{page}", args=args)
 
 
-def act(client: Client, model: Any, action: str, *chosen: Any) -> tuple[HttpResponse, list[str]]:
+def run_registry_action(client: Client, model: Any, action: str, *chosen: Any) -> tuple[HttpResponse, list[str]]:
     data = {"action": action, "_selected_action": [row.pk for row in chosen]}
-    response = client.post(url(model, "changelist"), data)
+    response = client.post(get_registry_url(model, "changelist"), data)
     return response, [str(message) for message in get_messages(response.wsgi_request)]
 
 
-def form_of(response: HttpResponse) -> dict[str, str]:
-    """What a browser would send of a page as it stands, inlines included."""
+def read_form(response: HttpResponse) -> dict[str, str]:
+    """Return the fields that a browser would send from an unchanged page, inlines included."""
     context: Any = response.context
     forms = [context["adminform"].form]
     for inline in context["inline_admin_formsets"]:
@@ -35,5 +35,5 @@ def form_of(response: HttpResponse) -> dict[str, str]:
     return sent | {name: "on" for name in boxes if values[name]}
 
 
-def save(client: Client, row: Any, sent: dict[str, str]) -> HttpResponse:
-    return client.post(url(type(row), "change", row.pk), sent)
+def save_row(client: Client, row: Any, sent: dict[str, str]) -> HttpResponse:
+    return client.post(get_registry_url(type(row), "change", row.pk), sent)

@@ -1,4 +1,4 @@
-"""Batches as tests send them, and what becomes of them."""
+"""Sending batches, controlling their handlers, and waiting for them."""
 
 import threading
 import time
@@ -20,15 +20,15 @@ from workspace.demo import DEMO_PROJECT_ID
 from workspace.handlers import HANDLERS
 
 LIST = {"type": "exec", "op": "onto.task.list", "args": {"limit": 1}}
-BAD = {"type": "exec", "op": "onto.task.get", "args": {"task_id": "no uuid"}}
+INVALID = {"type": "exec", "op": "onto.task.get", "args": {"task_id": "not a uuid"}}
 
 
-def create(title: str, **more: Any) -> dict[str, Any]:
+def build_create_entry(title: str, **more: Any) -> dict[str, Any]:
     args = {"project_id": DEMO_PROJECT_ID, "title": title}
     return {"type": "exec", "op": "onto.task.create", "args": args, **more}
 
 
-def batch(api: Api, *ops: dict[str, Any], **body: Any) -> dict[str, Any]:
+def send_batch(api: Api, *ops: dict[str, Any], **body: Any) -> dict[str, Any]:
     response = api.post("batch", {"ops": list(ops), **body})
     assert response.status_code == 200, response.content
     answer: dict[str, Any] = response.json()
@@ -37,62 +37,62 @@ def batch(api: Api, *ops: dict[str, Any], **body: Any) -> dict[str, Any]:
     return answer
 
 
-def reasons(answer: dict[str, Any]) -> list[str]:
+def get_reasons(answer: dict[str, Any]) -> list[str]:
     return ["" if each["ok"] else each["error"]["details"]["reason"] for each in answer["results"]]
 
 
-def slow(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:
-    """Have an op take so long."""
-    _before(monkeypatch, name, lambda: time.sleep(seconds))
+def slow_down_op(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:
+    """Make an op take this long."""
+    _run_before_handler(monkeypatch, name, lambda: time.sleep(seconds))
 
 
-def together(monkeypatch: pytest.MonkeyPatch, name: str, calls: int) -> None:
-    """Have each call of an op wait for so many others at once, and fail where they do not come."""
-    meeting = threading.Barrier(calls, timeout=10)
-    _before(monkeypatch, name, meeting.wait)
+def require_parallel_calls(monkeypatch: pytest.MonkeyPatch, name: str, calls: int) -> None:
+    """Make calls of an op wait until this many run at once. They fail if the others do not come."""
+    barrier = threading.Barrier(calls, timeout=10)
+    _run_before_handler(monkeypatch, name, barrier.wait)
 
 
 @contextmanager
-def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[threading.Event]:
-    """Hold an op's calls for as long as the block lasts; yield what tells that one has begun."""
-    began, go_on = threading.Event(), threading.Event()
+def hold_op(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[threading.Event]:
+    """Hold the calls of an op until the block ends. Yields an event that is set when a call has started."""
+    started, release = threading.Event(), threading.Event()
 
     def wait() -> None:
-        began.set()
-        go_on.wait(20)
+        started.set()
+        release.wait(20)
 
-    _before(monkeypatch, name, wait)
+    _run_before_handler(monkeypatch, name, wait)
     try:
-        yield began
+        yield started
     finally:
-        go_on.set()
+        release.set()
 
 
-def _before(monkeypatch: pytest.MonkeyPatch, name: str, do: Callable[[], object]) -> None:
-    whole = HANDLERS[name]
+def _run_before_handler(monkeypatch: pytest.MonkeyPatch, name: str, action: Callable[[], object]) -> None:
+    original = HANDLERS[name]
 
     def apply(request: OpRequest) -> OpOutcome:
-        do()
-        return whole.apply(request)
+        action()
+        return original.apply(request)
 
-    monkeypatch.setitem(HANDLERS, name, replace(whole, apply=apply))
+    monkeypatch.setitem(HANDLERS, name, replace(original, apply=apply))
 
 
-def in_the_background(api: Api, *ops: dict[str, Any], **body: Any) -> str:
+def send_background_batch(api: Api, *ops: dict[str, Any], **body: Any) -> str:
     response = api.post("batch", {"ops": list(ops), **body}, Prefer="respond-async")
     assert response.status_code == 202, response.content
     return str(response.json()["batch_id"])
 
 
-def until_done(api: Api, id: str, *, within: float) -> None:
+def wait_until_done(api: Api, id: str, *, within: float) -> None:
     """Wait until a batch is done."""
-    started = time.monotonic()
+    start = time.monotonic()
     while api.get(f"batches/{id}?wait=1").json()["status"] != "done":
-        assert time.monotonic() - started < within
+        assert time.monotonic() - start < within
 
 
 def sweep_until_done(id: str) -> None:
-    """Do what workers do for a batch that only the sweep tells them of."""
+    """Sweep and run a batch without messages, as workers do."""
     Batch.objects.filter(pk=id).update(woken_at=timezone.now() - timedelta(minutes=5))
     sweep.sweep_batches()
     runner.run_turn(UUID(id))

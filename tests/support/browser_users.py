@@ -1,4 +1,4 @@
-"""People at a browser: what they see, what their browser asks for, and what it complains about."""
+"""Users with a browser: their pages, and the requests and errors of the browser."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ PASSWORD = "a password of the tests"
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 IMAGES = Path(settings.BASE_DIR) / "docs" / "images"
 
-# Debian's; it runs as root in CI, where its sandbox does not work, and asks nobody for updates of its own.
+# CI runs Debian's Chromium as root, where its sandbox does not work. The last flags stop its own network requests.
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 
-# Rules whose faults would be minor or moderate anyway are left out: they take a quarter of the time.
+# Rules with a minor or moderate impact are skipped, because they take a quarter of the time.
 RUN_AXE = """([context, options]) => {
     if (!options.runOnly) {
         const light = axe._audit.rules.filter(rule => ["minor", "moderate"].includes(rule.impact));
@@ -35,35 +35,35 @@ RUN_AXE = """([context, options]) => {
 }"""
 
 
-def chromium() -> str:
-    """Return the path of Chromium, empty where there is none: $CHROMIUM, or the first of its names on the path."""
+def find_chromium() -> str:
+    """Return the path of Chromium: $CHROMIUM, or the first name found on PATH. Empty if there is none."""
     return environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
 
 
-def make() -> None:
-    """Make somebody of each role, called as it is in small letters: admin, product manager."""
-    hashed = make_password(PASSWORD, hasher="pbkdf2_sha256")  # as the server that they log in to takes it
+def create_users() -> None:
+    """Create a user for each role, named after it in lower case, for example "product manager"."""
+    hashed = make_password(PASSWORD, hasher="pbkdf2_sha256")  # the hasher of the server
     for role in Role:
         person = User.objects.create(username=role.value.lower(), password=hashed, is_staff=True)
         person.groups.set(Group.objects.filter(name=role.value))
 
 
-class Person:
-    """Somebody with a browser of their own, which remembers what it asked for and complained about."""
+class BrowserUser:
+    """A user with their own browser context, which records requests and errors."""
 
     def __init__(self, browser: Browser, url: str, **options: Any) -> None:
         self.url = url
         self.context = browser.new_context(base_url=url, viewport=DESKTOP, reduced_motion="reduce", **options)
         self.context.set_default_timeout(10_000)
         self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.context.on("request", self._ask)
-        self.context.on("console", self._complain)
-        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        self.errors: list[str] = []
+        self.context.on("request", self._record_request)
+        self.context.on("console", self._record_message)
+        self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
         self.page: Page = self.context.new_page()
 
-    def log_in(self, name: str) -> "Person":
-        """Log in by the form."""
+    def log_in(self, name: str) -> "BrowserUser":
+        """Log in with the login form."""
         self.page.goto("/admin/")
         self.page.get_by_label("Username").fill(name)
         self.page.get_by_label("Password").fill(PASSWORD)
@@ -72,22 +72,22 @@ class Person:
         return self
 
     def change_theme(self) -> str:
-        """Change the theme from light to dark or back, as the page's menu does, and return the new one."""
+        """Switch between the light and the dark theme, as the menu does, and return the new theme."""
         is_dark = self.page.evaluate("document.documentElement.classList.contains('dark')")
         theme = "light" if is_dark else "dark"
         self.page.evaluate("theme => Alpine.$data(document.documentElement).switchTheme(theme)", theme)
         self.page.wait_for_selector(f"html.{theme}")
         return theme
 
-    def faults(self, *rules: str, but: Sequence[str] = ()) -> list[str]:
-        """Return what axe-core calls a serious or critical fault of the page as it is, by all of its rules or some.
+    def find_accessibility_faults(self, *rules: str, but: Sequence[str] = ()) -> list[str]:
+        """Return the serious and critical violations that axe-core finds on the page, with all or with some rules.
 
-        What the selectors in `but` find is left out.
+        Elements that match a selector in `but` are excluded.
         """
         options = {"resultTypes": ["violations"], "preload": False} | ({"runOnly": list(rules)} if rules else {})
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE_SCRIPT)
-        # All colours at once: while they change they may be too alike.
+        # Finish all transitions, because colours may lack contrast while they change.
         self.page.evaluate("document.getAnimations().forEach(each => each instanceof CSSTransition && each.finish())")
         found = self.page.evaluate(RUN_AXE, [{"exclude": list(but)}, options])
         return [
@@ -96,22 +96,22 @@ class Person:
             if each["impact"] in ("serious", "critical")
         ]
 
-    def strangers(self) -> list[str]:
-        """Return the addresses of other hosts that were asked for."""
-        return [asked for asked in self.requests if not asked.startswith((f"{self.url}/", "data:", "blob:"))]
+    def list_foreign_requests(self) -> list[str]:
+        """Return the requested addresses of other hosts."""
+        return [each for each in self.requests if not each.startswith((f"{self.url}/", "data:", "blob:"))]
 
-    def _ask(self, request: Request) -> None:
+    def _record_request(self, request: Request) -> None:
         self.requests.append(request.url)
 
-    def _complain(self, message: ConsoleMessage) -> None:
+    def _record_message(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self.complaints.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+            self.errors.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
 
 
 @contextmanager
-def somebody(browser: Browser, url: str, **options: Any) -> Iterator[Person]:
-    """Yield somebody who is not logged in; their browser is closed."""
-    person = Person(browser, url, **options)
+def open_browser(browser: Browser, url: str, **options: Any) -> Iterator[BrowserUser]:
+    """Yield a user who is not logged in, and close the browser context afterwards."""
+    person = BrowserUser(browser, url, **options)
     try:
         yield person
     finally:

@@ -1,7 +1,7 @@
-"""What make run begins with: the shipped catalog, published, and the demo beside it.
+"""The rows that `make run` starts with: the published shipped catalog and the demo workspace.
 
-Both are loaded once a process, as a start loads them, then put back row by row for each test: reading, merging and
-publishing take as long as a hundred tests' own work, and always come to the same rows.
+Each process loads both once and then inserts the same rows for each test, because loading takes as long as a hundred
+tests.
 """
 
 from collections.abc import Callable
@@ -14,32 +14,32 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from core import poller
-from registry.catalog import model
+from analytics.rollout import rollout_cache
+from registry.catalog import cache, connections, model, switches
 from registry.files import loader
 from registry.releases import publishing, token_count_job
 from workspace import demo
 
 
 @dataclass(slots=True)
-class Beginning:
-    """The rows that something loads into the tables of an app, kept as the database has them."""
+class PreparedRows:
+    """Rows that a function loads into the tables of an app, stored to insert them again."""
 
     app: str
     load: Callable[[], None]
     rows: dict[str, list[tuple[Any, ...]]] | None = None
-    day: date | None = None  # when they were loaded; those of the demo tell times from then on
+    day: date | None = None  # the day of loading; the demo's times are relative to it
 
-    def begin(self) -> None:
-        """Have the rows there: put back where the tables are empty, else loaded beside what is."""
+    def ensure_rows(self) -> None:
+        """Insert the stored rows if the tables are empty, else load them next to the existing rows."""
         tables = [model._meta.db_table for model in apps.get_app_config(self.app).get_models(include_auto_created=True)]
-        with transaction.atomic(), connection.cursor() as cursor:  # rows may come before those they refer to
+        with transaction.atomic(), connection.cursor() as cursor:  # rows may be inserted before rows that they refer to
             is_empty = not any(cursor.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in tables)  # noqa: S608
             if not is_empty:
                 self.load()
             elif self.rows is not None and self.day == timezone.now().date():
                 for name, rows in self.rows.items():
-                    _put_back(cursor, name, rows)
+                    _insert_rows(cursor, name, rows)
             else:
                 self.load()
                 found = {name: cursor.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
@@ -49,7 +49,7 @@ class Beginning:
 def _publish() -> None:
     loader.load_into_draft(loader.read_shipped_catalog())
     publishing.publish_draft(note="Shipped catalog", by="tests", at=timezone.now())
-    while token_count_job.count_batch():  # as the periodic job does soon after a start
+    while token_count_job.count_batch():  # like the periodic job after a start
         pass
 
 
@@ -57,8 +57,8 @@ def _load_demo() -> None:
     demo.load(at=timezone.now())
 
 
-def _put_back(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]]) -> None:
-    """Insert rows as they were read, as fast as each database takes them."""
+def _insert_rows(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]]) -> None:
+    """Insert rows as they were read, in the fastest way of each database."""
     if connection.vendor == "postgresql":
         with cursor.copy(f'COPY "{table}" FROM STDIN') as copy:
             for row in rows:
@@ -67,35 +67,41 @@ def _put_back(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]]) ->
         cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(rows[0]))})', rows)  # noqa: S608
 
 
-_catalog = Beginning("registry", _publish)
-_demo = Beginning("workspace", _load_demo)
+_catalog = PreparedRows("registry", _publish)
+_demo = PreparedRows("workspace", _load_demo)
 
 
-def publish() -> None:
-    """Make the shipped catalog the draft and the live release."""
-    _catalog.begin()
+def publish_shipped_catalog() -> None:
+    """Publish the shipped catalog."""
+    _catalog.ensure_rows()
 
 
-def begin() -> None:
+def load_catalog_and_demo() -> None:
     """Publish the shipped catalog and load the demo."""
-    _catalog.begin()
-    _demo.begin()
+    _catalog.ensure_rows()
+    _demo.ensure_rows()
 
 
-def serve() -> model.Catalog:
-    """Begin, and follow what is live. Its ops and their search index are read once; each test has a catalog of them."""
-    begin()
-    if _read:
-        model._loaded[_read[0].version] = _own(_read[0])
-    poller.refresh()
-    if not _read:
-        _read.append(_own(model.get_live_catalog()))
-    return model.get_live_catalog()
+def serve_shipped_catalog() -> model.Catalog:
+    """Load everything, refresh what calls use from memory, as the poller does, and return the live catalog.
+
+    The catalog's ops and their search index are read once. Each test gets its own copy.
+    """
+    load_catalog_and_demo()
+    if _parsed_catalogs:
+        cache._loaded[_parsed_catalogs[0].version] = _copy_catalog(_parsed_catalogs[0])
+    cache.refresh_live()
+    connections.refresh_connections()
+    switches.refresh_switches()
+    rollout_cache.refresh()
+    if not _parsed_catalogs:
+        _parsed_catalogs.append(_copy_catalog(cache.get_live_catalog()))
+    return cache.get_live_catalog()
 
 
-def _own(read: model.Catalog) -> model.Catalog:
+def _copy_catalog(read: model.Catalog) -> model.Catalog:
     ops, derived = dict(read.ops), dict(read._derived)
     return replace(read, ops=ops, names=dict(read.names), answers={}, _derived=derived, _views={})
 
 
-_read: list[model.Catalog] = []
+_parsed_catalogs: list[model.Catalog] = []

@@ -1,22 +1,22 @@
-"""Ops under check, made of a few words."""
+"""Short ways to build ops and contexts for the catalog checks."""
 
 from typing import Any
 
 from registry.checks.context import CheckContext
 from registry.checks.text_locations import CheckedOp
-from tests.support.op_entries import content, op, schema
+from tests.support.op_entries import build_content, build_op_entry, build_schema
 
 
-def reading(path: str = "a.b", /, **fields: Any) -> CheckedOp:
-    """Return the reading of an op."""
-    return CheckedOp(op(path, **fields))
+def build_checked_op(path: str = "a.b", /, **fields: Any) -> CheckedOp:
+    """Return an op as the checks see it."""
+    return CheckedOp(build_op_entry(path, **fields))
 
 
-def arguments(**named: Any) -> CheckedOp:
-    """Return the reading of an op with these arguments."""
-    return reading(parameters_schema=schema(**named))
+def build_op_with_arguments(**named: Any) -> CheckedOp:
+    """Return an op with these arguments as the checks see it."""
+    return build_checked_op(parameters_schema=build_schema(**named))
 
 
-def context(*ops: dict[str, Any], imported: tuple[str, ...] = ()) -> CheckContext:
-    """Return the context that these ops make."""
-    return CheckContext.from_content(content(*ops), imported=imported)
+def build_check_context(*ops: dict[str, Any], imported: tuple[str, ...] = ()) -> CheckContext:
+    """Return the check context of these ops."""
+    return CheckContext.from_content(build_content(*ops), imported=imported)

@@ -1,4 +1,4 @@
-"""Run calls at the same moment."""
+"""Running calls at the same moment."""
 
 import threading
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from django.db import connection
 from django.http import HttpResponse
 
 
-def at_once(calls: list[Callable[[], HttpResponse]]) -> list[HttpResponse]:
-    """Make calls at the same moment, a thread and a connection each."""
-    gate = threading.Barrier(len(calls))
+def run_at_once(calls: list[Callable[[], HttpResponse]]) -> list[HttpResponse]:
+    """Run calls at the same moment, each in its own thread with its own connection."""
+    barrier = threading.Barrier(len(calls))
 
     def run(call: Callable[[], HttpResponse]) -> HttpResponse:
-        gate.wait()
+        barrier.wait()
         try:
             return call()
         finally:

@@ -1,4 +1,4 @@
-"""How much a test may try, and what something may cost, judged as steadily as a machine with other work can."""
+"""How many examples a property test tries, and limits for CPU time that are stable on a busy machine."""
 
 import gc
 import time
@@ -8,35 +8,34 @@ from math import inf
 from hypothesis import settings
 
 TRIES = 3
-THOROUGH = 10  # times as many examples in the profile of that name
+THOROUGH = 10  # the thorough profile tries this many times as many examples
 
 
 def is_thorough() -> bool:
-    """Return whether this run takes its time, as `make test-all` does."""
+    """Return whether this is a thorough run, as in `make test-all`."""
     return settings.get_current_profile_name() == "thorough"
 
 
 def examples(usual: int) -> int:
-    """Return how many examples a property test looks at, given the number for `make test`."""
+    """Return the number of examples for this run, given the number for `make test`."""
     return usual * THOROUGH if is_thorough() else usual
 
 
-def within(seconds: float, work: Callable[[], object]) -> None:
-    """Fail where `work` takes more CPU seconds of this thread than that, three times over.
+def assert_cpu_seconds(seconds: float, work: Callable[[], object]) -> None:
+    """Fail if `work` takes more CPU seconds of this thread in each of three attempts.
 
-    Neither other threads and processes count nor the collection of what earlier tests left, which takes seconds late in
-    a long run. It is for what grows faster than its input and takes many times as long then; speed is measured by the
-    benchmarks.
+    Other threads and processes do not count, nor does garbage collection of earlier tests. Use it to detect work that
+    grows faster than its input; benchmarks measure speed.
     """
     best = inf
     for _ in range(TRIES):
         gc.disable()
-        began = time.thread_time()
+        start = time.thread_time()
         try:
             work()
         finally:
             gc.enable()
-        best = min(best, time.thread_time() - began)
+        best = min(best, time.thread_time() - start)
         if best <= seconds:
             return
     raise AssertionError(f"It took {best:.2f} CPU seconds at best and may take {seconds}.")

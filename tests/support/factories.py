@@ -1,4 +1,4 @@
-"""Rows for tests. Times are fixed; a project has its owner as a member."""
+"""Factories of workspace rows. Times are fixed. The owner of a project is its member."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -32,8 +32,8 @@ from workspace.models import (
 MADE_AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
-def when(state: str) -> Any:
-    """Stamp a row in this state with its last update, and no other."""
+def updated_at_if_state(state: str) -> Any:
+    """Return the time of the last update if the row is in this state, else None."""
     return factory.LazyAttribute(lambda row: row.updated_at if getattr(row, "state_key", None) == state else None)
 
 
@@ -83,7 +83,7 @@ class TaskFactory(DjangoModelFactory[Task]):
     created_by = factory.SelfAttribute("project.created_by")
     created_at = MADE_AT
     updated_at = MADE_AT
-    completed_at = when(TaskState.DONE)
+    completed_at = updated_at_if_state(TaskState.DONE)
 
 
 class DocumentFactory(DjangoModelFactory[Document]):
@@ -106,7 +106,7 @@ class GoalFactory(DjangoModelFactory[Goal]):
     created_by = factory.SelfAttribute("project.created_by")
     created_at = MADE_AT
     updated_at = MADE_AT
-    completed_at = when(GoalState.ACHIEVED)
+    completed_at = updated_at_if_state(GoalState.ACHIEVED)
 
 
 class PlanFactory(DjangoModelFactory[Plan]):
@@ -118,7 +118,7 @@ class PlanFactory(DjangoModelFactory[Plan]):
     created_by = factory.SelfAttribute("project.created_by")
     created_at = MADE_AT
     updated_at = MADE_AT
-    completed_at = when(PlanState.COMPLETED)
+    completed_at = updated_at_if_state(PlanState.COMPLETED)
 
 
 class MilestoneFactory(DjangoModelFactory[Milestone]):
@@ -130,7 +130,7 @@ class MilestoneFactory(DjangoModelFactory[Milestone]):
     created_by = factory.SelfAttribute("project.created_by")
     created_at = MADE_AT
     updated_at = MADE_AT
-    completed_at = when(MilestoneState.COMPLETED)
+    completed_at = updated_at_if_state(MilestoneState.COMPLETED)
 
 
 class RiskFactory(DjangoModelFactory[Risk]):
@@ -142,7 +142,7 @@ class RiskFactory(DjangoModelFactory[Risk]):
     created_by = factory.SelfAttribute("project.created_by")
     created_at = MADE_AT
     updated_at = MADE_AT
-    mitigated_at = when(RiskState.MITIGATED)
+    mitigated_at = updated_at_if_state(RiskState.MITIGATED)
 
 
 class RequirementFactory(DjangoModelFactory[Requirement]):
@@ -157,7 +157,7 @@ class RequirementFactory(DjangoModelFactory[Requirement]):
 
 
 class EdgeFactory(DjangoModelFactory[Edge]):
-    """Between two tasks that need not exist: no foreign key holds the ends."""
+    """An edge between two tasks that need not exist, because edges have no foreign keys."""
 
     class Meta:
         model = Edge
@@ -173,7 +173,7 @@ class EdgeFactory(DjangoModelFactory[Edge]):
 
 
 class EventFactory(DjangoModelFactory[CalendarEvent]):
-    """In a project's calendar, or with project=None and a subject in that subject's own; for whole days with dates."""
+    """An event of a project, or of a subject's own calendar with project=None and a subject. Whole-day with dates."""
 
     class Meta:
         model = CalendarEvent

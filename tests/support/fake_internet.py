@@ -1,6 +1,6 @@
-"""The world outside, as tests have it: names that resolve to servers on loopback, and nothing else out there.
+"""A fake internet for tests: host names that resolve to servers on loopback, and nothing else.
 
-The names are the one thing that is made up; how they are resolved, checked, connected to and read is the product's.
+Only the names are fake. The product's own code resolves, checks, connects and reads.
 """
 
 import shutil
@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from core.http import client
-from tests.support.http_servers import Answer, Server, answer
+from tests.support.http_servers import ResponseBytes, Server, build_response
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
 
@@ -39,42 +39,42 @@ RESULTS = orjson.dumps(
 )
 
 
-class Outside:
-    """Hosts by name, each with a page for each path; paths without one answer 404."""
+class FakeInternet:
+    """Hosts by name, with a page for each path. Other paths answer 404."""
 
     def __init__(self) -> None:
-        self.pages: dict[str, Callable[[bytes], Answer]] = {}
+        self.pages: dict[str, Callable[[bytes], ResponseBytes]] = {}
         self.requests: list[bytes] = []
         self.ports: dict[tuple[str, int], int] = {}
         self._resolve = socket.getaddrinfo
         self._servers: list[Server] = []
 
-    def put(self, address: str, said: Answer | Callable[[bytes], Answer] | None = None) -> None:
-        """Have host/path, such as example.com/a, answer these bytes over plain http: by default an article."""
-        said = answer(ARTICLE, Content_Type="text/html; charset=utf-8") if said is None else said
-        self.pages[address] = said if callable(said) else lambda _: said
+    def put(self, address: str, response: ResponseBytes | Callable[[bytes], ResponseBytes] | None = None) -> None:
+        """Serve a response at host/path, such as example.com/a, over plain HTTP. The default is an article."""
+        response = build_response(ARTICLE, Content_Type="text/html; charset=utf-8") if response is None else response
+        self.pages[address] = response if callable(response) else lambda _: response
         host = address.partition("/")[0]
         self.ports.setdefault((host, 80), self._serve(host))
 
     def secure(self, host: str, certificate: Path) -> None:
-        """Have a host answer https as well, under a certificate that is then trusted."""
+        """Serve a host over HTTPS, too, and trust its certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         self.ports[host, 443] = self._serve(host, context=context)
         client.get_transport(tuple(LOOPBACK))._pool._ssl_context.load_verify_locations(certificate)
 
     def _serve(self, host: str, **options: Any) -> int:
-        def answers(request: bytes) -> Answer:
+        def respond(request: bytes) -> ResponseBytes:
             self.requests.append(request)
             path = request.split()[1].decode().partition("?")[0]
             page = self.pages.get(f"{host}{path}")
-            return page(request) if page else answer(b"Nothing here.", "404 Not Found")
+            return page(request) if page else build_response(b"Nothing here.", "404 Not Found")
 
-        self._servers.append(Server(answers, **options))
+        self._servers.append(Server(respond, **options))
         return self._servers[-1].port
 
     def getaddrinfo(self, host: bytes | str, port: int, *args: Any, **kwargs: Any) -> list[Any]:
-        """Resolve the names of this world to loopback and its servers' ports, addresses to themselves."""
+        """Resolve the fake names to loopback and the ports of their servers, and addresses to themselves."""
         name = host.decode() if isinstance(host, bytes) else host
         if (name, port) in self.ports:
             return self._resolve("127.0.0.1", self.ports[name, port], *args, **kwargs)
@@ -92,45 +92,45 @@ class Outside:
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Outside]:
-    """A world that both may reach: what a model visits, and what the administrator set up."""
+def fake_internet(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[FakeInternet]:
+    """Return a fake internet that web visits and upstream calls may reach."""
     settings.GATEWAY_OUTGOING_ALLOW = settings.WEB_VISIT_ALLOW = LOOPBACK
     settings.GATEWAY_OUTGOING_PORTS = [80, 443]
     monkeypatch.setattr(client, "_transports", {})
-    world = Outside()
-    monkeypatch.setattr(socket, "getaddrinfo", world.getaddrinfo)
-    yield world
-    world.stop()
+    internet = FakeInternet()
+    monkeypatch.setattr(socket, "getaddrinfo", internet.getaddrinfo)
+    yield internet
+    internet.stop()
 
 
 @pytest.fixture
-def search_endpoint(outside: Outside, settings: Any) -> Outside:
-    """A world with a SearXNG that the settings name, and that finds eight pages."""
-    outside.put("search.test/search", answer(RESULTS, Content_Type="application/json"))
+def search_endpoint(fake_internet: FakeInternet, settings: Any) -> FakeInternet:
+    """Return a fake internet with the SearXNG of the settings, which finds eight pages."""
+    fake_internet.put("search.test/search", build_response(RESULTS, Content_Type="application/json"))
     settings.WEB_SEARCH_KIND, settings.WEB_SEARCH_URL = "searxng", "http://search.test/search"
-    return outside
+    return fake_internet
 
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate of example.com and its key, in one file."""
+    """Create a self-signed certificate of example.com with its key in one file."""
     if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
+        pytest.skip("openssl is needed to create the certificate")
     folder = tmp_path_factory.mktemp("certificate")
-    made, key = folder / "example.com.pem", folder / "key.pem"
+    certificate_file, key = folder / "example.com.pem", folder / "key.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=example.com"
     subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=DNS:example.com", "-keyout", key, "-out", made],
+        [*command.split(), "-addext", "subjectAltName=DNS:example.com", "-keyout", key, "-out", certificate_file],
         check=True,
         capture_output=True,
     )
-    made.write_text(made.read_text() + key.read_text())
-    return made
+    certificate_file.write_text(certificate_file.read_text() + key.read_text())
+    return certificate_file
 
 
 @pytest.fixture
-def whole_world(search_endpoint: Outside, certificate: Path) -> Outside:
-    """A world in which every example of the shipped catalog finds what it asks for."""
+def internet_for_examples(search_endpoint: FakeInternet, certificate: Path) -> FakeInternet:
+    """Return a fake internet with everything that the examples of the shipped catalog request."""
     search_endpoint.put("example.com/")
     search_endpoint.secure("example.com", certificate)
     return search_endpoint

@@ -1,14 +1,14 @@
-"""Which tests stay in one worker of xdist, because they share what takes long to set up.
+"""Groups of tests that run in one xdist worker, because they share an expensive setup.
 
 pytest-xdist has a mark for it (xdist_group), which its version 3.8 does not find with pytest 9.2.
 """
 
 from xdist.scheduler import LoadScopeScheduling
 
-# The group of a test by the beginning of its address. Each of the others goes to whoever is free.
+# The group of a test, by the start of its node id. All other tests go to any free worker.
 GROUPS = {
     "tests/browser/": "browser",
-    "tests/services/test_start.py": "a checkout that was started once",
+    "tests/services/test_start.py": "started checkout",
     **dict.fromkeys(
         (
             "tests/services/test_events.py",
@@ -24,7 +24,7 @@ GROUPS = {
 
 
 class GroupScheduling(LoadScopeScheduling):
-    """Hands out the groups first, the largest before the others, then the other tests in their order."""
+    """Schedules the groups first, largest first, then the other tests in their order."""
 
     def _split_scope(self, nodeid: str) -> str:
         return next((group for beginning, group in GROUPS.items() if nodeid.startswith(beginning)), nodeid)

@@ -1,4 +1,4 @@
-"""Servers on loopback that answer as told and count what comes: the outside world of these tests."""
+"""HTTP servers on loopback that return given bytes and record requests."""
 
 import socket
 import ssl
@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Thread
 
-Answer = bytes | Iterable[bytes]
+ResponseBytes = bytes | Iterable[bytes]
 
 
-def answer(body: bytes = b"ok", status: str = "200 OK", **headers: str) -> bytes:
-    """Return an answer's bytes; header names with underscores."""
+def build_response(body: bytes = b"ok", status: str = "200 OK", **headers: str) -> bytes:
+    """Return the bytes of a response. Header names may have underscores."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def redirect(location: str, status: str = "302 Found") -> bytes:
-    """Return a redirect's bytes."""
-    return answer(b"", status, Location=location)
+def build_redirect(location: str, status: str = "302 Found") -> bytes:
+    """Return the bytes of a redirect."""
+    return build_response(b"", status, Location=location)
 
 
 class Server:
-    """Listens on every loopback address. `answers` makes an answer, or its pieces, of a request's bytes."""
+    """Listens on every loopback address. `answers` returns a response, or its pieces, for the bytes of a request."""
 
     def __init__(
-        self, answers: Callable[[bytes], Answer], context: ssl.SSLContext | None = None, greeting: bytes = b""
+        self, answers: Callable[[bytes], ResponseBytes], context: ssl.SSLContext | None = None, greeting: bytes = b""
     ) -> None:
         self.answers, self.context, self.greeting = answers, context, greeting
         self.connections = 0
@@ -69,20 +69,20 @@ class Server:
                 connection.sendall(self.greeting)
                 while request := self._request(connection):
                     self.requests.append(request)
-                    said = self.answers(request)
-                    for piece in [said] if isinstance(said, bytes) else said:
+                    response = self.answers(request)
+                    for piece in [response] if isinstance(response, bytes) else response:
                         connection.settimeout(2)
                         connection.sendall(piece)
                         connection.settimeout(0.05)
 
     def _request(self, connection: socket.socket) -> bytes:
-        came = b""
+        received = b""
         while not self.stopped.is_set():
             with suppress(TimeoutError):
                 piece = connection.recv(65536)
-                came += piece
-                head, end, body = came.partition(b"\r\n\r\n")
-                wanted = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-                if not piece or (end and len(body) >= sum(int(line.split(b":")[1]) for line in wanted)):
-                    return came
+                received += piece
+                head, end, body = received.partition(b"\r\n\r\n")
+                lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+                if not piece or (end and len(body) >= sum(int(line.split(b":")[1]) for line in lengths)):
+                    return received
         return b""

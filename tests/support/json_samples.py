@@ -1,13 +1,11 @@
-"""JSON documents that tests of several modules use."""
+"""Strategies for JSON values."""
 
 from hypothesis import strategies as st
 
 from core.strict_json import MAX_INTEGER
 
 ORDINARY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
-
-
-ORDINARY = st.recursive(
+ORDINARY_JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-MAX_INTEGER, MAX_INTEGER)

@@ -1,4 +1,4 @@
-"""Snapshots and catalogs made of a few words, in the form of registry.snapshot.snapshot."""
+"""Short ways to build op entries, snapshots and catalogs, in the form of registry.snapshot.snapshot."""
 
 from typing import Any
 
@@ -7,33 +7,33 @@ from registry.catalog.model import Catalog
 from registry.models import ROOT, get_parent_path
 
 
-def schema(required: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:
-    """Return a closed schema of these arguments."""
-    found = {"type": "object", "additionalProperties": False, "properties": properties}
-    return found | ({"required": list(required)} if required else {})
+def build_schema(required: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:
+    """Return a schema with these arguments and no others."""
+    built = {"type": "object", "additionalProperties": False, "properties": properties}
+    return built | ({"required": list(required)} if required else {})
 
 
-def op(path: str, **fields: Any) -> dict[str, Any]:
-    """Return an op's entry; its tool name is its path with underscores."""
-    said = {"op": path, "tool_name": path.replace(".", "_"), "kind": "read", "summary": f"Summary of {path}"}
-    return said | {"needs_subject": True, "parameters_schema": schema()} | fields
+def build_op_entry(path: str, **fields: Any) -> dict[str, Any]:
+    """Return the entry of an op. Its tool name is its path with underscores."""
+    entry = {"op": path, "tool_name": path.replace(".", "_"), "kind": "read", "summary": f"Summary of {path}"}
+    return entry | {"needs_subject": True, "parameters_schema": build_schema()} | fields
 
 
-def content(*ops: dict[str, Any], groups: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """Return a snapshot of these ops, with every group above them unless `groups` names others."""
-    found = {ROOT} if groups is None else set()
+def build_content(*ops: dict[str, Any], groups: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """Return a snapshot of these ops with all their groups, or with `groups` if given."""
+    paths = {ROOT} if groups is None else set()
     for entry in ops if groups is None else ():
         path = entry["op"]
         while (path := get_parent_path(path)) != ROOT:
-            found.add(path)
-    listed = sorted(found) if groups is None else list(groups)
+            paths.add(path)
+    group_paths = sorted(paths) if groups is None else list(groups)
     return {
         "format": 1,
-        "groups": [{"path": path, "summary": f"Group {path}"} for path in listed],
+        "groups": [{"path": path, "summary": f"Group {path}"} for path in group_paths],
         "ops": list(ops),
     }
 
 
-def catalog(*ops: dict[str, Any]) -> Catalog:
+def build_catalog(*ops: dict[str, Any]) -> Catalog:
     """Return a catalog of these ops."""
-    return model.build_catalog("v" * 64, content(*ops))
+    return model.build_catalog("v" * 64, build_content(*ops))

@@ -1,4 +1,4 @@
-"""Rows of any kind and edges between them, for tests that are about how rows hang together."""
+"""Rows of any kind and edges between them."""
 
 from itertools import count
 from typing import Any
@@ -10,17 +10,17 @@ from workspace.models import Edge, Project
 _numbers = count(1)
 
 
-def row(kind: str, project: Project, **fields: Any) -> Any:
-    """Make a row of the kind in a project; it names itself after its kind."""
+def create_row(kind: str, project: Project, **fields: Any) -> Any:
+    """Create a row of a kind in a project, named after its kind."""
     if kind == "project":
         return project
     label = ENTITY_TYPE_BY_NAME[kind].label
-    made = {label: f"{kind} {next(_numbers)}", "created_by": "owner", "created_at": MADE_AT, "updated_at": MADE_AT}
-    return ENTITY_TYPE_BY_NAME[kind].model._default_manager.create(project=project, **(made | fields))
+    values = {label: f"{kind} {next(_numbers)}", "created_by": "owner", "created_at": MADE_AT, "updated_at": MADE_AT}
+    return ENTITY_TYPE_BY_NAME[kind].model._default_manager.create(project=project, **(values | fields))
 
 
-def edge(src: Any, rel: str, dst: Any, **fields: Any) -> Edge:
-    """Join two rows as they stand, without asking whether that makes sense."""
+def create_edge(src: Any, rel: str, dst: Any, **fields: Any) -> Edge:
+    """Create an edge between two rows without any checks."""
     return Edge.objects.create(
         project=src if isinstance(src, Project) else src.project,
         src_kind=src._meta.model_name,
@@ -33,6 +33,6 @@ def edge(src: Any, rel: str, dst: Any, **fields: Any) -> Edge:
     )
 
 
-def sentences() -> list[str]:
-    """Return the edges there are, as they are told, in alphabetical order."""
+def list_edges() -> list[str]:
+    """Return all edges as text, in alphabetical order."""
     return sorted(str(edge) for edge in Edge.objects.filter(deleted_at=None))

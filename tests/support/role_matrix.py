@@ -1,4 +1,4 @@
-"""Every page of the admin, with rows behind it, and a person of each role."""
+"""The expected roles for every admin page, a row for each page, and a user of each role."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,32 +7,29 @@ from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from gateway.roles import Role
-from tests.support.admin_models import MODELS, page
+from tests.support.admin_models import MODELS, get_admin_url
 
-# Letters for roles: A dmin, E ditor, P roduct manager, aU ditor; S is staff without a role, N somebody who is no staff.
-PEOPLE = {"A": Role.ADMIN, "E": Role.EDITOR, "P": Role.PRODUCT_MANAGER, "U": Role.AUDITOR, "S": None, "N": None}
+# Letters of roles: Admin, Editor, Product manager, aUditor, Staff without a role, N for a user who is not staff.
+ROLES_BY_LETTER = {
+    "A": Role.ADMIN,
+    "E": Role.EDITOR,
+    "P": Role.PRODUCT_MANAGER,
+    "U": Role.AUDITOR,
+    "S": None,
+    "N": None,
+}
 
 
 STAFF = "AEPUS"
 
 
-# Who may look, add, change, delete.
+# The roles that may view, add, change and delete.
 COPY = ("AEPU", "AE", "AE", "AE")
-
-
-READ = ("AEPU", "", "", "")  # services own these rows
-
-
+READ = ("AEPU", "", "", "")  # only services change these rows
 CALLS = ("AU", "", "", "")
-
-
-OWNED = ("AU", "A", "A", "")  # deleting is an action and soft
-
-
+OWNED = ("AU", "A", "A", "")  # deletion is a separate action that marks rows as deleted
 FULL = ("AU", "A", "A", "A")
-
-
-MODELS_OF = {
+MODELS_BY_ROLES = {
     COPY: [
         "registry.Group",
         "registry.Op",
@@ -81,27 +78,27 @@ MODELS_OF = {
 }
 
 
-ROWS = {label: who for who, labels in MODELS_OF.items() for label in labels}
+ROLES_BY_MODEL = {label: who for who, labels in MODELS_BY_ROLES.items() for label in labels}
 
 
-# Pages that belong to no one model, and further pages of one: who may GET and who may POST; None: nobody can.
+# Pages that are not a model's standard pages: the roles that may GET and POST. None if the page takes no POST.
 PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_review": ("AEPU", "A"),
-    **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # to look at
+    **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
     "registry_op_files": ("AE", "AE"),
     "registry_op_download": ("AE", "AE"),  # writes nothing
     **{f"registry_{name}_preview": ("", "AEPU") for name in ("op", "group", "promptsection")},  # writes nothing
     **{f"registry_{name}_add_preview": ("", "AE") for name in ("op", "group", "promptsection")},
-    **{  # to look at
+    **{  # read-only
         f"report_{name}": ("AEPU", "AEPU")
-        for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "lost")
+        for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "dead_ends")
     },
-    **{f"analytics_{name}_effect": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
-    "analytics_cohort_add_effect": ("", "AP"),
-    "analytics_flag_add_effect": ("", ""),  # flags are declared in the code
-    "rollout_who": ("AEPU", "AEPU"),  # to look at
+    **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
+    "analytics_cohort_add_impact": ("", "AP"),
+    "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
+    "rollout_who": ("AEPU", "AEPU"),  # read-only
     "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
@@ -109,83 +106,81 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "password_change": (STAFF, STAFF),
     "password_change_done": (STAFF, None),
     "autocomplete": ("AEPU", None),
-    "search": (STAFF, STAFF),  # tells each what they may see
+    "search": (STAFF, STAFF),  # shows each user what they may see
     "jsi18n": (STAFF, None),
-    "view_on_site": ("", ""),  # nothing of ours has a page elsewhere
+    "view_on_site": ("", ""),  # no model has a page outside the admin
     "app_list": ("AEPU", "AEPU"),
     "auth_user_password_change": ("A", "A"),
 }
 
 
-def patterns(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, str | None, str]]:
-    """Yield (namespace, name, route) of every address there is."""
+def iterate_routes(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, str | None, str]]:
+    """Yield (namespace, name, route) of every URL pattern."""
     for each in resolver.url_patterns:
         if isinstance(each, URLResolver):
-            yield from patterns(each, each.namespace or space)
+            yield from iterate_routes(each, each.namespace or space)
         elif isinstance(each, URLPattern):
             yield space, each.name, str(each.pattern)
 
 
-ADDRESSES = list(patterns(get_resolver()))
-
-
+ADDRESSES = list(iterate_routes(get_resolver()))
 ADMIN_NAMES = sorted({name for space, name, _ in ADDRESSES if space == "admin" and name})
-
-
-OF_MODELS = {
+MODEL_PAGES = {
     f"{model._meta.app_label}_{model._meta.model_name}_{name}": (model, name)
     for model in MODELS
     for name in ("changelist", "add", "change", "delete", "history")
 }
 
 
-def may(name: str) -> tuple[str, str | None]:
-    """Return who may GET and who may POST a page. Fails where nothing is written down."""
-    if name not in OF_MODELS:
+def get_expected_roles(name: str) -> tuple[str, str | None]:
+    """Return the roles that may GET and POST a page. Fails for a page without an expectation."""
+    if name not in MODEL_PAGES:
         return PAGES[name]
-    model, of_model = OF_MODELS[name]
-    looks, adds, changes, deletes = ROWS[model._meta.label]
+    model, of_model = MODEL_PAGES[name]
+    looks, adds, changes, deletes = ROLES_BY_MODEL[model._meta.label]
     both = {"changelist": looks, "history": looks, "add": adds, "delete": deletes}
     return (both[of_model], both[of_model]) if of_model in both else (looks, changes)
 
 
-def one_of_each() -> dict[str, Any]:
-    """Return a row of every model by its label, none that nobody may change: what is shipped, and our own groups."""
+def pick_row_of_each_model() -> dict[str, Any]:
+    """Return a row of every model by label, all of which the roles may change: none is shipped, the group is new."""
     for model in MODELS:
         if "shipped" in {field.name for field in model._meta.fields}:
             model._default_manager.update(shipped=None)
-    found = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
-    found["auth.Group"] = Group.objects.create(name="Night shift")
-    assert [label for label, row in found.items() if row is None] == []
-    return found
+    rows = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
+    rows["auth.Group"] = Group.objects.create(name="Night shift")
+    assert [label for label, row in rows.items() if row is None] == []
+    return rows
 
 
-def create_person(letter: str) -> User:
-    found = User.objects.create_user(f"person-{letter}", is_staff=letter != "N")
-    if role := PEOPLE[letter]:
-        found.groups.set(Group.objects.filter(name=role.value))
-    return found
+def create_user_with_role(letter: str) -> User:
+    user = User.objects.create_user(f"person-{letter}", is_staff=letter != "N")
+    if role := ROLES_BY_LETTER[letter]:
+        user.groups.set(Group.objects.filter(name=role.value))
+    return user
 
 
-def address(name: str, rows: dict[str, Any]) -> str:
-    if name in OF_MODELS:
-        model, of_model = OF_MODELS[name]
-        return page(model, of_model, *([] if of_model in ("changelist", "add") else [rows[model._meta.label].pk]))
-    given = {
+def get_page_url(name: str, rows: dict[str, Any]) -> str:
+    if name in MODEL_PAGES:
+        model, of_model = MODEL_PAGES[name]
+        return get_admin_url(
+            model, of_model, *([] if of_model in ("changelist", "add") else [rows[model._meta.label].pk])
+        )
+    args = {
         "app_list": ["registry"],
         "registry_op_preview": [rows["registry.Op"].pk],
         "registry_group_preview": [rows["registry.Group"].pk],
         "registry_promptsection_preview": [rows["registry.PromptSection"].pk],
         "op_try": [rows["registry.Op"].pk],
-        "analytics_cohort_effect": [rows["analytics.Cohort"].pk],
-        "analytics_flag_effect": [rows["analytics.Flag"].pk],
+        "analytics_cohort_impact": [rows["analytics.Cohort"].pk],
+        "analytics_flag_impact": [rows["analytics.Flag"].pk],
         "view_on_site": [1, 1],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
     of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore")]
-    given |= {page: [rows["registry.Release"].pk] for page in of_a_release}
-    told = {
+    args |= {page: [rows["registry.Release"].pk] for page in of_a_release}
+    query = {
         "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
         "registry_release_read": f"?op={rows['registry.Op'].op}",
     }
-    return reverse(f"admin:{name}", args=given.get(name)) + told.get(name, "")
+    return reverse(f"admin:{name}", args=args.get(name)) + query.get(name, "")

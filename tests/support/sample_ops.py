@@ -1,4 +1,4 @@
-"""Ops made up for unit tests, without a database."""
+"""Sample ops for unit tests without a database."""
 
 from typing import Any
 
@@ -52,8 +52,8 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-def op(*required: str, **fields: Any) -> CatalogOp:
-    """Return an update of a task with arguments of every kind; fields of CatalogOp by name."""
+def build_op(*required: str, **fields: Any) -> CatalogOp:
+    """Return an op that updates a task, with arguments of every kind. Fields of CatalogOp are passed by name."""
     schema = {
         "type": "object",
         "additionalProperties": False,
@@ -67,7 +67,7 @@ def op(*required: str, **fields: Any) -> CatalogOp:
             }
         },
     }
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "op": "onto.task.update",
         "tool_name": "update_onto_task",
         "kind": "write",
@@ -78,4 +78,4 @@ def op(*required: str, **fields: Any) -> CatalogOp:
         "argument_aliases": {"name": "title", "id": "task_id"},
         "display_only": frozenset({"task_title"}),
     }
-    return CatalogOp(**(said | fields))
+    return CatalogOp(**(values | fields))

@@ -1,17 +1,17 @@
-"""Argument schemas that tests of several modules use, and a strategy that draws more of them."""
+"""Sample argument schemas, and a strategy for more."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.op_entries import schema
+from tests.support.op_entries import build_schema
 
-LIST = schema(head={"$ref": "#/$defs/node"}) | {
+LIST = build_schema(head={"$ref": "#/$defs/node"}) | {
     "$defs": {"node": {"type": "object", "properties": {"value": {}, "next": {"$ref": "#/$defs/node"}}}}
 }
 
 
-TREE = schema(root={"$ref": "#/$defs/node"}) | {
+TREE = build_schema(root={"$ref": "#/$defs/node"}) | {
     "$defs": {
         "node": {
             "type": "object",
@@ -39,12 +39,14 @@ REFS = st.sampled_from(["#", "#/properties/a", "#/properties/b", "#/$defs/d", "#
 
 def _keywords(inner: Any) -> Any:
     many = st.lists(inner, min_size=1, max_size=2)
-    named = st.dictionaries(st.sampled_from("abde"), inner, max_size=3)
-    known = {
+    schemas_by_name = st.dictionaries(st.sampled_from("abde"), inner, max_size=3)
+    optional_keywords = {
         **dict.fromkeys(("not", "if", "then", "items", "contains", "additionalProperties", "propertyNames"), inner),
         **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), inner),
         **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), many),
-        **dict.fromkeys(("properties", "$defs", "dependentSchemas", "dependencies", "patternProperties"), named),
+        **dict.fromkeys(
+            ("properties", "$defs", "dependentSchemas", "dependencies", "patternProperties"), schemas_by_name
+        ),
         "$ref": REFS,
         "required": st.lists(st.sampled_from("abcd"), max_size=2, unique=True),
         "type": st.sampled_from(["object", "array", "string", "integer", "nonsense"]),
@@ -55,9 +57,9 @@ def _keywords(inner: Any) -> Any:
         "x-aliases": JSON,
         "x-refused": JSON,
     }
-    return st.fixed_dictionaries({}, optional=known) | st.booleans() | JSON
+    return st.fixed_dictionaries({}, optional=optional_keywords) | st.booleans() | JSON
 
 
 SCHEMAS = st.recursive(st.just({}), _keywords, max_leaves=12).map(
-    lambda made: {**made, "type": "object"} if isinstance(made, dict) else made
+    lambda schema_dict: {**schema_dict, "type": "object"} if isinstance(schema_dict, dict) else schema_dict
 )

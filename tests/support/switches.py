@@ -1,4 +1,4 @@
-"""Switches for tests."""
+"""Rows of switches."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +8,7 @@ from registry.models import Switch
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
-def switch(name: str, kind: str = Switch.Kind.GROUP, **fields: Any) -> Switch:
-    """Save a switch that is off, as another process would have done."""
-    said = {"reason": "Broken", "changed_by": "tests", "changed_at": AT, "is_off": True}
-    return Switch.objects.create(name=name, kind=kind, **said | fields)
+def create_switch(name: str, kind: str = Switch.Kind.GROUP, **fields: Any) -> Switch:
+    """Create a switch that is off, as if another process had done so."""
+    values = {"reason": "Broken", "changed_by": "tests", "changed_at": AT, "is_off": True}
+    return Switch.objects.create(name=name, kind=kind, **values | fields)

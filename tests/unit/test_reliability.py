@@ -1,20 +1,20 @@
-"""docs/reliability.md names tests that are there."""
+"""docs/reliability.md names only existing tests."""
 
 import ast
 import re
 
 from tools.databases import ROOT
 
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+TEST_NAME = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
-def test_every_test_that_a_promise_names_exists() -> None:
-    named = NAMED.findall((ROOT / "docs/reliability.md").read_text())
-    there = {path: _functions(path) for path in {path for path, _ in named}}
+def test_reliability_docs_name_existing_tests() -> None:
+    names = TEST_NAME.findall((ROOT / "docs/reliability.md").read_text())
+    functions = {path: _list_functions(path) for path in {path for path, _ in names}}
 
-    assert len(named) > 20
-    assert [f"{path}::{name}" for path, name in named if name not in there[path]] == []
+    assert len(names) > 20
+    assert [f"{path}::{name}" for path, name in names if name not in functions[path]] == []
 
 
-def _functions(path: str) -> set[str]:
+def _list_functions(path: str) -> set[str]:
     return {each.name for each in ast.parse((ROOT / path).read_text()).body if isinstance(each, ast.FunctionDef)}

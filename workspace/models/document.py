@@ -67,6 +67,7 @@ class Document(Entity):
         blank=True, default="", max_length=MAX_CONTENT_LENGTH, help_text="The text, in Markdown."
     )
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="document.default",
         validators=[RegexValidator(r"^document\.[a-z_]+(\.[a-z_]+)?$")],
@@ -87,6 +88,7 @@ class Document(Entity):
         help_text="Position among its siblings, from 0 without gaps; a deleted document keeps its last position.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=DocumentState,
         default=DocumentState.DRAFT.value,

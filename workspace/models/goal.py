@@ -29,12 +29,14 @@ class Goal(Entity):
     )
     name = models.CharField(max_length=200, help_text="The outcome to achieve, in a few words.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="goal.outcome.project",
         validators=[RegexValidator(r"^goal\.[a-z_]+(\.[a-z_]+)?$")],
         help_text="The type of goal: goal.<family> or goal.<family>.<variant>.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=GoalState,
         default=GoalState.DRAFT.value,

@@ -43,12 +43,14 @@ class Milestone(Entity):
     )
     title = models.CharField(max_length=300, help_text="What is finished when the milestone is reached.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="milestone.default",
         validators=[RegexValidator(r"^milestone\.[a-z_]+(\.[a-z_]+)?$")],
         help_text="The type of milestone: milestone.<kind> or milestone.<kind>.<variant>.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=MilestoneState,
         default=MilestoneState.PENDING.value,

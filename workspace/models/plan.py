@@ -28,12 +28,14 @@ class Plan(Entity):
     )
     name = models.CharField(max_length=200, help_text="Name of the phase.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="plan.phase.project",
         validators=[RegexValidator(r"^plan\.[a-z_]+(\.[a-z_]+)?$")],
         help_text="The type of plan: plan.<family> or plan.<family>.<variant>.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=PlanState,
         default=PlanState.DRAFT.value,

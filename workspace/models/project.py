@@ -57,6 +57,7 @@ class Project(Entity):
 
     name = models.CharField(max_length=200, help_text="Name of the project.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         validators=[
             RegexValidator(r"^project\.(creative|technical|business|service|education|personal)\.[a-z_]+(\.[a-z_]+)?$")
@@ -64,6 +65,7 @@ class Project(Entity):
         help_text="The type of project: project.<realm>.<deliverable> or project.<realm>.<deliverable>.<variant>.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=ProjectState,
         default=ProjectState.PLANNING.value,

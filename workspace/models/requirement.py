@@ -22,6 +22,7 @@ class Requirement(Entity):
     )
     text = models.CharField(max_length=1_000, help_text="What the result must be or do, in one sentence.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="requirement.default",
         validators=[RegexValidator(r"^requirement\.[a-z_]+(\.[a-z_]+)?$")],

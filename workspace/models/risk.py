@@ -38,12 +38,14 @@ class Risk(Entity):
     )
     title = models.CharField(max_length=300, help_text="What may go wrong, in a few words.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="risk.default",
         validators=[RegexValidator(r"^risk\.[a-z_]+(\.[a-z_]+)?$")],
         help_text="The type of risk: risk.<kind> or risk.<kind>.<variant>.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=RiskState,
         default=RiskState.IDENTIFIED.value,

@@ -74,6 +74,7 @@ class Task(Entity):
     )
     title = models.CharField(max_length=300, help_text="What to do, in a few words.")
     type_key = models.CharField(
+        "type",
         max_length=100,
         default="task.execute",
         validators=[
@@ -82,6 +83,7 @@ class Task(Entity):
         help_text="The type of work: task.<work_mode> or task.<work_mode>.<specialisation>.",
     )
     state_key = models.CharField(
+        "state",
         max_length=20,
         choices=TaskState,
         default=TaskState.TODO.value,

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from benchmarks import rows
-from registry.catalog import model
+from registry.catalog import cache
 from registry.releases import token_count_job
 
 
@@ -23,8 +23,8 @@ class Command(BaseCommand):
         started = time.perf_counter()
         rows.publish_draft()
         published = time.perf_counter()
-        model.clear_cache()
-        model.refresh_live()  # includes preparing the search index
+        cache.clear_cache()
+        cache.refresh_live()  # includes preparing the search index
         loaded = time.perf_counter()
         while token_count_job.count_batch():  # otherwise the servers would count tokens during the measurement
             pass

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 
+from analytics.events.event_filters import CountedAs
 from analytics.models import Cohort
 from analytics.reports import row_links, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_page import ReportContent
+from analytics.turns.turn_filters import TurnWith
+from gateway.admin.reports import tables
+from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery, label_value
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Release
@@ -34,15 +36,12 @@ FIGURE_COLUMNS = [
 ]
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def build_report(request: HttpRequest) -> ReportContent:
     """Show the totals of each family of models."""
-    report_page.check_permission(request)
     query = ReportQuery(request, left_out=["model"])
     totals_by_family = totals.sum_by_value(query.scope, "model")
     table = build_breakdown_table("models", "Models", "model", query.scope, totals_by_family)
-    return report_page.render_report(
-        request, "report_models", query, ReportContent(lead=LEAD, tables=[table], is_empty=not totals_by_family)
-    )
+    return ReportContent(query=query, lead=LEAD, tables=[table], is_empty=not totals_by_family)
 
 
 def build_breakdown_table(
@@ -71,12 +70,12 @@ def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, page: str
     empty_filter = {} if value else {f"{by}__exact": ""}
     return [
         ReportCell(label_value(by, value), page),
-        ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, empty_filter)),
-        ReportCell(each.failure_rate, row_links.to_events(scope, row_links.FAILED, empty_filter)),
-        ReportCell(each.repair_rate, row_links.to_events(scope, row_links.REPAIRS, empty_filter)),
-        ReportCell(each.turns, row_links.to_turns(scope, empty_filter)),
+        ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, empty_filter)),
+        ReportCell(each.failure_rate, row_links.to_events(scope, CountedAs.FAILED, empty_filter)),
+        ReportCell(each.repair_rate, row_links.to_events(scope, CountedAs.REPAIRED, empty_filter)),
+        ReportCell(each.turns, row_links.to_turns(scope, query=empty_filter)),
         ReportCell(each.success_rate),
-        ReportCell(each.unknown_per_thousand, row_links.to_events(scope, row_links.UNKNOWN, empty_filter)),
-        ReportCell(each.loop_rate, row_links.to_turns(scope, row_links.LOOPS, empty_filter)),
+        ReportCell(each.unknown_per_thousand, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, empty_filter)),
+        ReportCell(each.loop_rate, row_links.to_turns(scope, TurnWith.LOOP, empty_filter)),
         ReportCell(each.mean_latency_ms),
     ]

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 
 from analytics import reports
+from analytics.events.event_filters import CountedAs
 from analytics.reports import OpFigures, row_links
 from analytics.reports.report_filter import ReportFilter
-from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_page import ReportContent
+from gateway.admin.reports import tables
+from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Op
@@ -44,9 +45,8 @@ UNKNOWN_NAMES_LABEL = "unknown names"
 DEFAULT_SORT = (1, False)
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def build_report(request: HttpRequest) -> ReportContent:
     """Show every op that was called, sorted by one column."""
-    report_page.check_permission(request)
     query = ReportQuery(request)
     figures_by_op = {
         op: each for op, each in reports.sum_figures_by_op(query.scope.select_daily_figures()).items() if each.calls
@@ -60,9 +60,7 @@ def page(request: HttpRequest) -> HttpResponse:
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    return report_page.render_report(
-        request, "report_ops", query, ReportContent(lead=LEAD, tables=[table], is_empty=not rows)
-    )
+    return ReportContent(query=query, lead=LEAD, tables=[table], is_empty=not rows)
 
 
 def map_op_urls(names: Iterable[str]) -> dict[str, str]:
@@ -74,16 +72,15 @@ def map_op_urls(names: Iterable[str]) -> dict[str, str]:
 def _build_row(
     scope: ReportFilter, op: str, each: OpFigures, error: tuple[str, str] | None, link: str
 ) -> list[ReportCell]:
-    op_filter = {"op__exact": op} if op else row_links.UNKNOWN
     return [
         ReportCell(op or UNKNOWN_NAMES_LABEL, link),
-        ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, op_filter)),
-        ReportCell(each.failed, row_links.to_events(scope, row_links.FAILED, op_filter)),
+        ReportCell(each.calls, row_links.to_events_of_op(scope, CountedAs.CALLS, op)),
+        ReportCell(each.failed, row_links.to_events_of_op(scope, CountedAs.FAILED, op)),
         ReportCell(each.failure_rate),
         ReportCell(
             f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")
         ),
-        ReportCell(each.mended, row_links.to_events(scope, row_links.REPAIRS, op_filter)),
+        ReportCell(each.repaired, row_links.to_events_of_op(scope, CountedAs.REPAIRED, op)),
         ReportCell(each.repair_rate),
         ReportCell(each.mean_latency_ms),
     ]

@@ -3,19 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from analytics.events.event_filters import CountedAs
 from analytics.reports import comparison, row_links, totals
 from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, MetricComparison, OpChange, Proportion
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from core import charts
-from gateway.admin.reports import by_model, report_page, tables
+from gateway.admin.reports import by_model, tables
 from gateway.admin.reports.by_op import map_op_urls
-from gateway.admin.reports.report_page import ReportContent
+from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery, build_choices, label_value
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Activation, Release
@@ -50,29 +51,29 @@ UNTESTED_METRICS: tuple[tuple[str, Callable[[Totals], float | None], tables.Form
 )
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def build_report(request: HttpRequest) -> ReportContent:
     """Show two cohorts or releases side by side: those in the query string, else the two with most calls."""
-    report_page.check_permission(request)
     by = request.GET.get("by", "")
     by = by if by in DIMENSION_TITLES else "cohort"
     query = ReportQuery(request, left_out=[by])
     totals_by_side = totals.sum_by_value(query.scope, by)
     pair = _choose_pair(request.GET, by, totals_by_side)
-    report = ReportContent(
-        lead=LEAD,
-        tables=_build_tables(query.scope, by, totals_by_side, pair),
-        is_empty=len(totals_by_side) < 2,
-        empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
-    )
     kinds = [
         {"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by}
         for each in DIMENSION_TITLES
     ]
-    more: dict[str, object] = {"sides": _build_sides_form(by, totals_by_side, pair), "by": by, "kinds": kinds}
+    context: dict[str, object] = {"sides": _build_sides_form(by, totals_by_side, pair), "by": by, "kinds": kinds}
     if by == "release" and pair and Release.objects.filter(pk__in=pair).count() == 2:
         address = reverse("admin:registry_release_compare")
-        more["copy"] = f"{address}?before={pair[0]}&after={pair[1]}"
-    return report_page.render_report(request, "report_comparison", query, report, **more)
+        context["copy"] = f"{address}?before={pair[0]}&after={pair[1]}"
+    return ReportContent(
+        query=query,
+        lead=LEAD,
+        tables=_build_tables(query.scope, by, totals_by_side, pair),
+        is_empty=len(totals_by_side) < 2,
+        empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
+        context=context,
+    )
 
 
 def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str, Totals]) -> tuple[str, str] | None:
@@ -168,7 +169,7 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
             *(ReportCell(_format_share(side)) for side in (each.first, each.second)),
             ReportCell(
                 _format_points(each.difference, each.interval),
-                row_links.to_events(scope, {"op__exact": each.op}, row_links.FAILED),
+                row_links.to_events_of_op(scope, CountedAs.FAILED, each.op),
             ),
             _draw_interval(each.interval, max_distance),
             ReportCell(f"{'Better' if each.difference < 0 else 'Worse'}: {_describe_range(each.interval)}"),

@@ -5,19 +5,21 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
+from analytics.events.event_filters import CountedAs
 from analytics.models import Turn
 from analytics.reports import dead_ends, row_links, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_page import ReportContent, ReportFigure
+from analytics.turns.turn_filters import TurnWith
+from gateway.admin.reports import tables
+from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery, label_value
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Group, Op, OpAlias, name_validator
@@ -43,23 +45,22 @@ LOOP_COLUMNS = [
 ]
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def build_report(request: HttpRequest) -> ReportContent:
     """Show the rates of unknown names and loops, with the names and the turns."""
-    report_page.check_permission(request)
     query = ReportQuery(request)
     total = totals.sum_period(query.scope)
-    report = ReportContent(
+    return ReportContent(
+        query=query,
         lead=LEAD,
         figures=_build_figures(query.scope, total),
         tables=[_build_names_table(request, query.scope), _build_loops_table(query.scope)],
         is_empty=not (total.calls or total.turns),
     )
-    return report_page.render_report(request, "report_lost", query, report)
 
 
 def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
     per_thousand = total.unknown_per_thousand
-    unknown = row_links.to_events(scope, row_links.UNKNOWN)
+    unknown = row_links.to_events(scope, CountedAs.UNKNOWN_NAMES)
     return [
         ReportFigure(
             *("Unknown names", "–" if per_thousand is None else tables.format_mean(per_thousand)),
@@ -67,11 +68,11 @@ def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
         ),
         ReportFigure(
             *("Turns with an unknown name", tables.format_count(total.lost)),
-            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, {"unknown_names__gt": 0})),
+            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, TurnWith.UNKNOWN_NAME)),
         ),
         ReportFigure(
             *("Turns with a loop", tables.format_count(total.looping)),
-            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, row_links.LOOPS)),
+            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, TurnWith.LOOP)),
         ),
     ]
 
@@ -82,7 +83,7 @@ def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable
     rows = [
         [
             ReportCell(each.name),
-            ReportCell(each.times, row_links.to_events(scope, {"op__exact": each.name}, row_links.UNKNOWN)),
+            ReportCell(each.times, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
             aliases.get(each.name, ReportCell(None)),
         ]
         for each in unknown_names

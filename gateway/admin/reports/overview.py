@@ -3,35 +3,36 @@
 from collections.abc import Callable, Mapping
 from datetime import date
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
+from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
+from analytics.turns.turn_filters import TurnWith
 from core import charts
-from gateway.admin.reports import report_page, tables
-from gateway.admin.reports.report_page import ReportContent, ReportFigure
+from gateway.admin.reports import tables
+from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def build_report(request: HttpRequest) -> ReportContent:
     """Show totals and charts of the period, and a table by day."""
-    report_page.check_permission(request)
     query = ReportQuery(request)
     days = totals.sum_by_day(query.scope)
     total = sum(days.values(), start=Totals())
-    report = ReportContent(
+    return ReportContent(
+        query=query,
         lead=LEAD,
         figures=_build_figures(query.scope, days, total),
         tables=[_build_table(query.scope, days)],
         is_empty=not (total.calls or total.turns),
     )
-    return report_page.render_report(request, "report_overview", query, report)
 
 
 def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Totals) -> list[ReportFigure]:
@@ -49,27 +50,30 @@ def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Tota
 
     count = tables.format_count
     return [
-        build_figure("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, row_links.CALLS)),
+        build_figure("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, CountedAs.CALLS)),
         build_figure(
             *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
-            *(f"{count(total.failed)} of {count(total.calls)} calls", row_links.to_events(scope, row_links.FAILED)),
+            *(f"{count(total.failed)} of {count(total.calls)} calls", row_links.to_events(scope, CountedAs.FAILED)),
         ),
         build_figure(
             *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
             *(
-                f"{count(total.mended)} of {count(total.failed)} failed calls",
-                row_links.to_events(scope, row_links.REPAIRS),
+                f"{count(total.repaired)} of {count(total.failed)} failed calls",
+                row_links.to_events(scope, CountedAs.REPAIRED),
             ),
         ),
         build_figure("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
         build_figure(
             *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
-            *(f"per 1,000 calls, {count(total.unknown_names)} in all", row_links.to_events(scope, row_links.UNKNOWN)),
+            *(
+                f"per 1,000 calls, {count(total.unknown_names)} in all",
+                row_links.to_events(scope, CountedAs.UNKNOWN_NAMES),
+            ),
             "Unknown names per 1,000 calls",
         ),
         build_figure(
             *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
-            *(f"{count(total.looping)} of {count(total.turns)} turns", row_links.to_turns(scope, row_links.LOOPS)),
+            *(f"{count(total.looping)} of {count(total.turns)} turns", row_links.to_turns(scope, TurnWith.LOOP)),
         ),
     ]
 
@@ -98,13 +102,13 @@ def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTabl
 def _build_row(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
     return [
         ReportCell(day.isoformat()),
-        ReportCell(each.calls, row_links.to_events(scope, row_links.CALLS, day=day)),
-        ReportCell(each.failed, row_links.to_events(scope, row_links.FAILED, day=day)),
+        ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, day=day)),
+        ReportCell(each.failed, row_links.to_events(scope, CountedAs.FAILED, day=day)),
         ReportCell(each.failure_rate),
-        ReportCell(each.mended),  # no link: the repairing calls may be of a later day
+        ReportCell(each.repaired, row_links.to_events(scope, CountedAs.REPAIRED, day=day)),
         ReportCell(each.repair_rate),
         ReportCell(each.turns, row_links.to_turns(scope, day=day)),
-        ReportCell(each.unknown_names, row_links.to_events(scope, row_links.UNKNOWN, day=day)),
+        ReportCell(each.unknown_names, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, day=day)),
         ReportCell(each.unknown_per_thousand),
-        ReportCell(each.looping, row_links.to_turns(scope, row_links.LOOPS, day=day)),
+        ReportCell(each.looping, row_links.to_turns(scope, TurnWith.LOOP, day=day)),
     ]

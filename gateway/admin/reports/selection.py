@@ -1,14 +1,14 @@
 """Report: which tools models were given, used and missed."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from analytics.models import ToolSelection
 from analytics.reports import row_links, selection
 from analytics.reports.report_filter import ReportFilter
-from analytics.reports.selection import SelectionTotals
-from gateway.admin.reports import report_page, tables
+from analytics.reports.selection import MISSED_TOOL_PARAMETER, SelectionTotals
+from gateway.admin.reports import tables
 from gateway.admin.reports.by_op import map_op_urls
-from gateway.admin.reports.report_page import ReportContent, ReportFigure
+from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
@@ -29,19 +29,18 @@ OUTCOME_COLUMNS = [
 ]
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def build_report(request: HttpRequest) -> ReportContent:
     """Show what was loaded, used, missed and escalated."""
-    report_page.check_permission(request)
     query = ReportQuery(request)
     selections = selection.sum_selections(query.scope)
-    report = ReportContent(
+    return ReportContent(
+        query=query,
         lead=LEAD,
         figures=_build_figures(query.scope, selections),
         tables=[_build_missed_table(query.scope, selections), _build_outcomes_table(query.scope, selections)],
         is_empty=not selections.turns,
         empty=EMPTY_TEXT,
     )
-    return report_page.render_report(request, "report_selection", query, report)
 
 
 def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[ReportFigure]:
@@ -79,7 +78,7 @@ def _build_missed_table(scope: ReportFilter, selections: SelectionTotals) -> Rep
     rows = [
         [
             ReportCell(each.name, urls.get(each.name, "")),
-            ReportCell(each.turns, row_links.to_tool_selections(scope, {"missing": "yes", "q": each.name})),
+            ReportCell(each.turns, row_links.to_tool_selections(scope, {MISSED_TOOL_PARAMETER: each.name})),
             ReportCell(each.turns / selections.turns),
         ]
         for each in missed_tools

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
+from analytics.events.event_fields import EVENT_FIELDS
 from analytics.models import OperationEvent
 from core.strict_json import NotStrictJSON
 from gateway import docs_context_cost, roles
@@ -132,13 +133,17 @@ def _extract_texts(node: ast.expr | None) -> list[str]:
 
 
 def _build_events_page() -> str:
-    fields = [field for field in OperationEvent._meta.concrete_fields if not field.primary_key]
-    rows = [f"| `{field.name}` | {_describe_type(field)} | {field.help_text} |" for field in fields]
+    columns = {column.name: column for column in OperationEvent._meta.concrete_fields}
+    rows = [
+        f"| `{field.name}` | {_describe_type(columns[field.name])} | "
+        f"{'yes' if field.in_api else ''} | {field.description} |"
+        for field in EVENT_FIELDS
+    ]
     return (
-        f"# Operation events\n\n{GENERATED_NOTICE.format(source='analytics/events/models.py')}\n\n"
+        f"# Operation events\n\n{GENERATED_NOTICE.format(source='analytics/events/event_fields.py')}\n\n"
         "One row for each help, search and exec with a valid key, written once it is answered. Args and results are\n"
         "stored only if GATEWAY_CONTENT_DAYS is set.\n\n"
-        "| field | type | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        "| field | type | in the API | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
 

@@ -13,7 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from gateway.clients import api_keys
+from gateway.clients import api_keys, key_verification
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
 
@@ -100,7 +100,7 @@ def _ensure_dev_env(url: str) -> dict[str, str]:
     updated = {**current, "GATEWAY_URL": url}
     if "ADMIN_PASSWORD" not in current or not _has_user(current.get("ADMIN_USERNAME", "")):
         updated |= _create_admin()
-    if "GATEWAY_API_KEY" not in current or api_keys.verify(current["GATEWAY_API_KEY"]) is None:
+    if "GATEWAY_API_KEY" not in current or key_verification.verify(current["GATEWAY_API_KEY"]) is None:
         updated |= _create_key()
     if updated != current:
         new_path = path.with_suffix(".new")

@@ -1,4 +1,4 @@
-"""Brokers of our own: Redis and RabbitMQ on free ports, in temporary folders, that a test may stop, pause and empty."""
+"""Redis and RabbitMQ servers on free ports, in temporary folders, which a test may stop, pause and empty."""
 
 import os
 import shutil
@@ -12,12 +12,12 @@ from kombu import Connection
 
 from tests.support.servers.processes import Process, eventually, free_port
 
-STARTS_WITHIN = 60.0  # seconds; RabbitMQ takes ten on a machine that is busy
+STARTS_WITHIN = 60.0  # seconds; RabbitMQ takes ten on a busy machine
 QUEUE = "gateway"
 
 
 class Broker:
-    """A broker process that can be taken away and given back at the same address."""
+    """A broker process that can be stopped and restarted at the same address."""
 
     command: list[str]
     url: str
@@ -30,11 +30,11 @@ class Broker:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The variables that it is started with."""
+        """Return the environment variables of the process."""
         return os.environ
 
     def start(self) -> None:
-        """Start it and wait until it takes connections."""
+        """Start the broker and wait until it accepts connections."""
         process = self.process = Process(self.command, environment=self.environment, folder=self.folder)
 
         def serves() -> bool:
@@ -44,28 +44,28 @@ class Broker:
         eventually(serves, within=STARTS_WITHIN, what=f"the start of {self.command[0]}")
 
     def stop(self) -> None:
-        """Kill it: clients see their connections end, and none after that is taken."""
+        """Kill the broker. Connections end, and new ones are refused."""
         if self.process:
             self.process.kill()
 
     def pause(self) -> None:
-        """Have it stand still: connections stay, and new ones are made by the system, but nothing is answered."""
+        """Suspend the broker. Connections stay open and new ones are accepted by the system, but get no answer."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on after `pause`."""
+        """Resume the broker after `pause`."""
         self._signal(signal.SIGCONT)
 
     def empty(self) -> None:
-        """Have it lose every message."""
+        """Delete all messages."""
         raise NotImplementedError
 
     def answers(self) -> bool:
-        """Whether it takes connections and speaks."""
+        """Return whether the broker accepts connections and answers."""
         try:
             with Connection(self.url, connect_timeout=2) as connection:
                 connection.connect()
-        except Exception:  # each broker has errors of its own
+        except Exception:  # each broker has its own errors
             return False
         return True
 
@@ -75,7 +75,7 @@ class Broker:
 
 
 class Redis(Broker):
-    """A Redis that keeps nothing on disk."""
+    """A Redis that stores nothing on disk."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -83,30 +83,30 @@ class Redis(Broker):
         self.command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
 
     def empty(self) -> None:
-        """FLUSHALL: messages, bindings, and what it knows of messages that were not acknowledged."""
+        """Delete everything with FLUSHALL: messages, bindings and unacknowledged messages."""
         with Connection(self.url) as connection:
             connection.default_channel.client.flushall()
 
 
 class RabbitMQ(Broker):
-    """A RabbitMQ without plugins, that knows of no other one on this machine."""
+    """A RabbitMQ without plugins, isolated from others on this machine."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.url = f"amqp://guest:guest@127.0.0.1:{self.port}//"
-        # The one on the PATH becomes another user where root starts it; this one is what it then runs.
+        # The script on PATH changes the user if root starts it. This is the script that it then runs.
         inner = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
         self.command = [str(inner) if inner.exists() else "rabbitmq-server"]
         self.epmd_port, self.dist_port = free_port(), free_port()
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """All that RabbitMQ would else share with others of its kind on this machine."""
+        """Return variables that replace everything RabbitMQ would share with others on this machine."""
         folder = str(self.folder)
         (self.folder / "plugins").write_text("[].")
         return {
             **os.environ,
-            "HOME": folder,  # of the Erlang cookie
+            "HOME": folder,  # for the Erlang cookie
             "ERL_EPMD_PORT": str(self.epmd_port),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
             "RABBITMQ_NODENAME": f"gateway{self.port}@localhost",
@@ -123,14 +123,14 @@ class RabbitMQ(Broker):
         }
 
     def start(self) -> None:
-        """Start it beside the name server that its Erlang needs, which else would stay behind as a daemon."""
+        """Start the broker and Erlang's name server, which would otherwise stay behind as a daemon."""
         command = ["epmd", "-port", str(self.epmd_port), "-address", "127.0.0.1"]
         self.names = Process(command, environment=os.environ, folder=self.folder)
-        eventually(lambda: _listens(self.epmd_port), within=STARTS_WITHIN, what="the start of epmd")
+        eventually(lambda: _is_listening(self.epmd_port), within=STARTS_WITHIN, what="the start of epmd")
         super().start()
 
     def stop(self) -> None:
-        """Kill both."""
+        """Kill the broker and the name server."""
         super().stop()
         self.names.kill()
 
@@ -144,8 +144,8 @@ BROKERS: dict[str, type[Broker]] = {"redis": Redis, "rabbitmq": RabbitMQ}
 _PROGRAMS = {"redis": "redis-server", "rabbitmq": "rabbitmq-server"}
 
 
-def started(name: str, running: dict[str, Broker], folders: pytest.TempPathFactory) -> Broker:
-    """Return a broker by name out of those that run, started where it does not yet. Skips where it is not installed."""
+def start_broker_once(name: str, running: dict[str, Broker], folders: pytest.TempPathFactory) -> Broker:
+    """Return a running broker by name, and start it if necessary. Skips the test if it is not installed."""
     if shutil.which(_PROGRAMS[name]) is None:
         pytest.skip(f"{_PROGRAMS[name]} is not installed")
     if name not in running:
@@ -154,6 +154,6 @@ def started(name: str, running: dict[str, Broker], folders: pytest.TempPathFacto
     return running[name]
 
 
-def _listens(port: int) -> bool:
+def _is_listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,4 +1,4 @@
-"""A checkout of its own for `manage.py start`: this tree's files, nothing in var/, an empty environment."""
+"""A separate checkout for `manage.py start`: a copy of the code, an empty var/, an empty environment."""
 
 import json
 import os
@@ -17,6 +17,7 @@ import httpx2
 from django.conf import settings
 
 from tests.support.servers.processes import (
+    PLAIN_HTTP,
     STARTS_WITHIN,
     WORKERS,
     Process,
@@ -31,7 +32,7 @@ NOT_COPIED = (".*", "var", "docs", "tests", "benchmarks")
 
 @dataclass
 class Checkout:
-    """A folder with a copy of the code, and the variables that its commands are given beside PATH and PORT."""
+    """A folder with a copy of the code, and variables for its commands in addition to PATH and PORT."""
 
     folder: Path
     variables: dict[str, str]
@@ -42,12 +43,12 @@ class Checkout:
 
     @property
     def dev_env(self) -> dict[str, str]:
-        """What var/dev.env says."""
+        """Return the variables in var/dev.env."""
         lines = (self.folder / "var" / "dev.env").read_text().splitlines()
         return dict(line.split("=", 1) for line in lines)
 
     def command(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        """Run manage.py to its end."""
+        """Run a manage.py command until it ends."""
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=self.folder,
@@ -58,22 +59,22 @@ class Checkout:
             check=False,
         )
 
-    def ask(self, expression: str, *, first: str = "pass") -> Any:
-        """Return the JSON value of a Python expression, evaluated by manage.py shell after some statements."""
+    def evaluate(self, expression: str, *, first: str = "pass") -> Any:
+        """Evaluate a Python expression with manage.py shell after some statements, and return its JSON value."""
         code = f"{first}\nimport json\nprint(json.dumps({expression}))"
         done = self.command("shell", "-c", code)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
     @contextmanager
-    def started(self, port: int | None = None) -> Iterator[Server]:
-        """Run manage.py start until it serves; stop it in the end, as Ctrl-C does."""
+    def running(self, port: int | None = None) -> Iterator[Server]:
+        """Run manage.py start until it serves, and stop it afterwards like Ctrl-C."""
         port = port or free_port()
         command = [sys.executable, "manage.py", "start"]
         process = Process(command, environment={**self.environment, "PORT": str(port)}, folder=self.folder)
         try:
             wait_until_ready(process, f"http://127.0.0.1:{port}")
-            # Readiness is said by one worker, and a signal would find the other still loading. Each logs its release.
+            # One ready worker answers, and the other may still be loading. Wait until each has logged its release.
             served = "Ctrl-C stops it."
             eventually(
                 lambda: process.output.partition(served)[2].count("release.live ") == WORKERS, within=STARTS_WITHIN
@@ -85,21 +86,21 @@ class Checkout:
             print(process.output)  # pytest shows it with a failure
 
 
-def copied(to: Path, **variables: str) -> Checkout:
-    """Copy this checkout as it stands, committed or not."""
+def copy_checkout(to: Path, **variables: str) -> Checkout:
+    """Copy the working tree of this checkout."""
     shutil.copytree(settings.BASE_DIR, to, ignore=shutil.ignore_patterns(*NOT_COPIED))
     return Checkout(to, variables)
 
 
-def copy_of(checkout: Checkout, to: Path) -> Checkout:
-    """Copy a checkout with all that is in its var/, such as one that was started before."""
+def copy_started_checkout(checkout: Checkout, to: Path) -> Checkout:
+    """Copy a checkout with its var/, for example one that was started before."""
     shutil.copytree(checkout.folder, to)
     return Checkout(to, dict(checkout.variables))
 
 
-def may_log_in(server: Server, name: str, password: str) -> bool:
-    """Whether the admin lets a person in."""
-    with httpx2.Client(base_url=server.url, trust_env=False) as http:
+def can_log_in(server: Server, name: str, password: str) -> bool:
+    """Return whether a user can log in to the admin."""
+    with httpx2.Client(base_url=server.url, **PLAIN_HTTP) as http:
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
         assert token
         form = {"username": name, "password": password, "csrfmiddlewaretoken": token[1]}

@@ -1,6 +1,6 @@
-"""The crash runner: keyed writes, alone and in batches, while processes die at chosen points and are started again.
+"""The crash runner: keyed writes, alone and in batches, while processes die at chosen points and are restarted.
 
-Clients do as they are told: they send the same call under the same key until there is an answer that stands.
+Clients follow the protocol: they send the same call with the same key until they get a final answer.
 """
 
 import os
@@ -21,20 +21,20 @@ from django.conf import settings
 
 from gateway.management.commands import start
 from tests.support.servers.fault_points import WEB, WORKER
-from tests.support.servers.processes import Process, eventually, free_port, start_worker
+from tests.support.servers.processes import PLAIN_HTTP, Process, eventually, free_port, start_worker
 
 CLIENTS = 6
-WORKERS = 2  # over a broker: while one that died starts again, the other goes on, and takes over what it held
-OF_ONE_BATCH = 10
-ENDS_WITHIN = 90.0  # seconds that a client goes on with one piece of work; no answer by then is a hang
-FIRES_WITHIN = 60.0
+WORKERS = 2  # while one restarts, the other takes over its entries
+BATCH_SIZE = 10
+CLIENT_SECONDS = 90.0  # a client without a final answer by then has found a hang
+FAULT_SECONDS = 60.0
 
 _STEPS = ("entry-claim", "key-claim", "handler", "outcome", "entry-finish", "event", "commit", "exec", "run")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """Where a process dies, and of what."""
+class FaultPoint:
+    """A place where a process dies, and the signal that kills it."""
 
     role: str
     place: str
@@ -44,7 +44,7 @@ class Point:
         return f"{self.role}.{self.place}.{self.sign.name}"
 
 
-def _places() -> Iterator[tuple[str, str]]:
+def _iterate_places() -> Iterator[tuple[str, str]]:
     for step in _STEPS:
         for when in ("before", "after"):
             yield WORKER, f"{step}-{when}"
@@ -55,10 +55,10 @@ def _places() -> Iterator[tuple[str, str]]:
     yield from ((WORKER, place) for place in ("turn-before", "turn-after", "help-before", "help-after"))
 
 
-PLACES = tuple(_places())
+PLACES = tuple(_iterate_places())
 
-# What every run of the tests has: claim, handler, commit, answer, waking, the sweep; in both kinds of process.
-CHOSEN = (
+# Places that every run tests: claim, handler, commit, answer, wake-up and sweep, in both kinds of process.
+ALWAYS_TESTED = (
     (WORKER, "entry-claim-before"),
     (WEB, "taken-after"),
     (WORKER, "entry-claim-after"),
@@ -74,28 +74,28 @@ CHOSEN = (
 )
 
 
-def plan(count: int, rng: random.Random, *, roles: Sequence[str]) -> list[Point]:
-    """Return so many points: the chosen ones first, then others; both signals take turns from a random one."""
-    chosen = [each for each in CHOSEN if each[0] in roles]
+def plan_faults(count: int, rng: random.Random, *, roles: Sequence[str]) -> list[FaultPoint]:
+    """Return `count` points: those that are always tested, then others. Both signals alternate."""
+    chosen = [each for each in ALWAYS_TESTED if each[0] in roles]
     others = [each for each in PLACES if each[0] in roles and each not in chosen]
     rng.shuffle(others)
     places = [*chosen, *others]
     signs = [signal.SIGKILL, signal.SIGTERM]
     rng.shuffle(signs)
-    # Two by two: those of one role would else meet but one of the signals.
-    return [Point(*places[n % len(places)], signs[n // 2 % 2]) for n in range(count)]
+    # In pairs, because otherwise each role would always get the same signal.
+    return [FaultPoint(*places[n % len(places)], signs[n // 2 % 2]) for n in range(count)]
 
 
 @dataclass
 class Ledger:
-    """What clients were told: the result of each key, and what should not have been answered."""
+    """The answers to clients: the result of each key, and unexpected answers."""
 
     acknowledged: dict[str, str] = field(default_factory=dict)
     unexpected: list[str] = field(default_factory=list)
     replays: int = 0
 
-    def take(self, key: str, envelope: Mapping[str, Any]) -> bool:
-        """Note an answer to a key; return whether it stands."""
+    def record(self, key: str, envelope: Mapping[str, Any]) -> bool:
+        """Record an answer for a key, and return whether it is final."""
         if envelope["ok"]:
             known = self.acknowledged.setdefault(key, envelope["result"]["id"])
             self.replays += bool(envelope["meta"].get("replayed"))
@@ -103,103 +103,106 @@ class Ledger:
                 self.unexpected.append(f"{key} was {known} and is {envelope['result']['id']}")
             return True
         details = envelope["error"]["details"]
-        may_come_again = details["retryable"] or details["reason"] in (
+        is_retryable = details["retryable"] or details["reason"] in (
             "timeout",
             "cancelled",
             "runner_lost",
             "internal",
         )
-        if not may_come_again:
+        if not is_retryable:
             self.unexpected.append(f"{key}: {envelope['error']}")
-        return not may_come_again
+        return not is_retryable
 
 
 class Client:
-    """One chat service. It stops for nothing but an answer."""
+    """A client that repeats its calls until it gets a final answer."""
 
     def __init__(self, urls: Sequence[str], key: str, ledger: Ledger, rng: random.Random) -> None:
         self.urls, self.ledger, self.rng = urls, ledger, rng
         self.http = httpx2.Client(
             headers={"Authorization": f"Bearer {key}"},
-            trust_env=False,
             timeout=40,
-            verify=False,
+            **PLAIN_HTTP,
         )
 
     def write(self, keys: Sequence[str]) -> None:
-        """Have each key written, in one of the ways there are."""
-        ways = [self._one_by_one, self._in_a_batch, self._in_a_batch, self._in_the_background]
+        """Write each key, in one of several ways."""
+        ways = [self._write_one_by_one, self._write_as_batch, self._write_as_batch, self._write_in_background]
         with self.http:
-            self._one_by_one(self.rng.choice(ways)(keys))
+            self._write_one_by_one(self.rng.choice(ways)(keys))
 
-    def _one_by_one(self, keys: Iterable[str]) -> list[str]:
+    def _write_one_by_one(self, keys: Iterable[str]) -> list[str]:
         for key in keys:
-            self._until(lambda key=key: self._exec(key), key)
+            self._repeat_until(lambda key=key: self._run_exec(key), key)
         return []
 
-    def _exec(self, key: str) -> bool:
+    def _run_exec(self, key: str) -> bool:
         body = {"op": "probe.keep", "args": {"title": key}, "idempotency_key": key}
         answer = self._send("POST", "/api/v1/exec", json=body)
-        return answer is not None and self.ledger.take(key, answer.json())
+        return answer is not None and self.ledger.record(key, answer.json())
 
-    def _in_a_batch(self, keys: Sequence[str]) -> list[str]:
-        body = {"ops": [_entry(key) for key in keys], "mode": self.rng.choice(["sequential", "parallel"])}
+    def _write_as_batch(self, keys: Sequence[str]) -> list[str]:
+        body = {"ops": [_build_entry(key) for key in keys], "mode": self.rng.choice(["sequential", "parallel"])}
         if self.rng.random() < 0.5:
             body["idempotency_key"] = f"batch-{keys[0]}"
-        told: list[dict[str, Any]] = []
-        self._until(lambda: self._told(told, "POST", "/api/v1/batch", json=body), f"the batch of {keys[0]}")
-        return self._left(keys, told[-1])
+        answers: list[dict[str, Any]] = []
+        self._repeat_until(
+            lambda: self._record_answer(answers, "POST", "/api/v1/batch", json=body), f"the batch of {keys[0]}"
+        )
+        return self._list_unfinished(keys, answers[-1])
 
-    def _in_the_background(self, keys: Sequence[str]) -> list[str]:
-        body = {"ops": [_entry(key) for key in keys], "idempotency_key": f"background-{keys[0]}"}
+    def _write_in_background(self, keys: Sequence[str]) -> list[str]:
+        body = {"ops": [_build_entry(key) for key in keys], "idempotency_key": f"background-{keys[0]}"}
         body["mode"] = self.rng.choice(["sequential", "parallel"])
-        told: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         prefer = {"Prefer": "respond-async"}
-        self._until(lambda: self._told(told, "POST", "/api/v1/batch", json=body, headers=prefer), keys[0])
-        path = f"/api/v1/batches/{told[-1]['batch_id']}?wait=2"
-        self._until(lambda: self._told(told, "GET", path) and told[-1]["status"] == "done", path)
-        return self._left(keys, told[-1])
+        self._repeat_until(
+            lambda: self._record_answer(answers, "POST", "/api/v1/batch", json=body, headers=prefer), keys[0]
+        )
+        path = f"/api/v1/batches/{answers[-1]['batch_id']}?wait=2"
+        self._repeat_until(lambda: self._record_answer(answers, "GET", path) and answers[-1]["status"] == "done", path)
+        return self._list_unfinished(keys, answers[-1])
 
-    def _left(self, keys: Sequence[str], batch: dict[str, Any]) -> list[str]:
-        return [key for key, result in zip(keys, batch["results"], strict=True) if not self.ledger.take(key, result)]
+    def _list_unfinished(self, keys: Sequence[str], batch: dict[str, Any]) -> list[str]:
+        return [key for key, result in zip(keys, batch["results"], strict=True) if not self.ledger.record(key, result)]
 
-    def _told(self, told: list[dict[str, Any]], method: str, path: str, **sent: Any) -> bool:
-        answer = self._send(method, path, **sent)
-        if answer is None:
+    def _record_answer(self, answers: list[dict[str, Any]], method: str, path: str, **options: Any) -> bool:
+        response = self._send(method, path, **options)
+        if response is None:
             return False
-        told.append(answer.json())
-        if "results" in told[-1]:
+        answers.append(response.json())
+        if "results" in answers[-1]:
             return True
-        if not told[-1]["error"]["details"]["retryable"] and answer.status_code != 503:
-            self.ledger.unexpected.append(f"{path}: {told[-1]['error']}")
+        if not answers[-1]["error"]["details"]["retryable"] and response.status_code != 503:
+            self.ledger.unexpected.append(f"{path}: {answers[-1]['error']}")
         return False
 
-    def _send(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **sent: Any) -> Any:
+    def _send(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any) -> Any:
         try:
-            return self.http.request(method, self.rng.choice(self.urls) + path, headers=headers, **sent)
-        except httpx2.TransportError:  # whoever was to answer died
+            return self.http.request(method, self.rng.choice(self.urls) + path, headers=headers, **options)
+        except httpx2.TransportError:  # the answering process died
             return None
 
-    def _until(self, attempt: Callable[[], bool], what: str) -> None:
-        until = time.monotonic() + ENDS_WITHIN
+    def _repeat_until(self, attempt: Callable[[], bool], what: str) -> None:
+        until = time.monotonic() + CLIENT_SECONDS
         while not attempt():
             if time.monotonic() > until:
-                raise TimeoutError(f"{what} had no answer that stands within {ENDS_WITHIN} s")
+                raise TimeoutError(f"{what} had no final answer within {CLIENT_SECONDS} s")
             time.sleep(0.1)
 
 
-def _entry(key: str) -> dict[str, Any]:
+def _build_entry(key: str) -> dict[str, Any]:
     return {"type": "exec", "op": "probe.keep", "args": {"title": key}, "idempotency_key": key}
 
 
-class Kept:
-    """A process that is started again whenever it has ended, as every supervisor does."""
+class SupervisedProcess:
+    """A process that is restarted whenever it ends, as by a supervisor."""
 
-    def __init__(self, begin: Callable[[], Process]) -> None:
-        self.begin = begin
-        self.processes = [begin()]
+    def __init__(self, start: Callable[[], Process]) -> None:
+        self.start = start
+        self.processes = [start()]
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._keep)
+        self._thread = threading.Thread(target=self._supervise)
         self._thread.start()
 
     @property
@@ -211,58 +214,60 @@ class Kept:
         self._thread.join()
         self.processes[-1].kill()
 
-    def _keep(self) -> None:
+    def _supervise(self) -> None:
         while not self._stopping.wait(0.1):
             if self.processes[-1].inner.poll() is not None:
                 self.processes[-1].kill()
-                self.processes.append(self.begin())
+                self.processes.append(self.start())
 
 
 @dataclass
 class Fleet:
-    """Web servers and, over a broker, workers; all of them can be made to die by files in a folder."""
+    """Web servers and, with a broker, workers. Files in a folder make them die."""
 
     environment: Mapping[str, str]
     folder: Path
     broker_url: str = ""
     urls: list[str] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    processes: list[SupervisedProcess] = field(default_factory=list)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The kinds of processes that it has."""
+        """Return the kinds of processes."""
         return (WEB, WORKER) if self.broker_url else (WEB,)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Have all of it run."""
+        """Run all processes."""
         try:
             port = free_port()
             self.urls.append(f"http://127.0.0.1:{port}")
             web = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
             here = settings.BASE_DIR
-            self.kept.append(Kept(lambda: Process(web, environment=self._variables(WEB), folder=here)))
+            self.processes.append(
+                SupervisedProcess(lambda: Process(web, environment=self._variables(WEB), folder=here))
+            )
             for _ in range(WORKERS if self.broker_url else 0):
-                self.kept.append(Kept(lambda: start_worker(self._variables(WORKER))))
-            eventually(self._serves, within=60, what="the fleet's start")
+                self.processes.append(SupervisedProcess(lambda: start_worker(self._variables(WORKER))))
+            eventually(self._is_ready, within=60, what="the fleet's start")
             yield
         finally:
-            for each in self.kept:
+            for each in self.processes:
                 each.stop()
-            print("\n".join(each.output for each in self.kept))
+            print("\n".join(each.output for each in self.processes))
 
-    def arm(self, points: Iterable[Point]) -> None:
-        """Have the first that comes by each point die."""
+    def arm(self, points: Iterable[FaultPoint]) -> None:
+        """Make the first process at each point die."""
         for point in points:
             (self.folder / str(point)).touch()
 
     def armed(self) -> set[str]:
-        """Return the points at which nobody has died yet."""
+        """Return the points at which no process has died yet."""
         return {path.name for path in self.folder.iterdir()}
 
-    def _serves(self) -> bool:
+    def _is_ready(self) -> bool:
         try:
-            return httpx2.get(f"{self.urls[0]}/readyz", timeout=5, trust_env=False).status_code == 200
+            return httpx2.get(f"{self.urls[0]}/readyz", timeout=5, **PLAIN_HTTP).status_code == 200
         except httpx2.TransportError:
             return False
 
@@ -276,36 +281,38 @@ class Fleet:
         }
 
 
-def run(fleet: Fleet, points: Sequence[Point], *, writes: int, key: str, rng: random.Random) -> Ledger:
-    """Have so many writes made for each point, one process of each role dying meanwhile; return what was told."""
+def run_writes(fleet: Fleet, points: Sequence[FaultPoint], *, writes: int, key: str, rng: random.Random) -> Ledger:
+    """Send `writes` writes for each point, while one process of each role dies, and return the answers."""
     ledger, number = Ledger(), 0
-    of_one = len(fleet.roles)
-    for first in range(0, len(points), of_one):
-        round_ = points[first : first + of_one]
-        fleet.arm(round_)
-        keys = [f"{number + n}-{rng.getrandbits(32):08x}" for n in range(writes * len(round_))]
+    points_per_round = len(fleet.roles)
+    for first in range(0, len(points), points_per_round):
+        round_points = points[first : first + points_per_round]
+        fleet.arm(round_points)
+        keys = [f"{number + n}-{rng.getrandbits(32):08x}" for n in range(writes * len(round_points))]
         number += len(keys)
-        _drive(fleet, keys, key, ledger, rng)
-        _until_fired(fleet, key, ledger, rng)
+        _send_writes(fleet, keys, key, ledger, rng)
+        _send_until_fired(fleet, key, ledger, rng)
     return ledger
 
 
-def _drive(fleet: Fleet, keys: Sequence[str], key: str, ledger: Ledger, rng: random.Random) -> None:
-    pieces = [keys[first : first + OF_ONE_BATCH] for first in range(0, len(keys), OF_ONE_BATCH)]
+def _send_writes(fleet: Fleet, keys: Sequence[str], key: str, ledger: Ledger, rng: random.Random) -> None:
+    key_groups = [keys[first : first + BATCH_SIZE] for first in range(0, len(keys), BATCH_SIZE)]
     with ThreadPoolExecutor(CLIENTS) as pool:
-        clients = [Client(fleet.urls, key, ledger, random.Random(rng.getrandbits(64))) for _ in pieces]
-        for done in [pool.submit(client.write, piece) for client, piece in zip(clients, pieces, strict=True)]:
+        clients = [Client(fleet.urls, key, ledger, random.Random(rng.getrandbits(64))) for _ in key_groups]
+        for done in [
+            pool.submit(client.write, key_group) for client, key_group in zip(clients, key_groups, strict=True)
+        ]:
             done.result()
 
 
-def _until_fired(fleet: Fleet, key: str, ledger: Ledger, rng: random.Random) -> None:
-    """Go on until every armed point has met its process: one that is only starting again comes by later."""
-    until = time.monotonic() + FIRES_WITHIN
+def _send_until_fired(fleet: Fleet, key: str, ledger: Ledger, rng: random.Random) -> None:
+    """Send more writes until a process has died at every armed point. A restarting process gets there later."""
+    until = time.monotonic() + FAULT_SECONDS
     while armed := fleet.armed():
-        assert time.monotonic() < until, f"Nobody came by {sorted(armed)}"
-        _drive(fleet, [f"more-{rng.getrandbits(64):016x}" for _ in range(2 * OF_ONE_BATCH)], key, ledger, rng)
+        assert time.monotonic() < until, f"No process reached {sorted(armed)}"
+        _send_writes(fleet, [f"more-{rng.getrandbits(64):016x}" for _ in range(2 * BATCH_SIZE)], key, ledger, rng)
 
 
-def seed() -> int:
-    """Return CRASH_SEED, a new one where it is not set."""
+def read_seed() -> int:
+    """Return CRASH_SEED, or a new seed if it is not set."""
     return int(os.environ.get("CRASH_SEED") or random.SystemRandom().getrandbits(32))

@@ -1,4 +1,4 @@
-"""The environment of server processes, and keys for their API."""
+"""Environment variables of server processes, and keys for their API."""
 
 import os
 from pathlib import Path
@@ -10,13 +10,11 @@ from tests.support.servers.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
 PEPPER = "the pepper of the test servers, which is long enough"
-
-
 SECRETS = {"SECRET_KEY": "the secret key of the test servers, which is long enough", "GATEWAY_KEY_PEPPER": PEPPER}
 
 
-def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, str]:
-    """Return the variables of a process over a database; the folder takes what processes leave."""
+def build_environment(store: Store, folder: Path, **variables: str) -> dict[str, str]:
+    """Return the variables of a process that uses a database. Its files go into the folder."""
     return {
         **os.environ,
         **SECRETS,
@@ -29,7 +27,7 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
 
 
 def make_key(**fields: Any) -> str:
-    """Return a new key of the client "tests"."""
+    """Issue a key of the client "tests" and return it."""
     client, _ = Client.objects.get_or_create(name="tests")
     _, plaintext = api_keys.issue(client=client, by="tests", **{"subject": DEMO_SUBJECT, "rate": 100_000, **fields})
     return plaintext

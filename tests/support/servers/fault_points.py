@@ -1,7 +1,7 @@
 """Points at which a gateway process can be killed: an app that only the crash settings load.
 
-A file named role.point.signal in CRASH_FOLDER arms a point. The first thread of a process of that role that comes by
-takes the file away and sends its process the signal.
+A file named role.point.signal in CRASH_FOLDER arms a point. The first thread in a process of that role that reaches the
+point removes the file and sends its process the signal.
 """
 
 import os
@@ -18,16 +18,16 @@ from typing import Any
 from django.apps import AppConfig
 
 WEB, WORKER = "web", "worker"
-HASTE = timedelta(seconds=2)  # what a runner is held for, where it is not to take as long as in production
+SHORT_LEASE = timedelta(seconds=2)  # a shorter lease than in production, so that tests need not wait
 
 
-class SabotageConfig(AppConfig):
-    """Puts a point before and after each step that matters."""
+class FaultPointsConfig(AppConfig):
+    """Adds a point before and after each relevant step."""
 
     name = "tests.support.servers.fault_points"
 
     def ready(self) -> None:
-        """Wrap the steps in the modules that hold them."""
+        """Wrap the steps in their modules."""
         from analytics.events import event_log
         from gateway.batches import broker, leases, responses, runner, store, sweep
         from gateway.execution import idempotency, local_write, pipeline
@@ -38,8 +38,8 @@ class SabotageConfig(AppConfig):
         _wrap(leases, "claim_entry", "entry-claim")
         _wrap(idempotency, "claim_key", "key-claim")
         keep = probe.HANDLERS["probe_keep"]
-        probe.HANDLERS["probe_keep"] = replace(keep, apply=_pointed(keep.apply, "handler"))
-        _wrap(idempotency, "store_response", "outcome")
+        probe.HANDLERS["probe_keep"] = replace(keep, apply=_add_points(keep.apply, "handler"))
+        _wrap(idempotency, "build_store_statement", "outcome")
         _wrap(leases, "finish_entry", "entry-finish")
         _wrap(event_log, "record_event", "event")
         _wrap(local_write, "_write_once", "commit")
@@ -52,27 +52,27 @@ class SabotageConfig(AppConfig):
         _wrap(sweep, "start_helper", "help")
         _wrap(sweep, "_recover_entry", "take-over")
         if os.environ.get("CRASH_HASTE"):
-            leases.LEASE = store.NOTIFY_AFTER = HASTE
+            leases.LEASE = store.NOTIFY_AFTER = SHORT_LEASE
             sweep.INTERVAL = 0.5
 
 
 def _wrap(module: ModuleType, name: str, point: str) -> None:
-    setattr(module, name, _pointed(getattr(module, name), point))
+    setattr(module, name, _add_points(getattr(module, name), point))
 
 
-def _pointed(step: Callable[..., Any], point: str) -> Callable[..., Any]:
+def _add_points(step: Callable[..., Any], point: str) -> Callable[..., Any]:
     @wraps(step)
     def with_points(*args: Any, **kwargs: Any) -> Any:
-        _pass(f"{point}-before")
+        _die_if_armed(f"{point}-before")
         result = step(*args, **kwargs)
-        _pass(f"{point}-after")
+        _die_if_armed(f"{point}-after")
         return result
 
     return with_points
 
 
-def _pass(point: str) -> None:
-    """Die here, if this is where this process is to die."""
+def _die_if_armed(point: str) -> None:
+    """Die here if this point is armed for this process."""
     for sign in (signal.SIGKILL, signal.SIGTERM):
         try:
             (Path(os.environ["CRASH_FOLDER"]) / f"{os.environ['CRASH_ROLE']}.{point}.{sign.name}").unlink()

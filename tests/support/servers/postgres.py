@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, which it may take away and give back."""
+"""A PostgreSQL server for one test, which may stop and start it."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ print(make_key())
 
 
 class Postgres:
-    """A server with one database in it, filled as `make run` fills one, and a key of it."""
+    """A server with one database, filled as by `make run`, and an API key."""
 
     def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
         self._process = process
@@ -32,15 +32,15 @@ class Postgres:
         self.key = ""
 
     def stop(self) -> None:
-        """Take it away as a crash does."""
+        """Stop the server like a crash."""
         self._do("stop")
 
     def start(self) -> None:
-        """Give it back; it takes calls when this returns."""
+        """Start the server again. It accepts connections when this returns."""
         self._do("start")
 
     def fill(self, environment: dict[str, str]) -> None:
-        """Make and fill the database, as a process with these variables would."""
+        """Create and fill the database in a process with these variables."""
         with psycopg.connect(self._base, autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{self._name}"')  # type: ignore[call-overload]
         command = [sys.executable, "-c", SET_UP]
@@ -50,7 +50,7 @@ class Postgres:
         self.key = done.stdout.split()[-1]
 
     def value(self, query: str) -> object:
-        """Return the one value of a query's one row."""
+        """Return the single value of a query."""
         with psycopg.connect(self.url) as connection:
             row = connection.execute(query).fetchone()  # type: ignore[call-overload]
         assert row
@@ -73,14 +73,14 @@ class Postgres:
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
-    """Run one in a temporary folder, which its user, who is another one than root, can reach."""
+def run_postgres() -> Iterator[Postgres]:
+    """Run a server in a temporary folder that its user, who is not root, can read."""
     with TemporaryDirectory(prefix="gateway-") as folder:
         command = [sys.executable, "-W", "ignore", "-m", "tools.embedded_postgres", str(Path(folder) / "pgserver")]
         with subprocess.Popen(
             command,
             cwd=settings.BASE_DIR,
-            env=os.environ | {"TMPDIR": folder},  # its package keeps a lock there, by a name that all users share
+            env=os.environ | {"TMPDIR": folder},  # the package keeps a lock file there under a shared name
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

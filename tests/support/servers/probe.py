@@ -1,4 +1,4 @@
-"""An upstream for tests: it says which process runs it, and stands still where a test wants it to."""
+"""An upstream for tests: it returns its process id, and waits in its handlers for the test."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
-WAIT = 30  # seconds at most for the test's sign to go on
+MAX_WAIT = 30  # seconds until a waiting handler fails
 
 _FOLDER = {"type": "object", "properties": {"folder": {"type": "string"}}, "additionalProperties": False}
 _MEETING = {
@@ -19,7 +19,7 @@ _MEETING = {
 }
 _TITLE = {"type": "object", "properties": {"title": {"type": "string"}}, "additionalProperties": False}
 
-# What the catalog of a test server holds beside the shipped one.
+# The ops of the probe, which test servers have in addition to the shipped catalog.
 CONTENT: dict[str, Any] = {
     "format": 1,
     "groups": [{"path": "probe", "summary": "Ops of the tests"}],
@@ -46,18 +46,18 @@ CONTENT: dict[str, Any] = {
 
 
 def process(request: OpRequest) -> OpOutcome:
-    """Say which process this is."""
+    """Return the id of this process."""
     return OpOutcome({"pid": os.getpid()})
 
 
 def hold(request: OpRequest) -> OpOutcome:
-    """Wait as `stand_still` does."""
-    stand_still(Path(request.args["folder"]))
+    """Wait as `wait_for_file` does."""
+    wait_for_file(Path(request.args["folder"]))
     return OpOutcome({"pid": os.getpid()})
 
 
 def add(request: OpRequest) -> OpOutcome:
-    """Add a task named "Added" to the demo, then wait as `stand_still` does."""
+    """Add a task named "Added" to the demo, then wait as `wait_for_file` does."""
     task = Task.objects.create(
         project_id=DEMO_PROJECT_ID,
         title="Added",
@@ -65,18 +65,18 @@ def add(request: OpRequest) -> OpOutcome:
         created_at=request.at,
         updated_at=request.at,
     )
-    stand_still(Path(request.args["folder"]))
+    wait_for_file(Path(request.args["folder"]))
     return OpOutcome({"pid": os.getpid()}, entity_id=str(task.pk))
 
 
 def meet(request: OpRequest) -> OpOutcome:
-    """Wait until so many calls are here at once."""
+    """Wait until `count` calls run at once."""
     folder = Path(request.args["folder"])
     (folder / request.args["name"]).touch()
-    until = time.monotonic() + WAIT
+    until = time.monotonic() + MAX_WAIT
     while len(list(folder.iterdir())) < request.args["count"]:
         if time.monotonic() > until:
-            raise TimeoutError("The others did not come.")
+            raise TimeoutError("The other calls did not start.")
         time.sleep(0.01)
     return OpOutcome({"pid": os.getpid()})
 
@@ -93,13 +93,13 @@ def keep(request: OpRequest) -> OpOutcome:
     return OpOutcome({"id": str(task.pk)}, entity_id=str(task.pk))
 
 
-def stand_still(folder: Path) -> None:
-    """Leave a file named for this process in a folder, and go on once a file "go" lies there."""
+def wait_for_file(folder: Path) -> None:
+    """Create a file named after this process in a folder, and wait until the file "go" exists."""
     (folder / str(os.getpid())).touch()
-    until = time.monotonic() + WAIT
+    until = time.monotonic() + MAX_WAIT
     while not (folder / "go").exists():
         if time.monotonic() > until:
-            raise TimeoutError("The test gave no sign to go on.")
+            raise TimeoutError("The test did not create the file.")
         time.sleep(0.01)
 
 

@@ -1,7 +1,7 @@
-"""The project's settings and one more embedded upstream, whose handlers let a test look into the server."""
+"""The project's settings plus the probe, an embedded upstream for tests."""
 
 from config import settings as ours
 
 globals().update({name: getattr(ours, name) for name in dir(ours) if name.isupper()})
 
-GATEWAY_EMBEDDED = {**ours.GATEWAY_EMBEDDED, "probe": "tests.support.servers.probe.HANDLERS"}
+INSTALLED_APPS = [*ours.INSTALLED_APPS, "tests.support.servers.probe_app.ProbeConfig"]

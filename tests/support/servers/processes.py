@@ -1,4 +1,4 @@
-"""Real server processes: started as `make run` starts them, driven from outside, stopped without a trace."""
+"""Real server processes, started as by `make run` and stopped completely."""
 
 import os
 import signal
@@ -20,18 +20,31 @@ from gateway.management.commands import start
 
 T = TypeVar("T")
 
-STARTS_WITHIN = 30.0  # seconds
-STOPS_WITHIN = 40.0  # seconds; production gives a worker 25 to finish, and uses them all when one hangs
+STARTS_WITHIN = 120.0  # seconds; each process needs two of CPU time, which a busy machine is slow to give
+STOPS_WITHIN = 40.0  # seconds; production gives a worker 25 seconds to finish
 WORKERS = 2
+# Options of clients: without them each client reads all CA certificates, which takes 25 ms.
+PLAIN_HTTP: dict[str, Any] = {"trust_env": False, "verify": False}
 
 
-def eventually(ask: Callable[[], T], *, within: float, what: str = "it") -> T:
-    """Return the first true answer; fails when there is none within some seconds."""
+def eventually(check: Callable[[], T], *, within: float, what: str = "it") -> T:
+    """Call `check` until it returns a true value, and return that. Fails after `within` seconds."""
     until = time.monotonic() + within
-    while not (answer := ask()):
+    while not (answer := check()):
         assert time.monotonic() < until, f"{what} did not happen within {within} s"
         time.sleep(0.02)
     return answer
+
+
+def kill_process(pid: int) -> None:
+    """Kill a process and wait for its end: until then the system may give it new connections, and resets them."""
+    os.kill(pid, signal.SIGKILL)
+    state = ["ps", "-o", "stat=", "-p", str(pid)]  # empty if it is gone, Z if its parent has not noticed yet
+    eventually(
+        lambda: subprocess.run(state, capture_output=True, text=True, check=False).stdout.strip()[:1] in ("", "Z"),
+        within=10,
+        what="the end of a killed process",
+    )
 
 
 def free_port() -> int:
@@ -42,7 +55,7 @@ def free_port() -> int:
 
 
 class Process:
-    """A process in a group of its own, and what it and its children print."""
+    """A process in its own process group, with its output and that of its children."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path) -> None:
         self.lines: list[str] = []
@@ -64,16 +77,15 @@ class Process:
         return "".join(self.lines)
 
     def stop(self, sign: int = signal.SIGTERM) -> int:
-        """Send a signal and return the exit code. Fails where the process or a child of it goes on."""
+        """Send a signal and return the exit code. Fails if the process or one of its children keeps running."""
         self.inner.send_signal(sign)
         return self.wait()
 
     def wait(self) -> int:
-        """Return the exit code once the process ends, as `stop` does."""
+        """Wait for the end of the process and its children, and return the exit code."""
         try:
             code = self.inner.wait(STOPS_WITHIN)
-            # Children hold the other end of the pipe: it ends with the last of them, which no list of processes shows
-            # as surely.
+            # Children hold the other end of the pipe, so it closes when the last of them ends.
             self._reader.join(STOPS_WITHIN)
             assert not self._reader.is_alive(), f"A process outlived the server:\n{self.output}"
         finally:
@@ -81,8 +93,8 @@ class Process:
         return code
 
     def kill(self) -> None:
-        """End the whole group, whatever is left of it."""
-        with suppress(ProcessLookupError, PermissionError):  # all gone; macOS says so with the second
+        """Kill the whole process group."""
+        with suppress(ProcessLookupError, PermissionError):  # all have ended; macOS raises the second error
             os.killpg(self.inner.pid, signal.SIGKILL)
         self.inner.wait()
         self._reader.join()
@@ -96,7 +108,7 @@ class Process:
 
 @dataclass
 class Server:
-    """A running gateway, a key of it, and calls of it."""
+    """A running gateway, a key for it, and calls with that key."""
 
     port: int
     process: Process
@@ -111,29 +123,29 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def client(self, **options: Any) -> httpx2.Client:
-        """Return a client with the key, on one connection at a time, and so with one worker as long as it holds."""
+        """Return an HTTP client with the key and a single connection, so that one worker answers all its calls."""
         limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
-        options = {"headers": self.headers, "timeout": 20, "limits": limits, "trust_env": False, **options}
+        options = {"headers": self.headers, "timeout": 20, "limits": limits, **PLAIN_HTTP, **options}
         return httpx2.Client(base_url=self.url, **options)
 
     def help(self, path: str = "root") -> httpx2.Response:
-        """Ask for help over a connection of its own."""
+        """Request help over a new connection."""
         with self.client() as http:
             return http.get("/api/v1/help", params={"path": path})
 
     def exec(self, op: str, args: dict[str, Any] | None = None, **body: Any) -> httpx2.Response:
-        """Run an op over a connection of its own."""
+        """Run an op over a new connection."""
         with self.client() as http:
             return http.post("/api/v1/exec", json={"op": op, "args": args or {}, **body})
 
     def batch(self, *ops: dict[str, Any], prefer: str = "", **body: Any) -> httpx2.Response:
-        """Send a batch over a connection of its own."""
+        """Send a batch over a new connection."""
         headers = {**self.headers, "Prefer": prefer} if prefer else self.headers
         with self.client(headers=headers, timeout=40) as http:
             return http.post("/api/v1/batch", json={"ops": ops, **body})
 
     def batch_status(self, id: str) -> dict[str, Any]:
-        """Ask how far a batch is."""
+        """Return the status of a batch."""
         with self.client() as http:
             answer: dict[str, Any] = http.get(f"/api/v1/batches/{id}").json()
         return answer
@@ -142,27 +154,27 @@ class Server:
     def workers(self) -> Iterator[dict[int, httpx2.Client]]:
         """Yield one client for each worker, by process id."""
         with ExitStack() as stack:
-            found: dict[int, httpx2.Client] = {}
+            clients: dict[int, httpx2.Client] = {}
 
-            def look() -> bool:
+            def find_worker() -> bool:
                 http = stack.enter_context(self.client())
-                with suppress(httpx2.TransportError):  # of a worker that was killed this moment
-                    found.setdefault(process_of(http), http)
-                return len(found) == WORKERS
+                with suppress(httpx2.TransportError):  # the worker was just killed
+                    clients.setdefault(get_process_id(http), http)
+                return len(clients) == WORKERS
 
-            eventually(look, within=STARTS_WITHIN, what="meeting every worker")
-            yield found
+            eventually(find_worker, within=STARTS_WITHIN, what="finding every worker")
+            yield clients
 
 
-def process_of(http: httpx2.Client) -> int:
-    """Return the id of the process that a client's connection is with."""
+def get_process_id(http: httpx2.Client) -> int:
+    """Return the id of the process that answers a client."""
     answer = http.post("/api/v1/exec", json={"op": "probe.process"})
     return int(answer.json()["result"]["pid"])
 
 
 @contextmanager
-def serving(*, environment: Mapping[str, str], key: str, port: int | None = None) -> Iterator[Server]:
-    """Run the gateway of this checkout as `make run` does, until it is ready; stop it, and see that nothing is left."""
+def run_server(*, environment: Mapping[str, str], key: str, port: int | None = None) -> Iterator[Server]:
+    """Run the gateway of this checkout as `make run` does, and check afterwards that no process is left."""
     port = port or free_port()
     command = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
     process = Process(command, environment=environment, folder=settings.BASE_DIR)
@@ -178,8 +190,8 @@ def serving(*, environment: Mapping[str, str], key: str, port: int | None = None
 
 
 @contextmanager
-def working(*, environment: Mapping[str, str]) -> Iterator[Process]:
-    """Run a Celery worker of this checkout until it takes messages; stop it, and see that nothing is left."""
+def run_worker(*, environment: Mapping[str, str]) -> Iterator[Process]:
+    """Run a Celery worker of this checkout, and check afterwards that no process is left."""
     process = start_worker(environment)
     try:
         eventually(lambda: " ready" in process.output, within=STARTS_WITHIN, what="the worker's start")
@@ -192,18 +204,18 @@ def working(*, environment: Mapping[str, str]) -> Iterator[Process]:
 
 
 def start_worker(environment: Mapping[str, str]) -> Process:
-    """Start a Celery worker as production does."""
+    """Start a Celery worker as in production."""
     command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker"]
     return Process(command, environment=environment, folder=settings.BASE_DIR)
 
 
 def wait_until_ready(process: Process, url: str) -> None:
-    """Wait until /readyz says so."""
+    """Wait until /readyz returns 200."""
 
     def ready() -> bool:
         assert process.inner.poll() is None, f"The server ended:\n{process.output}"
         try:
-            return httpx2.get(f"{url}/readyz", timeout=5, trust_env=False).status_code == 200
+            return httpx2.get(f"{url}/readyz", timeout=5, **PLAIN_HTTP).status_code == 200
         except httpx2.TransportError:
             return False
 

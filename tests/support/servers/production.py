@@ -1,4 +1,4 @@
-"""Settings of production, and manage.py under them."""
+"""Running manage.py with production settings."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ import sys
 
 from django.conf import settings
 
-GOOD = {
+VALID_VARIABLES = {
     "GATEWAY_ENV": "production",
     "SECRET_KEY": secrets.token_urlsafe(50),
     "GATEWAY_KEY_PEPPER": secrets.token_urlsafe(32),
@@ -16,8 +16,8 @@ GOOD = {
 }
 
 
-def manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run manage.py with these variables and none of this process's own but PATH."""
+def run_manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run manage.py with only these variables and PATH."""
     return subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=settings.BASE_DIR,

@@ -1,4 +1,4 @@
-"""Databases for server processes: copies of one that was set up once, which this process reaches, too."""
+"""Databases for server processes, copied from a prepared one. The test process can use them, too."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ _numbers = count(1)
 
 
 class Store:
-    """One database: its name as Django's settings have it, and the DATABASE_URL by which another process reaches it."""
+    """One database: its name in Django's settings, and its DATABASE_URL for other processes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -31,12 +31,12 @@ class Store:
         if connection.vendor == "sqlite":
             return f"sqlite:///{self.name}"
         parts = urlsplit(os.environ["DATABASE_URL"])
-        folder = parts.path.rpartition("/")[0]  # of a socket, in postgres:////folder/name
+        folder = parts.path.rpartition("/")[0]  # a socket's folder, in postgres:////folder/name
         return f"{parts.scheme}://{parts.netloc}{folder}/{self.name}" + (f"?{parts.query}" if parts.query else "")
 
     @contextmanager
-    def reached(self) -> Iterator[None]:
-        """Have this process's Django work on it, as a process on another machine would."""
+    def connected(self) -> Iterator[None]:
+        """Connect this process to the database."""
         before = connection.settings_dict["NAME"]
         _disconnect()
         connection.settings_dict["NAME"] = self.name
@@ -47,8 +47,8 @@ class Store:
             connection.settings_dict["NAME"] = before
 
     def set_up(self) -> None:
-        """Bring it to where `make run` brings one: schema, published catalog (with the probes), demo workspace."""
-        with self.reached():
+        """Set up the database like `make run`: schema, published catalog with the probe, demo workspace."""
+        with self.connected():
             call_command("migrate", verbosity=0)
             loader.load_into_draft(loader.read_shipped_catalog())
             loader.load_into_draft(probe.CONTENT)
@@ -56,8 +56,8 @@ class Store:
             demo.load(at=timezone.now())
 
 
-def make(folder: Path, source: Store | None = None) -> Store:
-    """Make a database, empty or a copy of another one that nobody uses."""
+def create_store(folder: Path, source: Store | None = None) -> Store:
+    """Create a database, empty or as a copy of another one that is not in use."""
     number = next(_numbers)
     if connection.vendor == "sqlite":
         store = Store(str(folder / f"{number}.sqlite3"))
@@ -65,24 +65,24 @@ def make(folder: Path, source: Store | None = None) -> Store:
             shutil.copyfile(source.name, store.name)
         return store
 
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # each counts for itself
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # each test worker has its own numbers
     name = connection.settings_dict["NAME"].removeprefix("test_")
     store = Store(f"test_{name}_server_{worker}_{number}")
-    drop(store)  # what a killed run left
-    _manage(f'CREATE DATABASE "{store.name}"' + (f' TEMPLATE "{source.name}"' if source else ""))
-    # What a killed process of ours has committed is there all the same: only a server that crashes knows the
-    # difference, and the test of that has one of its own.
-    _manage(f'ALTER DATABASE "{store.name}" SET synchronous_commit TO off')
+    drop_store(store)  # may be left by a killed run
+    _execute(f'CREATE DATABASE "{store.name}"' + (f' TEMPLATE "{source.name}"' if source else ""))
+    # Commits survive when a client process is killed. Only a crash of the server could lose them, and the test of that
+    # uses its own server.
+    _execute(f'ALTER DATABASE "{store.name}" SET synchronous_commit TO off')
     return store
 
 
-def drop(store: Store) -> None:
-    """Drop a database, whoever uses it. A file goes with its folder."""
+def drop_store(store: Store) -> None:
+    """Drop a database, also if it is in use. SQLite files are deleted with their folder."""
     if connection.vendor == "postgresql":
-        _manage(f'DROP DATABASE IF EXISTS "{store.name}" WITH (FORCE)')
+        _execute(f'DROP DATABASE IF EXISTS "{store.name}" WITH (FORCE)')
 
 
-def _manage(statement: str) -> None:
+def _execute(statement: str) -> None:
     with connection._nodb_cursor() as cursor:
         cursor.execute(statement)
 

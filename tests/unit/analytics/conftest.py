@@ -1,6 +1,5 @@
-"""Events at any time, for what is counted from them."""
+"""A fixture that writes events."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -8,21 +7,20 @@ import pytest
 from django.db import connection
 
 from analytics.events import event_log
-
-Happen = Callable[..., None]
+from tests.support.analytics_rows import WriteEvent
 
 
 @pytest.fixture
-def happen(db: None) -> Happen:
-    """Write an event at a time: a call of onto.task.update that succeeded, unless fields say otherwise.
+def write_event(db: None) -> WriteEvent:
+    """Return a function that writes an event at a time: a successful call of onto.task.update, unless fields differ.
 
-    `times` writes it more than once; `code` says how it failed.
+    `times` writes the event several times. With a `code` the call has failed.
     """
 
     def write(time: datetime, *, times: int = 1, **fields: Any) -> None:
-        said = {"type": "exec", "op": "onto.task.update", "tool_name": "update_onto_task", "release": "r1"} | fields
-        said = {"ok": not said.get("code"), "status": 200, "latency_ms": 2.0, "trace_id": "tr_1"} | said
+        values = {"type": "exec", "op": "onto.task.update", "tool_name": "update_onto_task", "release": "r1"} | fields
+        values = {"ok": not values.get("code"), "status": 200, "latency_ms": 2.0, "trace_id": "tr_1"} | values
         with connection.cursor() as cursor:
-            event_log._bulk_insert(cursor, [event_log.build_event(time=time, **said)] * times)
+            event_log._bulk_insert(cursor, [event_log.build_event(time=time, **values)] * times)
 
     return write

@@ -1,7 +1,7 @@
 from benchmarks import rows, servers, synthetic
 from gateway.management.commands import start
 from registry import checks
-from registry.catalog import model
+from registry.catalog import cache
 from registry.snapshot import snapshot
 
 
@@ -34,7 +34,7 @@ def test_rows_publish_as_the_ops_they_were_made_of(db: None) -> None:
     drafted = {entry["op"]: entry for entry in snapshot.snapshot_draft()["ops"]}
     for op in synthetic.build_ops(12):
         assert {name: drafted[op["op"]][name] for name in op} == op
-    assert synthetic.READ["op"] in model.get_catalog(version).ops
+    assert synthetic.READ["op"] in cache.get_catalog(version).ops
 
 
 def test_server_runs_as_start_runs_it() -> None:

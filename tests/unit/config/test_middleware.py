@@ -3,7 +3,7 @@ from django.test import Client, RequestFactory, override_settings
 from config import middleware
 
 
-def test_api_calls_open_no_session_and_get_no_cookie(api) -> None:
+def test_api_calls_have_no_session_and_no_cookie(api) -> None:
     response = api.get("help")
 
     assert response.status_code == 200
@@ -12,7 +12,7 @@ def test_api_calls_open_no_session_and_get_no_cookie(api) -> None:
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_pages_have_the_middleware_of_pages(client: Client, db: None) -> None:
+def test_pages_have_sessions_csrf_and_frame_protection(client: Client, db: None) -> None:
     response = client.get("/admin/login/")
 
     assert hasattr(response.wsgi_request, "session")
@@ -26,7 +26,7 @@ def test_page_form_without_a_token_is_forbidden(db: None) -> None:
     assert response.status_code == 403
 
 
-def test_unknown_address_of_the_api_is_the_envelope(client: Client) -> None:
+def test_unknown_api_address_gets_an_envelope(client: Client) -> None:
     response = client.get("/api/v1/nothing")
 
     assert response.status_code == 404
@@ -40,7 +40,7 @@ def test_api_call_for_another_host_is_refused(client: Client) -> None:
 
 
 @override_settings(SECURE_SSL_REDIRECT=True, SECURE_REDIRECT_EXEMPT=[r"^api/v1/"])
-def test_api_call_over_plain_http_is_refused_where_https_is_asked_for() -> None:
+def test_api_call_over_http_is_refused_when_https_is_required() -> None:
     response = Client().post("/api/v1/exec", "{}", content_type="application/json")
 
     assert response.status_code == 400
@@ -48,9 +48,9 @@ def test_api_call_over_plain_http_is_refused_where_https_is_asked_for() -> None:
     assert Client().get("/admin/").headers["Location"].startswith("https://")
 
 
-def test_api_first_hands_on_what_is_not_the_api() -> None:
-    handed_on = []
+def test_api_first_passes_other_requests_on() -> None:
+    requests = []
 
-    middleware.api_first(handed_on.append)(RequestFactory().get("/api/docs"))
+    middleware.api_first(requests.append)(RequestFactory().get("/api/docs"))
 
-    assert len(handed_on) == 1
+    assert len(requests) == 1

@@ -1,4 +1,4 @@
-"""RFC 8785: its own examples, and that equal values have one hash."""
+"""Canonical JSON (RFC 8785): the examples of the RFC, and equal values have equal digests."""
 
 import hashlib
 import json
@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import canonical_json
-from tests.support.json_samples import ORDINARY
+from tests.support.json_samples import ORDINARY_JSON
 
 
-def test_dumps_gives_the_example_of_the_rfc() -> None:
+def test_dumps_matches_the_example_of_the_rfc() -> None:
     # RFC 8785 section 3.2.2 and its result in section 3.2.3
     value = {
         "numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -37,7 +37,7 @@ def test_dumps_sorts_keys_by_utf_16_code_units() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "form"),
+    ("number", "expected"),
     [
         (0, b"0"),
         (-0.0, b"0"),
@@ -50,20 +50,21 @@ def test_dumps_sorts_keys_by_utf_16_code_units() -> None:
         (2**53 - 1, b"9007199254740991"),
     ],
 )
-def test_dumps_writes_numbers_as_ecmascript_does(number: float, form: bytes) -> None:
-    assert canonical_json.dumps(number) == form
+def test_dumps_writes_numbers_like_ecmascript(number: float, expected: bytes) -> None:
+    assert canonical_json.dumps(number) == expected
 
 
 @pytest.mark.parametrize("value", [2**53, -(2**53), float("nan"), float("inf"), "\ud800", {"\udfff": 1}])
-def test_dumps_refuses_what_has_no_canonical_form(value: Any) -> None:
+def test_dumps_refuses_values_without_a_canonical_form(value: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
         canonical_json.dumps(value)
 
 
 @given(
-    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), ORDINARY, max_size=6), st.randoms()
+    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), ORDINARY_JSON, max_size=6),
+    st.randoms(),
 )
-def test_digest_is_the_same_in_any_order(value: dict[str, Any], random: Any) -> None:
+def test_digest_does_not_depend_on_key_order(value: dict[str, Any], random: Any) -> None:
     shuffled = list(value.items())
     random.shuffle(shuffled)
 
@@ -71,28 +72,28 @@ def test_digest_is_the_same_in_any_order(value: dict[str, Any], random: Any) -> 
     assert canonical_json.digest(value) == hashlib.sha256(canonical_json.dumps(value)).hexdigest()
 
 
-@given(ORDINARY)
+@given(ORDINARY_JSON)
 def test_dumps_is_stable_over_parsing(value: Any) -> None:
-    once = canonical_json.dumps(value)
+    canonical = canonical_json.dumps(value)
 
     assert (
-        canonical_json.dumps(json.loads(once, parse_int=float)) == once
+        canonical_json.dumps(json.loads(canonical, parse_int=float)) == canonical
     )  # a double beyond 2**53 is written as an integer
 
 
-@given(ORDINARY)
-def test_dumps_is_what_the_reference_writes_however_plain_a_value_is(value: Any) -> None:
+@given(ORDINARY_JSON)
+def test_dumps_matches_the_reference_implementation(value: Any) -> None:
     assert canonical_json.dumps(value) == rfc8785.dumps(value)
 
 
-@given(ORDINARY, ORDINARY)
-def test_digest_differs_where_values_differ(one: Any, other: Any) -> None:
-    assert (canonical_json.digest(one) == canonical_json.digest(other)) is (
-        canonical_json.dumps(one) == canonical_json.dumps(other)
+@given(ORDINARY_JSON, ORDINARY_JSON)
+def test_digest_differs_when_values_differ(first: Any, second: Any) -> None:
+    assert (canonical_json.digest(first) == canonical_json.digest(second)) is (
+        canonical_json.dumps(first) == canonical_json.dumps(second)
     )
 
 
-def test_hash_of_a_form_is_the_digest_of_its_value() -> None:
+def test_hash_of_a_canonical_form_is_the_digest_of_its_value() -> None:
     value = {"b": [1, 2.5], "a": "ü"}
 
     assert canonical_json.hash_canonical_form(canonical_json.dumps(value)) == canonical_json.digest(value)

@@ -1,4 +1,4 @@
-"""Pausing the garbage collector: off inside, as it was outside."""
+"""Pausing the garbage collector."""
 
 import gc
 
@@ -8,7 +8,7 @@ from core import gc_pause
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_collector_is_off_inside_and_as_it_was_after(enabled: bool) -> None:
+def test_pause_gc_disables_the_collector_and_restores_it(enabled: bool) -> None:
     before = gc.isenabled()
     (gc.enable if enabled else gc.disable)()
     try:

@@ -1,64 +1,25 @@
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core import json_pointer
 
-TEXT = '{\n  "type": "object",\n  "properties": {"a/b": {"enum": ["x", {"y": null}]}, "~": []}\n}'
+# The document and the pointers of RFC 6901, section 5.
+DOCUMENT = {"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "m~n": 8, " ": 7}
+POINTERS = {"": DOCUMENT, "/foo": ["bar", "baz"], "/foo/0": "bar", "/": 0, "/a~1b": 1, "/c%d": 2, "/m~0n": 8, "/ ": 7}
 
 
-def test_offsets_lead_to_names_and_items() -> None:
-    found = dict(json_pointer.iter_offsets(TEXT))
-
-    assert {pointer: TEXT[offset:].split(":")[0][:5] for pointer, offset in found.items()} == {
-        "": '{\n  "',
-        "/type": '"type',
-        "/properties": '"prop',
-        "/properties/a~1b": '"a/b"',
-        "/properties/a~1b/enum": '"enum',
-        "/properties/a~1b/enum/0": '"x", ',
-        "/properties/a~1b/enum/1": '{"y"',
-        "/properties/a~1b/enum/1/y": '"y"',
-        "/properties/~0": '"~"',
-    }
+@pytest.mark.parametrize("pointer", POINTERS)
+def test_resolve_returns_the_value_at_a_pointer(pointer: str) -> None:
+    assert json_pointer.resolve(DOCUMENT, pointer) == POINTERS[pointer]
 
 
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-)
+@pytest.mark.parametrize("pointer", ["/gone", "/foo/2", "/foo/-", "/foo/01", "/foo/-1", "/foo/²", "/a~1b/0"])
+def test_resolve_refuses_a_pointer_without_a_value(pointer: str) -> None:
+    with pytest.raises(LookupError):
+        json_pointer.resolve(DOCUMENT, pointer)
 
 
-def pointers(value: object, pointer: str = "") -> set[str]:
-    found = {pointer}
-    steps = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
-    for step, part in steps:
-        found |= pointers(part, f"{pointer}/{str(step).replace('~', '~0').replace('/', '~1')}")
-    return found
-
-
-@given(values, st.sampled_from([None, 0, 1, 4]), st.booleans())
-def test_every_value_of_any_json_has_its_offset(value: object, indent: int | None, ascii: bool) -> None:
-    text = json.dumps(value, indent=indent, ensure_ascii=ascii)
-
-    assert {pointer for pointer, _ in json_pointer.iter_offsets(text)} == pointers(value)
-    assert json_pointer.find_duplicate_key(text) is None
-
-
-@pytest.mark.parametrize(
-    ("pointer", "line"),
-    [("/properties/a~1b/enum/0", 3), ("/properties/gone/type", 3), ("/gone", 1), ("/type", 2), ("", 1)],
-)
-def test_what_is_not_there_is_as_near_as_its_way_leads(pointer: str, line: int) -> None:
-    assert json_pointer.get_line_and_column(TEXT, json_pointer.find_offset(TEXT, pointer))[0] == line
-
-
-@pytest.mark.parametrize(
-    ("text", "at"), [('{"a": 1,\n "a": 2}', (2, 2)), ('{"a": 1, "b": {"a": 1}}', None), ('[{"a": 1}, {"a": 1}]', None)]
-)
-def test_a_name_that_stands_twice_is_found(text: str, at: tuple[int, int] | None) -> None:
-    offset = json_pointer.find_duplicate_key(text)
-
-    assert (json_pointer.get_line_and_column(text, offset) if offset is not None else None) == at
+@given(st.lists(st.text()))
+def test_split_returns_what_build_joined(parts: list[str]) -> None:
+    assert json_pointer.split(json_pointer.build(parts)) == parts

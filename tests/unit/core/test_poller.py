@@ -1,66 +1,65 @@
 import logging
 import threading
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from core import poller
 
-called: list[str] = []
+calls: list[str] = []
 
 
-def first() -> None:
-    called.append("first")
+def run_first() -> None:
+    calls.append("first")
 
 
-def broken() -> None:
-    called.append("broken")
+def fail() -> None:
+    calls.append("broken")
     raise ConnectionError("the database is away")
 
 
-def last() -> None:
-    called.append("last")
+def run_last() -> None:
+    calls.append("last")
 
 
 @pytest.fixture(autouse=True)
-def _follows(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.GATEWAY_FOLLOWS = [f"{__name__}.{name}" for name in ("first", "broken", "last")]
-    # A test's connection is in a transaction that closing would lose.
+def _functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poller, "_functions", (run_first, fail, run_last))
+    # Closing the test's connection would lose its transaction.
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
-    monkeypatch.setattr(poller, "_failing_paths", set())
-    called.clear()
+    monkeypatch.setattr(poller, "_failing", set())
+    calls.clear()
 
 
-def test_poll_calls_every_follow_in_order_also_after_one_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+def test_refresh_calls_every_function_in_order_also_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "core.poller"):
         poller.refresh()
 
-    assert called == ["first", "broken", "last"]
-    [told] = caplog.records
-    assert told.getMessage() == f"poller.failed function={__name__}.broken retry_seconds=0.5"
-    assert told.exc_info
-    assert told.exc_info[0] is ConnectionError
+    assert calls == ["first", "broken", "last"]
+    [record] = caplog.records
+    assert record.getMessage() == f"poller.failed function={__name__}.fail retry_seconds=0.5"
+    assert record.exc_info
+    assert record.exc_info[0] is ConnectionError
 
 
-def test_a_failing_follow_is_tried_again_and_told_when_it_begins_and_ends(
+def test_failing_function_is_retried_and_logged_at_start_and_end(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO, "core.poller")
     for _ in range(3):
         poller.refresh()
-    monkeypatch.setattr(f"{__name__}.broken", lambda: called.append("mended"))
+    monkeypatch.setattr(fail, "__code__", (lambda: calls.append("repaired")).__code__)
     for _ in range(2):
         poller.refresh()
 
-    assert (called.count("broken"), called.count("mended")) == (3, 2)
+    assert (calls.count("broken"), calls.count("repaired")) == (3, 2)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", f"poller.failed function={__name__}.broken retry_seconds=0.5"),
-        ("INFO", f"poller.recovered function={__name__}.broken"),
+        ("WARNING", f"poller.failed function={__name__}.fail retry_seconds=0.5"),
+        ("INFO", f"poller.recovered function={__name__}.fail"),
     ]
 
 
-def test_start_polls_and_follows_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_polls_at_once_and_starts_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poller, "_started_pids", set())
     started: list[threading.Thread] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread))
@@ -68,24 +67,24 @@ def test_start_polls_and_follows_in_one_thread(monkeypatch: pytest.MonkeyPatch) 
     poller.start()
     poller.start()
 
-    assert called == ["first", "broken", "last"]
-    assert [(thread.name, thread.daemon) for thread in started] == [("follower", True)]
+    assert calls == ["first", "broken", "last"]
+    assert [(thread.name, thread.daemon) for thread in started] == [("poller", True)]
 
 
-def test_the_thread_polls_every_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
+def test_thread_polls_every_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_seconds: list[float] = []
 
-    class Pause:
-        """Lets three polls through and then says stop."""
+    class FakeEvent:
+        """Signals stop after three polls."""
 
         def wait(self, seconds: float) -> bool:
-            waits.append(seconds)
-            return len(waits) > 3
+            wait_seconds.append(seconds)
+            return len(wait_seconds) > 3
 
-    monkeypatch.setattr(poller, "refresh", lambda: called.append("poll"))
-    monkeypatch.setattr(poller, "threading", SimpleNamespace(Event=Pause))
+    monkeypatch.setattr(poller, "refresh", lambda: calls.append("poll"))
+    monkeypatch.setattr(poller, "threading", SimpleNamespace(Event=FakeEvent))
 
     poller._run_loop()
 
-    assert called == ["poll"] * 3
-    assert waits == [0.5] * 4
+    assert calls == ["poll"] * 3
+    assert wait_seconds == [0.5] * 4

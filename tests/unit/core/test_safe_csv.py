@@ -1,4 +1,4 @@
-"""Tables for a spreadsheet: they read back as they were, and nothing in them runs."""
+"""CSV for spreadsheets: it can be parsed back, and cells never run as formulas."""
 
 import csv
 import io
@@ -13,20 +13,20 @@ CELLS = st.one_of(st.text(st.characters(codec="utf-8", exclude_characters="\r\x0
 
 
 @given(rows=st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=5))
-def test_table_reads_back(rows: list[list[str | int | None]]) -> None:
-    written = safe_csv.render_csv(["a", "b"], rows)
+def test_csv_can_be_parsed_back(rows: list[list[str | int | None]]) -> None:
+    text = safe_csv.render_csv(["a", "b"], rows)
 
-    found = list(csv.reader(io.StringIO(written, newline="")))
-    wanted = [["" if cell is None else str(cell) for cell in row] for row in rows]
-    assert found[0] == ["a", "b"]
-    assert [[cell.removeprefix("'") for cell in row] for row in found[1:]] == [
-        [cell.removeprefix("'") for cell in row] for row in wanted
+    parsed = list(csv.reader(io.StringIO(text, newline="")))
+    expected = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    assert parsed[0] == ["a", "b"]
+    assert [[cell.removeprefix("'") for cell in row] for row in parsed[1:]] == [
+        [cell.removeprefix("'") for cell in row] for row in expected
     ]
 
 
-@pytest.mark.parametrize("told", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1"])
-def test_text_that_would_run_is_quoted(told: str) -> None:
-    assert safe_csv.escape_formula(told) == f"'{told}"
+@pytest.mark.parametrize("cell_text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1"])
+def test_formulas_are_escaped(cell_text: str) -> None:
+    assert safe_csv.escape_formula(cell_text) == f"'{cell_text}"
 
 
 def test_numbers_stay_numbers() -> None:

@@ -1,4 +1,4 @@
-"""What a log line tells of an exception."""
+"""The safe traceback of an exception in a log line."""
 
 import pytest
 from django.db import IntegrityError
@@ -8,27 +8,27 @@ from core import safe_traceback
 SECRET = "canary-1f0c-in-a-message"
 
 
-def caught(raises: object) -> BaseException:
-    with pytest.raises(Exception) as found:  # noqa: PT011 - whatever is raised
-        raises()  # type: ignore[operator]
-    return found.value
+def catch(raise_error: object) -> BaseException:
+    with pytest.raises(Exception) as error:  # noqa: PT011 - any exception
+        raise_error()  # type: ignore[operator]
+    return error.value
 
 
-def chained() -> None:
+def raise_from() -> None:
     try:
         {}[SECRET]
     except KeyError as error:
         raise ValueError(SECRET) from error
 
 
-def beside() -> None:
+def raise_while_handling() -> None:
     try:
         int(SECRET)
     except ValueError:
-        raise RuntimeError(SECRET)  # noqa: B904 - without a cause, as code of others does
+        raise RuntimeError(SECRET)  # noqa: B904 - without a cause, like third-party code
 
 
-def instead() -> None:
+def raise_from_none() -> None:
     try:
         int(SECRET)
     except ValueError:
@@ -36,34 +36,34 @@ def instead() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raises", "types"),
+    ("raise_error", "types"),
     [
-        (chained, ["builtins.KeyError", "builtins.ValueError"]),
-        (beside, ["builtins.ValueError", "builtins.RuntimeError"]),
-        (instead, ["builtins.RuntimeError"]),
+        (raise_from, ["builtins.KeyError", "builtins.ValueError"]),
+        (raise_while_handling, ["builtins.ValueError", "builtins.RuntimeError"]),
+        (raise_from_none, ["builtins.RuntimeError"]),
     ],
 )
-def test_told_names_types_and_places_in_the_order_they_happened(raises: object, types: list[str]) -> None:
-    text = safe_traceback.format(caught(raises))
+def test_format_names_types_and_places_in_order(raise_error: object, types: list[str]) -> None:
+    text = safe_traceback.format(catch(raise_error))
 
     assert [line for line in text.splitlines() if line.startswith("builtins.")] == types
-    assert f"in {raises.__name__}" in text  # type: ignore[attr-defined]
+    assert f"in {raise_error.__name__}" in text  # type: ignore[attr-defined]
     assert "test_safe_traceback.py" in text
     assert SECRET not in text
 
 
-def test_told_of_a_database_error_is_its_state_and_constraint() -> None:
-    class Diagnosis:
+def test_format_of_a_database_error_has_its_state_and_constraint() -> None:
+    class Diagnostics:
         constraint_name = "task_title_once"
 
     error = IntegrityError(f"Key (title)=({SECRET}) already exists.")
-    error.sqlstate, error.diag = "23505", Diagnosis()  # type: ignore[attr-defined]
+    error.sqlstate, error.diag = "23505", Diagnostics()  # type: ignore[attr-defined]
 
     assert safe_traceback.format(error) == "django.db.utils.IntegrityError (23505 task_title_once)"
 
 
-def test_told_ends_where_a_chain_is_a_loop() -> None:
-    one, other = ValueError(SECRET), KeyError(SECRET)
-    one.__cause__, other.__cause__ = other, one
+def test_format_ends_when_causes_form_a_loop() -> None:
+    first, second = ValueError(SECRET), KeyError(SECRET)
+    first.__cause__, second.__cause__ = second, first
 
-    assert len(safe_traceback.format(one).splitlines()) < 25
+    assert len(safe_traceback.format(first).splitlines()) < 25

@@ -1,4 +1,4 @@
-"""JSON from strangers: any bytes are a value or NotStrictJSON, and what ordinary senders make is taken as it is."""
+"""Strict JSON: any bytes are a value or NotStrictJSON, and ordinary JSON is parsed unchanged."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.strict_json import MAX_DEPTH, MAX_INTEGER, MAX_VALUES, NotStrictJSON, loads
-from tests.support.json_samples import ORDINARY
+from tests.support.json_samples import ORDINARY_JSON
 
 PIECES = st.sampled_from(
     [
@@ -33,12 +33,12 @@ PIECES = st.sampled_from(
 )
 
 
-def nested(depth: int) -> bytes:
+def build_nested_lists(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
 @given(st.binary() | st.lists(PIECES).map(b"".join))
-def test_loads_answers_any_bytes_with_a_value_or_a_refusal(raw: bytes) -> None:
+def test_loads_parses_or_refuses_any_bytes(raw: bytes) -> None:
     try:
         value = loads(raw)
     except NotStrictJSON:
@@ -46,14 +46,14 @@ def test_loads_answers_any_bytes_with_a_value_or_a_refusal(raw: bytes) -> None:
     json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
 
 
-@given(ORDINARY, st.booleans())
-def test_loads_takes_what_ordinary_senders_make(value: Any, ascii_only: bool) -> None:
+@given(ORDINARY_JSON, st.booleans())
+def test_loads_parses_ordinary_json(value: Any, ascii_only: bool) -> None:
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
 
     assert json.dumps(loads(raw)) == json.dumps(value)
 
 
-@given(ORDINARY)
+@given(ORDINARY_JSON)
 def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
     raw = json.dumps({"args": value}).encode()
 
@@ -72,7 +72,7 @@ def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
         (b"{'a': 1}", "invalid_json"),
         (b'{"a": 01}', "invalid_json"),
         (b'{"a": 1,}', "invalid_json"),
-        (b'"a\x00b"', "invalid_json"),  # a raw NUL is no JSON at all
+        (b'"a\x00b"', "invalid_json"),  # a raw NUL is not JSON
         (b'"a\nb"', "invalid_json"),
         (b'"\\ud8"', "invalid_json"),
         (b"\xef\xbb\xbf{}", "invalid_json"),  # RFC 8259 section 8.1: no byte order mark
@@ -93,16 +93,16 @@ def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
         (b"1" * 5_000, "number_out_of_range"),
         (b'{"a": 1, "a": 1}', "duplicate_key"),
         (b'{"a": {"b": [{"c": 1, "c": 2}]}}', "duplicate_key"),
-        (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key by an escape
-        (nested(100_000), "too_deep"),
+        (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key with an escape
+        (build_nested_lists(100_000), "too_deep"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too_deep"),
     ],
 )
-def test_loads_refuses(raw: bytes, code: str) -> None:
-    with pytest.raises(NotStrictJSON) as refused:
+def test_loads_refuses_with_the_broken_rule(raw: bytes, code: str) -> None:
+    with pytest.raises(NotStrictJSON) as error:
         loads(raw)
 
-    assert refused.value.code == code
+    assert error.value.code == code
 
 
 @pytest.mark.parametrize(
@@ -115,26 +115,26 @@ def test_loads_refuses(raw: bytes, code: str) -> None:
         (b"1e-999", 0.0),
         (b"9007199254740991", MAX_INTEGER),
         (b"-9007199254740991", -MAX_INTEGER),
-        (b'["\\\\u0000"]', ["\\u0000"]),  # a backslash and letters, no NUL
+        (b'["\\\\u0000"]', ["\\u0000"]),  # a backslash and letters, not a NUL
         (b'{"a": {"a": 1}}', {"a": {"a": 1}}),
     ],
 )
-def test_loads_takes(raw: bytes, value: Any) -> None:
+def test_loads_parses_edge_cases(raw: bytes, value: Any) -> None:
     assert loads(raw) == value
 
 
 @pytest.mark.parametrize("raw", [b"9007199254740992", b"-9007199254740992", b"[9007199254740993]"])
 def test_loads_refuses_an_integer_that_a_double_cannot_hold(raw: bytes) -> None:
-    with pytest.raises(NotStrictJSON) as refused:
+    with pytest.raises(NotStrictJSON) as error:
         loads(raw)
 
-    assert refused.value.code == "number_out_of_range"
+    assert error.value.code == "number_out_of_range"
 
 
 def test_loads_counts_depth_exactly() -> None:
-    assert loads(nested(MAX_DEPTH))
+    assert loads(build_nested_lists(MAX_DEPTH))
     assert loads(b"[" * 31 + b'{"a": 1}' + b"]" * 31)
-    for raw in (nested(MAX_DEPTH + 1), b"[" * 32 + b'{"a": 1}' + b"]" * 32):
+    for raw in (build_nested_lists(MAX_DEPTH + 1), b"[" * 32 + b'{"a": 1}' + b"]" * 32):
         with pytest.raises(NotStrictJSON, match="nested more than 32 levels"):
             loads(raw)
 
@@ -142,7 +142,7 @@ def test_loads_counts_depth_exactly() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda count: [1] * (count - 1),  # the list is a value too
+        lambda count: [1] * (count - 1),  # the list also counts as a value
         lambda count: {str(n): n for n in range(count - 1)},
         lambda count: [[1] for _ in range((count - 1) // 2)] + [1] * ((count - 1) % 2),
     ],
@@ -150,10 +150,10 @@ def test_loads_counts_depth_exactly() -> None:
 )
 def test_loads_counts_values_exactly(make: Any) -> None:
     loads(json.dumps(make(MAX_VALUES)).encode())
-    with pytest.raises(NotStrictJSON) as refused:
+    with pytest.raises(NotStrictJSON) as error:
         loads(json.dumps(make(MAX_VALUES + 1)).encode())
 
-    assert refused.value.code == "too_large"
+    assert error.value.code == "too_large"
 
 
 def test_loads_does_not_count_commas_in_text_as_values() -> None:
@@ -161,10 +161,10 @@ def test_loads_does_not_count_commas_in_text_as_values() -> None:
 
 
 @given(st.integers(MAX_INTEGER + 1, 10**400), st.booleans())
-def test_refusals_never_tell_the_value(number: int, negative: bool) -> None:
-    sent = -number if negative else number
+def test_error_never_contains_the_value(number: int, negative: bool) -> None:
+    value = -number if negative else number
 
-    with pytest.raises(NotStrictJSON) as refused:
-        loads(json.dumps({"secret": sent}).encode())
+    with pytest.raises(NotStrictJSON) as error:
+        loads(json.dumps({"secret": value}).encode())
 
-    assert str(number) not in str(refused.value)
+    assert str(number) not in str(error.value)

@@ -18,12 +18,12 @@ from core import suggestions
         ("", ""),
     ],
 )
-def test_snake_case_folds_spellings(name: str, expected: str) -> None:
+def test_to_snake_case_unifies_spellings(name: str, expected: str) -> None:
     assert suggestions.to_snake_case(name) == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "among", "found"),
+    ("name", "candidates", "expected"),
     [
         ("tsk_id", ["task_id", "title"], ["task_id"]),
         ("taskId", ["task_id", "title"], ["task_id"]),
@@ -33,11 +33,11 @@ def test_snake_case_folds_spellings(name: str, expected: str) -> None:
         ("task_id", [], []),
     ],
 )
-def test_close_finds_what_was_probably_meant(name: str, among: list[str], found: list[str]) -> None:
-    assert suggestions.find_similar(name, among) == found
+def test_find_similar_finds_the_likely_names(name: str, candidates: list[str], expected: list[str]) -> None:
+    assert suggestions.find_similar(name, candidates) == expected
 
 
-def test_close_gives_at_most_the_limit_and_the_likeliest_first() -> None:
+def test_find_similar_returns_at_most_the_limit_best_first() -> None:
     names = [f"task_{n}" for n in range(20)]
 
     assert len(suggestions.find_similar("task_1", names, limit=2)) == 2
@@ -45,9 +45,9 @@ def test_close_gives_at_most_the_limit_and_the_likeliest_first() -> None:
 
 
 @given(st.text(max_size=1_000_000), st.lists(st.text(), max_size=5))
-def test_close_answers_only_what_it_was_given(name: str, among: list[str]) -> None:
-    assert set(suggestions.find_similar(name, among)) <= set(among)
+def test_find_similar_returns_only_candidates(name: str, candidates: list[str]) -> None:
+    assert set(suggestions.find_similar(name, candidates)) <= set(candidates)
 
 
-def test_close_reads_no_more_of_an_endless_name_than_a_name_can_be_long() -> None:
+def test_find_similar_ignores_very_long_names() -> None:
     assert suggestions.find_similar("task_id" + "x" * 1_000_000, ["task_id"]) == []

@@ -3,38 +3,38 @@ import pytest
 from core.text_cache import MAX_TEXT_LENGTH, cache_by_text
 
 
-def test_kept_makes_each_short_text_once() -> None:
-    made: list[str] = []
+def test_cache_computes_each_short_text_once() -> None:
+    computed: list[str] = []
 
     @cache_by_text
     def length(text: str) -> int:
-        made.append(text)
+        computed.append(text)
         return len(text)
 
     assert [length("a"), length("bb"), length("a")] == [1, 2, 1]
-    assert made == ["a", "bb"]
+    assert computed == ["a", "bb"]
 
 
-def test_kept_forgets_long_texts() -> None:
-    made: list[bytes] = []
-    remember = cache_by_text(lambda text: made.append(text))
+def test_cache_does_not_store_long_texts() -> None:
+    computed: list[bytes] = []
+    compute = cache_by_text(lambda text: computed.append(text))
 
     for _ in range(2):
-        remember(b"x" * MAX_TEXT_LENGTH)
-        remember(b"y" * (MAX_TEXT_LENGTH + 1))
+        compute(b"x" * MAX_TEXT_LENGTH)
+        compute(b"y" * (MAX_TEXT_LENGTH + 1))
 
-    assert [text[:1] for text in made] == [b"x", b"y", b"y"]
+    assert [text[:1] for text in computed] == [b"x", b"y", b"y"]
 
 
-def test_kept_forgets_errors() -> None:
-    answers = iter([ValueError("not yet"), None])
+def test_cache_does_not_store_errors() -> None:
+    outcomes = iter([ValueError("not yet"), None])
 
     @cache_by_text
-    def second_time(text: str) -> str:
-        if error := next(answers):
+    def fail_once(text: str) -> str:
+        if error := next(outcomes):
             raise error
         return text
 
     with pytest.raises(ValueError, match="not yet"):
-        second_time("a")
-    assert second_time("a") == "a"
+        fail_once("a")
+    assert fail_once("a") == "a"

@@ -14,16 +14,16 @@ from core import tokens
         ("お誕生日おめでとう", 8),
     ],
 )
-def test_count_is_that_of_o200k_base(text: str, count: int) -> None:
+def test_count_matches_o200k_base(text: str, count: int) -> None:
     assert tokens.count(text) == count
 
 
-def test_count_takes_special_token_names_as_text() -> None:
+def test_count_treats_special_token_names_as_text() -> None:
     assert tokens.count("<|endoftext|>") > 1
     assert tokens.count("<|endofprompt|><|endoftext|>") > 2
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_count_is_at_most_one_a_byte(text: str) -> None:
+def test_count_is_at_most_one_token_per_byte(text: str) -> None:
     assert tokens.count(text) <= len(text.encode())
     assert (tokens.count(text) == 0) is (text == "")

@@ -1,4 +1,4 @@
-"""What discovery saves, counted: the goals for a catalog of a thousand ops, and what the page says of itself."""
+"""The tokens that discovery saves: the goals for a catalog of a thousand ops, and the figures on the docs page."""
 
 import pytest
 
@@ -11,20 +11,20 @@ SHIPPED = loader.read_shipped_catalog()
 
 
 @pytest.mark.parametrize(("index", "name", "goal"), [(0, "initial", 0.98), (1, "typical", 0.95), (2, "worst", 0.88)])
-def test_share_saved_at_a_thousand_ops(index: int, name: str, goal: float) -> None:
+def test_discovery_saves_the_goal_share_at_a_thousand_ops(index: int, name: str, goal: float) -> None:
     cost = docs_context_cost.compute_costs(docs_context_cost.repeat_ops(SHIPPED, 1_000))[index]
 
     assert cost.name == name
     assert 1 - cost.discovered.largest / cost.injected.largest >= goal
 
 
-def test_each_request_of_a_turn_holds_the_one_before() -> None:
+def test_requests_of_a_turn_only_grow() -> None:
     for cost in docs_context_cost.compute_costs(SHIPPED):
         for turn in (cost.discovered, cost.injected):
             assert turn.requests == sorted(turn.requests)
 
 
-def test_grown_catalog_is_one_that_can_be_served() -> None:
+def test_repeated_ops_build_a_valid_catalog() -> None:
     catalog = model.build_catalog("", docs_context_cost.repeat_ops(SHIPPED, 200))
 
     assert len(catalog.ops) == 200
@@ -32,7 +32,7 @@ def test_grown_catalog_is_one_that_can_be_served() -> None:
     assert catalog.view_for(FULL_VISIBILITY).counts["area2"] == len(SHIPPED["ops"])
 
 
-def test_way_from_the_root_to_a_call_fits_its_budget() -> None:
-    spent = dict(docs_context_cost._measure_levels(SHIPPED))["root → group → `onto.task.update` → its call and answer"]
+def test_path_from_root_to_a_call_fits_the_token_budget() -> None:
+    tokens = dict(docs_context_cost._measure_levels(SHIPPED))["root → group → `onto.task.update` → its call and answer"]
 
-    assert int(spent.replace(",", "")) <= 1_500
+    assert int(tokens.replace(",", "")) <= 1_500

@@ -1,4 +1,4 @@
-"""Prompt sections are copy like any other: shipped in files, merged beside edits, checked, frozen and served."""
+"""Prompt sections are copy: shipped in files, merged with edits, checked, frozen and served."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from registry.files import loader, yaml_format
 from registry.models import PromptSection
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from tests.support.op_entries import content
+from tests.support.op_entries import build_content
 
 pytestmark = pytest.mark.django_db
 
@@ -22,23 +22,23 @@ FILE = "sections:\n  - {prompt: guide, name: ids, position: 10, title: Ids, text
 
 
 def ship(*sections: dict[str, Any]) -> loader.MergeReport:
-    return loader.load_into_draft(content() | {"sections": list(sections)})
+    return loader.load_into_draft(build_content() | {"sections": list(sections)})
 
 
-def stored() -> dict[str, Any]:
+def get_stored_entry() -> dict[str, Any]:
     return snapshot.section_to_entry(PromptSection.objects.get())
 
 
-def test_files_are_read(tmp_path: Path) -> None:
+def test_section_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "prompts.yaml").write_text(FILE)
 
     assert yaml_format.read_folder(tmp_path)["sections"] == [IDS]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        (FILE.replace("title: Ids, ", ""), '"title" is a required property'),
+        (FILE.replace("title: Ids, ", ""), '"title" is missing'),
         (FILE.replace("name: ids", "name: My Ids"), "prompts.yaml"),
         (FILE.replace("Whole.", "''"), "shorter than 1"),
         (FILE.replace("position: 10", "position: first"), "is not of type"),
@@ -46,16 +46,16 @@ def test_files_are_read(tmp_path: Path) -> None:
         (FILE + FILE.partition("\n")[2], "2 sections of this prompt have this name"),
     ],
 )
-def test_files_that_would_break_serving_are_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_section_files_with_errors_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "prompts.yaml").write_text(text)
 
     with pytest.raises(yaml_format.InvalidCatalogFiles) as refused:
         yaml_format.read_folder(tmp_path)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_loading_twice_changes_nothing() -> None:
+def test_second_section_load_changes_nothing() -> None:
     first = ship(IDS)
     version = publishing.compute_draft_version()
 
@@ -63,32 +63,32 @@ def test_loading_twice_changes_nothing() -> None:
 
     assert first.added == ["root", "guide, ids"]
     assert (second.added, second.updated, second.unchanged) == ([], [], 2)
-    assert stored() == IDS
+    assert get_stored_entry() == IDS
     assert publishing.compute_draft_version() == version
 
 
 @pytest.mark.parametrize("changes", [{"text": "New."}, {"title": "New"}, {"position": 20}, {"status": "retired"}])
-def test_a_shipped_change_flows_in(changes: dict[str, Any]) -> None:
+def test_load_applies_a_shipped_change(changes: dict[str, Any]) -> None:
     ship(IDS)
 
     report = ship(IDS | changes)
 
     assert (report.updated, report.kept_edits) == (["guide, ids"], [])
-    assert stored() == IDS | changes
+    assert get_stored_entry() == IDS | changes
     assert ship(IDS | changes).updated == []
 
 
-def test_an_edit_stays_and_is_told() -> None:
+def test_load_keeps_and_reports_a_section_edit() -> None:
     ship(IDS)
     PromptSection.objects.update(text="Mine.")
 
     report = ship(IDS | {"text": "Newer.", "title": "Newer"})
 
     assert (report.updated, report.kept_edits) == (["guide, ids"], ["guide, ids text"])
-    assert stored() == IDS | {"text": "Mine.", "title": "Newer"}
+    assert get_stored_entry() == IDS | {"text": "Mine.", "title": "Newer"}
 
 
-def test_what_is_no_longer_shipped_stays_and_what_is_somebodys_own_is_not_told() -> None:
+def test_load_reports_sections_no_longer_shipped_but_not_own_ones() -> None:
     ship(IDS)
     PromptSection.objects.create(prompt="guide", name="own", title="Own", text="Own.")
 
@@ -96,11 +96,11 @@ def test_what_is_no_longer_shipped_stays_and_what_is_somebodys_own_is_not_told()
     assert PromptSection.objects.count() == 2
 
 
-def test_a_draft_without_sections_is_what_it_was_before_there_were_any() -> None:
+def test_draft_without_sections_has_no_sections_key() -> None:
     assert "sections" not in snapshot.snapshot_draft()
 
 
-def test_any_change_of_a_section_is_another_version() -> None:
+def test_any_section_change_gives_another_version() -> None:
     ship(IDS)
     versions = {publishing.compute_draft_version()}
     for changes in ({"text": "a"}, {"title": "b"}, {"position": 1}, {"status": "retired"}, {"name": "c"}):
@@ -111,7 +111,7 @@ def test_any_change_of_a_section_is_another_version() -> None:
     assert list(snapshot.snapshot_draft())[-1] == "sections"
 
 
-def test_a_draft_does_not_depend_on_when_rows_were_made() -> None:
+def test_sections_do_not_depend_on_creation_order() -> None:
     other = IDS | {"name": "a", "position": 99}
     ship(IDS, other)
     before = canonical_json.digest(snapshot.snapshot_draft())
@@ -122,7 +122,7 @@ def test_a_draft_does_not_depend_on_when_rows_were_made() -> None:
     assert canonical_json.digest(snapshot.snapshot_draft()) == before
 
 
-def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> None:
+def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:
     sections = [
         IDS | {"name": "last", "position": 30},
         IDS | {"name": "b"},
@@ -131,23 +131,23 @@ def test_a_catalog_has_each_prompt_in_its_order_without_what_is_retired() -> Non
         IDS | {"prompt": "other"},
     ]
 
-    catalog = model.build_catalog("v" * 64, content() | {"sections": sections})
+    catalog = model.build_catalog("v" * 64, build_content() | {"sections": sections})
 
     assert {name: [each.name for each in prompt] for name, prompt in catalog.prompts.items()} == {
         "guide": ["a", "b", "last"],
         "other": ["ids"],
     }
-    assert model.build_catalog("v" * 64, content()).prompts == {}  # a release of before there were any
+    assert model.build_catalog("v" * 64, build_content()).prompts == {}  # a release from before prompt sections existed
 
 
-def test_text_that_cannot_be_sent_is_found_before_it_is_published() -> None:
-    problems = checks.find_errors(content() | {"sections": [IDS | {"text": "a\x00b"}]})
+def test_unsendable_section_text_is_found_before_publishing() -> None:
+    problems = checks.find_errors(build_content() | {"sections": [IDS | {"text": "a\x00b"}]})
 
     assert [str(problem) for problem in problems] == ["guide, ids: The text has a NUL character. Delete it."]
 
 
 @pytest.mark.parametrize("name", ["", "My ids", "ids.more", "Ids", "1st"])
-def test_a_name_is_a_word(name: str) -> None:
+def test_section_name_must_be_a_word(name: str) -> None:
     with pytest.raises(ValidationError) as refused:
         PromptSection(**IDS | {"name": name}).full_clean()
 

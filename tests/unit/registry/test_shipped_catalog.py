@@ -1,4 +1,4 @@
-"""The copy that ships: short, whole, true, and every example runs."""
+"""The shipped catalog is short, complete and correct, and every example runs."""
 
 import re
 import statistics
@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.utils.module_loading import import_string
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
+from config import wiring
 from core import tokens
 from registry import checks, search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, build_catalog
 from registry.files import loader
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
-from registry.jsonschema import schemas
+from registry.jsonschema import dialect, validator
 from registry.snapshot import snapshot
 from tests.support.api import EXAMPLE, Api
 from tests.support.loops import for_each
@@ -30,7 +29,7 @@ ROWS = ENTITY_TYPE_BY_NAME | {kind.name: kind for kind in (EVENT, CALENDAR)}
 OPS = {op["op"]: op for op in SHIPPED["ops"]}
 GROUPS = {group["path"]: group for group in SHIPPED["groups"]}
 EXAMPLES = [(path, example["args"]) for path, op in OPS.items() for example in op["examples"]]
-# Words with an underscore that results hold beside the columns of rows, and one for a part of a type key.
+# Words with an underscore in results that are not columns, and one part of a type key.
 RESULT_FIELDS = {
     "address_refused",
     "not_configured",
@@ -62,60 +61,60 @@ def found() -> Catalog:
     return build_catalog("v" * 64, SHIPPED)
 
 
-def count(found: Catalog, **query: Any) -> int:
+def count_help_tokens(found: Catalog, **query: Any) -> int:
     return tokens.count(help_pages.answer_query(found, HelpQuery(**query)).body.decode())
 
 
-def argument_names(schema: Any) -> set[str]:
+def collect_argument_names(schema: Any) -> set[str]:
     """Return the names of a schema's arguments at every level."""
     if isinstance(schema, list):
-        return set().union(*map(argument_names, schema))
+        return set().union(*map(collect_argument_names, schema))
     if not isinstance(schema, dict):
         return set()
     named = schema.get("properties", {})
-    below = (argument_names(value) for key, value in schema.items() if key != schemas.VALUE_ALIASES)
+    below = (collect_argument_names(value) for key, value in schema.items() if key != dialect.VALUE_ALIASES)
     return (set(named) if isinstance(named, dict) else set()).union(*below)
 
 
-def sentences(entry: Any) -> Iterator[str]:
-    """Yield all that a model reads of an op but its examples' args."""
+def iterate_texts(entry: Any) -> Iterator[str]:
+    """Yield all texts of an op that a model reads, except its examples' args."""
     yield from (entry[name] for name in ("summary", "description", "notes") if name in entry)
     for texts in entry.get("policy", {}).values():
         yield from texts
     for example in entry["examples"]:
         yield from (example[name] for name in ("title", "note") if name in example)
-    yield from _descriptions(entry["parameters_schema"])
+    yield from _iterate_descriptions(entry["parameters_schema"])
 
 
-def _descriptions(schema: Any) -> Iterator[str]:
+def _iterate_descriptions(schema: Any) -> Iterator[str]:
     for argument in schema.get("properties", {}).values():
         yield argument["description"]
-        yield from _descriptions(argument)
-        yield from _descriptions(argument.get("items", {}))
+        yield from _iterate_descriptions(argument)
+        yield from _iterate_descriptions(argument.get("items", {}))
 
 
-def defaults(schema: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+def iterate_defaults(schema: Any) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield each argument that has a default, at every level, and the default."""
     for argument in schema.get("properties", {}).values():
         if "default" in argument:
             yield argument, argument["default"]
-        yield from defaults(argument)
-        yield from defaults(argument.get("items", {}))
+        yield from iterate_defaults(argument)
+        yield from iterate_defaults(argument.get("items", {}))
 
 
-def test_it_has_no_problems() -> None:
+def test_shipped_catalog_has_no_errors() -> None:
     assert checks.find_errors(SHIPPED) == []
 
 
-@pytest.mark.parametrize("connection", settings.GATEWAY_EMBEDDED)
-def test_every_op_has_a_handler_and_every_handler_an_op(connection: str) -> None:
+@pytest.mark.parametrize("connection", wiring.EMBEDDED_UPSTREAMS)
+def test_ops_and_handlers_match(connection: str) -> None:
     named = [op["tool_name"] for op in OPS.values() if op["connection"] == connection]
 
-    assert sorted(named) == sorted(import_string(settings.GATEWAY_EMBEDDED[connection]))
+    assert sorted(named) == sorted(wiring.EMBEDDED_UPSTREAMS[connection])
 
 
 @pytest.mark.parametrize("section", SHIPPED["sections"], ids=lambda section: f"{section['prompt']}-{section['name']}")
-def test_a_prompt_names_ops_that_exist(section: dict[str, Any]) -> None:
+def test_prompt_names_existing_ops(section: dict[str, Any]) -> None:
     assert set(re.findall(r"\b(?:onto|util|cal)(?:\.[a-z_]+)+", section["text"])) <= set(OPS) | set(GROUPS)
 
 
@@ -127,13 +126,13 @@ def test_prompts_are_short() -> None:
     assert max(tokens.count(text) for text in texts.values()) <= 450
 
 
-def test_every_group_holds_an_op() -> None:
+def test_every_group_contains_an_op() -> None:
     for path in set(GROUPS) - {"root"}:
         assert any(op.startswith(f"{path}.") for op in OPS), path
 
 
 @for_each("path", [*GROUPS, *OPS])
-def test_a_summary_is_one_line_of_at_most_12_words(path: str) -> None:
+def test_summary_is_one_line_of_at_most_12_words(path: str) -> None:
     summary = (GROUPS | OPS)[path]["summary"]
 
     assert 2 <= len(summary.split()) <= 12
@@ -142,7 +141,7 @@ def test_a_summary_is_one_line_of_at_most_12_words(path: str) -> None:
 
 
 @for_each("path", OPS)
-def test_an_op_says_all_that_a_model_needs(path: str) -> None:
+def test_op_copy_is_complete(path: str) -> None:
     op = OPS[path]
     policy = op.get("policy", {})
 
@@ -158,42 +157,42 @@ def test_an_op_says_all_that_a_model_needs(path: str) -> None:
 
 
 @for_each("path", OPS)
-def test_the_first_example_is_the_minimal_one(path: str) -> None:
+def test_first_example_is_the_shortest(path: str) -> None:
     sizes = [len(str(example["args"])) for example in OPS[path]["examples"]]
 
     assert sizes[0] == min(sizes)
 
 
 @for_each("path", OPS)
-def test_names_in_the_copy_exist(path: str) -> None:
-    said = " ".join(sentences(OPS[path]))
-    names = argument_names(OPS[path]["parameters_schema"]) | set(OPS[path].get("display_only", []))
-    everywhere = RESULT_FIELDS.union(*(argument_names(op["parameters_schema"]) for op in OPS.values()))
+def test_copy_names_existing_ops_and_arguments(path: str) -> None:
+    text = " ".join(iterate_texts(OPS[path]))
+    names = collect_argument_names(OPS[path]["parameters_schema"]) | set(OPS[path].get("display_only", []))
+    everywhere = RESULT_FIELDS.union(*(collect_argument_names(op["parameters_schema"]) for op in OPS.values()))
 
-    assert set(re.findall(r"\b(?:onto|util|cal)(?:\.[a-z_]+)+", said)) <= set(OPS) | set(GROUPS)
-    assert set(re.findall(r"`([^`]+)`", said)) <= names | set(OPS)
-    assert set(re.findall(r"(?<![.<\w])[a-z]+_[a-z_]+\b", said)) <= names | everywhere
-
-
-@for_each("path", OPS)
-def test_a_default_fits_its_argument(path: str) -> None:
-    for argument, default in defaults(OPS[path]["parameters_schema"]):
-        assert schemas.find_instance_problems({"type": "object", "properties": {"v": argument}}, {"v": default}) == []
+    assert set(re.findall(r"\b(?:onto|util|cal)(?:\.[a-z_]+)+", text)) <= set(OPS) | set(GROUPS)
+    assert set(re.findall(r"`([^`]+)`", text)) <= names | set(OPS)
+    assert set(re.findall(r"(?<![.<\w])[a-z]+_[a-z_]+\b", text)) <= names | everywhere
 
 
 @for_each("path", OPS)
-def test_a_default_in_the_copy_is_one_of_a_schema(path: str) -> None:
-    said = re.findall(r"(\w+) \(default\)|(\w+) the default\b", " ".join(sentences(OPS[path])))
-    known = {str(default) for op in OPS.values() for _, default in defaults(op["parameters_schema"])}
+def test_default_is_valid_for_its_argument(path: str) -> None:
+    for argument, default in iterate_defaults(OPS[path]["parameters_schema"]):
+        assert validator.find_instance_problems({"type": "object", "properties": {"v": argument}}, {"v": default}) == []
 
-    assert {word for words in said for word in words if word} <= known | {str(each).split(".")[-1] for each in known}
+
+@for_each("path", OPS)
+def test_default_named_in_the_copy_is_in_a_schema(path: str) -> None:
+    matches = re.findall(r"(\w+) \(default\)|(\w+) the default\b", " ".join(iterate_texts(OPS[path])))
+    known = {str(default) for op in OPS.values() for _, default in iterate_defaults(op["parameters_schema"])}
+
+    assert {word for words in matches for word in words if word} <= known | {str(each).split(".")[-1] for each in known}
 
 
 @for_each("path", CREATES)
-def test_a_create_agrees_with_the_rows_that_it_makes(path: str) -> None:
+def test_create_arguments_match_their_columns(path: str) -> None:
     kind = ROWS[OPS[path]["entity"]]
     named = OPS[path]["parameters_schema"]["properties"]
-    arguments = named.get(kind.name, {}).get("properties", named)  # a project's stand in an object of their own
+    arguments = named.get(kind.name, {}).get("properties", named)  # a project's arguments are in their own object
 
     for name, argument in arguments.items():
         if name not in kind.fields or name == "props":
@@ -210,27 +209,28 @@ def test_a_create_agrees_with_the_rows_that_it_makes(path: str) -> None:
 
 
 @for_each("path", OPS)
-def test_every_argument_is_described_and_alternative_names_lead_somewhere(path: str) -> None:
+def test_arguments_have_descriptions_and_valid_value_aliases(path: str) -> None:
     schema = OPS[path]["parameters_schema"]
 
-    assert all(_descriptions(schema))
+    assert all(_iterate_descriptions(schema))
     for argument in schema["properties"].values():
-        for meant in argument.get(schemas.VALUE_ALIASES, {}).values():
-            assert schemas.find_instance_problems({"type": "object", "properties": {"v": argument}}, {"v": meant}) == []
+        for meant in argument.get(dialect.VALUE_ALIASES, {}).values():
+            wrapper = {"type": "object", "properties": {"v": argument}}
+            assert validator.find_instance_problems(wrapper, {"v": meant}) == []
 
 
-def test_help_is_small(found: Catalog) -> None:
-    short = {path: count(found, path=path) for path in OPS}
-    full = {path: count(found, path=path, format="full") for path in OPS}
+def test_help_stays_within_its_token_budget(found: Catalog) -> None:
+    short = {path: count_help_tokens(found, path=path) for path in OPS}
+    full = {path: count_help_tokens(found, path=path, format="full") for path in OPS}
 
     assert statistics.median(short.values()) <= 180
     assert statistics.median(full.values()) <= 450, full
-    assert count(found) <= 120
-    assert max(count(found, path=path) for path in GROUPS) <= 300
+    assert count_help_tokens(found) <= 120
+    assert max(count_help_tokens(found, path=path) for path in GROUPS) <= 300
 
 
 @for_each("path", OPS)
-def test_an_op_is_found_by_its_summary_and_first_keyword(found: Catalog, path: str) -> None:
+def test_op_is_found_by_its_summary_and_first_keyword(found: Catalog, path: str) -> None:
     view = found.view_for(FULL_VISIBILITY)
 
     assert path in search.find_ops(found, view, OPS[path]["summary"], limit=2)
@@ -238,19 +238,19 @@ def test_an_op_is_found_by_its_summary_and_first_keyword(found: Catalog, path: s
 
 
 @pytest.mark.django_db
-def test_it_loads_and_comes_back_whole(live_catalog: Catalog) -> None:
+def test_shipped_catalog_loads_completely(live_catalog: Catalog) -> None:
     draft = snapshot.snapshot_draft()
 
     assert set(live_catalog.ops) == set(OPS)
     assert [group["path"] for group in draft["groups"]] == sorted(GROUPS)
 
 
-@pytest.mark.usefixtures("whole_world")
+@pytest.mark.usefixtures("internet_for_examples")
 @for_each("path, args", EXAMPLES, undone=True)
-def test_an_example_runs_as_it_stands(
+def test_example_runs_unchanged(
     api: Api, path: str, args: dict[str, Any], record_property: Callable[[str, object], None]
 ) -> None:
-    record_property(EXAMPLE, path)  # the run ends with a count of them
+    record_property(EXAMPLE, path)  # counted at the end of the run
     answer = api.exec(path, args)
 
     assert answer["ok"] is True, answer
@@ -271,24 +271,24 @@ def test_an_example_runs_as_it_stands(
         assert event.entity_id == operation["entity_id"]
 
 
-@pytest.mark.usefixtures("whole_world")
+@pytest.mark.usefixtures("internet_for_examples")
 @for_each("path, args", EXAMPLES, undone=True)
-def test_an_example_runs_without_a_warning_but_for_what_is_unchanged(api: Api, path: str, args: Any) -> None:
+def test_example_runs_without_warnings_except_unchanged(api: Api, path: str, args: Any) -> None:
     assert set(api.exec(path, args)["meta"]["warnings"]) <= {"unchanged"}
 
 
 @for_each("path", OPS)
-def test_usage_can_be_sent_once_its_placeholders_are_filled(found: Catalog, path: str) -> None:
+def test_usage_is_valid_when_its_placeholders_are_filled(found: Catalog, path: str) -> None:
     usage = help_pages.orjson.loads(help_pages.answer_query(found, HelpQuery(path=path, format="full")).body)["usage"]
     example = OPS[path]["examples"][0]["args"]
 
-    def filled(value: Any, sample: Any) -> Any:
+    def fill_placeholders(value: Any, sample: Any) -> Any:
         if isinstance(value, dict):
-            return {name: filled(item, sample[name]) for name, item in value.items()}
+            return {name: fill_placeholders(item, sample[name]) for name, item in value.items()}
         if isinstance(value, list):
-            return [filled(item, each) for item, each in zip(value, sample, strict=False)]
+            return [fill_placeholders(item, each) for item, each in zip(value, sample, strict=False)]
         return sample if isinstance(value, str) and value.startswith("<") else value
 
-    args = filled(usage["args"], example)
+    args = fill_placeholders(usage["args"], example)
     assert usage["op"] == path
-    assert schemas.find_instance_problems(OPS[path]["parameters_schema"], args) == []
+    assert validator.find_instance_problems(OPS[path]["parameters_schema"], args) == []

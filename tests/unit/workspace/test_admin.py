@@ -1,4 +1,4 @@
-"""The workspace in the admin, through its pages."""
+"""The admin pages of the workspace."""
 
 from typing import Any
 
@@ -60,8 +60,8 @@ def post(client: Client, url: str, **data: Any) -> Any:
     return client.post(url, {name: "" if value is None else value for name, value in data.items()})
 
 
-def shown_on(response: Any) -> list[str]:
-    """The names of what a row's page shows, in its order."""
+def list_shown_fields(response: Any) -> list[str]:
+    """Return the names of the fields on a row's page, in order."""
     return flatten_fieldsets(response.context["adminform"].fieldsets)
 
 
@@ -76,7 +76,9 @@ def test_lists_open_search_and_filter(admin_client: Client, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_list_costs_the_same_however_long(admin_client: Client, model: str, django_assert_max_num_queries: Any) -> None:
+def test_list_query_count_does_not_depend_on_its_length(
+    admin_client: Client, model: str, django_assert_max_num_queries: Any
+) -> None:
     for project in ProjectFactory.create_batch(20):
         for make in (*IN_PROJECT.values(), EdgeFactory):
             make(project=project)
@@ -86,7 +88,7 @@ def test_list_costs_the_same_however_long(admin_client: Client, model: str, djan
 
 
 @pytest.mark.parametrize(("model", "column"), [("document", "content"), ("project", "context")])
-def test_list_leaves_the_longest_text_to_the_page(admin_client: Client, model: str, column: str) -> None:
+def test_list_does_not_read_the_longest_text(admin_client: Client, model: str, column: str) -> None:
     ENTITIES[model](**{column: "canary"})
 
     with CaptureQueriesContext(connection) as queries:
@@ -96,7 +98,7 @@ def test_list_leaves_the_longest_text_to_the_page(admin_client: Client, model: s
     assert not any(f'"workspace_{model}"."{column}"' in query["sql"] for query in queries)
 
 
-def test_document_page_shows_and_keeps_the_content(admin_client: Client) -> None:
+def test_document_page_shows_and_saves_the_content(admin_client: Client) -> None:
     document = DocumentFactory(content="# Text")
     url = page("document_change", document.pk)
     form = {"project": document.project_id, "title": "New", "type_key": document.type_key, "props": "{}"}
@@ -110,14 +112,14 @@ def test_document_page_shows_and_keeps_the_content(admin_client: Client) -> None
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_nothing_is_deleted_for_good(admin_client: Client, model: str) -> None:
+def test_rows_cannot_be_deleted_permanently(admin_client: Client, model: str) -> None:
     ids = one_of_each()
 
     assert admin_client.post(page(f"{model}_delete", ids[model]), {"post": "yes"}).status_code == 403
 
 
 @pytest.mark.parametrize(("model", "make"), ENTITIES.items(), ids=ENTITIES)
-def test_delete_action_is_soft_and_can_be_taken_back(admin_client: Client, model: str, make: Any) -> None:
+def test_delete_action_is_soft_and_can_be_undone(admin_client: Client, model: str, make: Any) -> None:
     row = make()
     url, chosen = page(f"{model}_changelist"), {"_selected_action": [str(row.pk)]}
 
@@ -131,7 +133,7 @@ def test_delete_action_is_soft_and_can_be_taken_back(admin_client: Client, model
     assert row.deleted_at is None
 
 
-def test_saving_stamps_what_services_own(admin_client: Client) -> None:
+def test_saving_sets_fields_owned_by_services(admin_client: Client) -> None:
     task = TaskFactory(title="Old")
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
 
@@ -144,7 +146,7 @@ def test_saving_stamps_what_services_own(admin_client: Client) -> None:
     assert task.updated_at > MADE_AT
 
 
-def test_adding_names_who_did_it(admin_client: Client, admin_user: Any) -> None:
+def test_adding_sets_the_creator(admin_client: Client, admin_user: Any) -> None:
     form = {"name": "P", "type_key": "project.personal.garden", "state_key": "planning", "props": "{}"}
 
     post(admin_client, page("project_add"), **form, **NO_MEMBERS)
@@ -165,7 +167,7 @@ def test_adding_names_who_did_it(admin_client: Client, admin_user: Any) -> None:
         ),
     ],
 )
-def test_wrong_values_are_told_in_a_sentence(admin_client: Client, wrong: dict[str, str], sentence: str) -> None:
+def test_invalid_values_are_refused_with_a_message(admin_client: Client, wrong: dict[str, str], sentence: str) -> None:
     task = TaskFactory()
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "state_key": "todo"}
 
@@ -183,7 +185,7 @@ def test_project_page_shows_its_members(admin_client: Client) -> None:
     assert "someone-in-it" in admin_client.get(page("project_change", member.project_id)).content.decode()
 
 
-def test_saving_stamps_a_risk_by_its_own_column(admin_client: Client) -> None:
+def test_saving_sets_mitigated_at_of_a_risk(admin_client: Client) -> None:
     risk = RiskFactory()
     form = {"project": risk.project_id, "title": "New", "type_key": risk.type_key, "impact": "high", "props": "{}"}
 
@@ -194,7 +196,7 @@ def test_saving_stamps_a_risk_by_its_own_column(admin_client: Client) -> None:
     assert row.mitigated_at == row.updated_at
 
 
-def test_a_documents_place_is_shown_and_not_offered(admin_client: Client) -> None:
+def test_position_of_a_document_is_read_only(admin_client: Client) -> None:
     parent = DocumentFactory(title="Above")
     document = DocumentFactory(project=parent.project, parent=parent)
     url = page("document_change", document.pk)
@@ -203,7 +205,7 @@ def test_a_documents_place_is_shown_and_not_offered(admin_client: Client) -> Non
     opened = admin_client.get(url)
     assert "Above" in opened.content.decode()
     for name in ("parent", "position", "project"):
-        assert name in shown_on(opened)
+        assert name in list_shown_fields(opened)
         assert f'name="{name}' not in opened.content.decode()
     post(admin_client, url, **form, project=ProjectFactory().pk, parent=document.pk, position=7)
 
@@ -211,9 +213,7 @@ def test_a_documents_place_is_shown_and_not_offered(admin_client: Client) -> Non
     assert (row.title, row.project_id, row.parent_id, row.position) == ("New", parent.project_id, parent.pk, 0)
 
 
-def test_saving_a_document_leaves_it_where_it_was_moved_meanwhile(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saving_a_document_keeps_a_concurrent_move(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     document = DocumentFactory()
     parent = DocumentFactory(project=document.project)
     form = {"title": "New", "type_key": document.type_key, "state_key": "draft", "props": "{}"}
@@ -230,7 +230,7 @@ def test_saving_a_document_leaves_it_where_it_was_moved_meanwhile(
     assert (row.title, row.parent_id) == ("New", parent.pk)
 
 
-def test_a_document_made_in_the_admin_is_the_last_at_the_root(admin_client: Client) -> None:
+def test_document_added_in_the_admin_is_last_at_the_root(admin_client: Client) -> None:
     first = DocumentFactory()
     form = {"title": "New", "type_key": first.type_key, "state_key": "draft", "props": "{}"}
 
@@ -240,7 +240,7 @@ def test_a_document_made_in_the_admin_is_the_last_at_the_root(admin_client: Clie
     assert (row.parent_id, row.position, row.project.tree_version) == (None, 1, 1)
 
 
-def test_documents_are_deleted_with_those_below_and_restored_to_the_root_without_their_parent(
+def test_documents_are_deleted_with_descendants_and_restored_to_the_root(
     admin_client: Client,
 ) -> None:
     above = DocumentFactory()
@@ -256,7 +256,7 @@ def test_documents_are_deleted_with_those_below_and_restored_to_the_root_without
     assert (row.pk, row.parent_id, row.position) == (below.pk, None, 0)
 
 
-def test_saving_a_project_keeps_the_version_of_its_tree(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_a_project_keeps_its_tree_version(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     project = ProjectFactory()
     form = {"name": "New", "type_key": project.type_key, "state_key": "active", "props": "{}", **NO_MEMBERS}
     hold = tree.lock_tree
@@ -273,17 +273,17 @@ def test_saving_a_project_keeps_the_version_of_its_tree(admin_client: Client, mo
 
 
 @pytest.mark.parametrize("model", ENTITIES)
-def test_what_services_own_is_shown_and_not_offered(admin_client: Client, model: str) -> None:
+def test_fields_owned_by_services_are_read_only(admin_client: Client, model: str) -> None:
     response = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk))
 
     for name in ("created_by", "created_at", "updated_at", "deleted_at"):
-        assert name in shown_on(response)
+        assert name in list_shown_fields(response)
         assert f'name="{name}' not in response.content.decode()
 
 
 @pytest.mark.parametrize("model", ENTITIES)
-def test_a_page_begins_with_what_names_the_row(admin_client: Client, model: str) -> None:
-    shown = shown_on(admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)))
+def test_page_starts_with_the_name_of_the_row(admin_client: Client, model: str) -> None:
+    shown = list_shown_fields(admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)))
 
     kind = {"calendarevent": EVENT, "projectcalendar": CALENDAR}.get(model) or ENTITY_TYPE_BY_NAME[model]
     assert shown[0] == kind.label
@@ -291,23 +291,23 @@ def test_a_page_begins_with_what_names_the_row(admin_client: Client, model: str)
 
 
 @pytest.mark.parametrize("model", ENTITY_TYPE_BY_NAME)
-def test_a_page_tells_the_form_of_a_type_key(admin_client: Client, model: str) -> None:
+def test_page_explains_the_type_key_format(admin_client: Client, model: str) -> None:
     content = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk)).content.decode()
 
     assert f"{model}.&lt;" in content
 
 
-def test_an_edge_is_listed_as_a_sentence_and_its_page_tells_all(admin_client: Client) -> None:
+def test_edge_is_listed_as_a_sentence_and_its_page_shows_all_fields(admin_client: Client) -> None:
     edge = EdgeFactory()
 
     listed = admin_client.get(page("edge_changelist")).content.decode()
-    shown = shown_on(admin_client.get(page("edge_change", edge.pk)))
+    shown = list_shown_fields(admin_client.get(page("edge_change", edge.pk)))
 
     assert str(edge) in listed
     assert [field.name for field in Edge._meta.fields] == shown
 
 
-def test_edges_are_found_by_an_end_and_not_changed(admin_client: Client) -> None:
+def test_edges_can_be_searched_by_end_and_not_changed(admin_client: Client) -> None:
     edge = EdgeFactory()
 
     assert str(edge.pk) in admin_client.get(page("edge_changelist"), {"q": str(edge.src_id)}).content.decode()
@@ -315,7 +315,7 @@ def test_edges_are_found_by_an_end_and_not_changed(admin_client: Client) -> None
     assert Edge.objects.get().rel == "depends_on"
 
 
-def test_saving_a_task_brings_its_events_in_step(admin_client: Client) -> None:
+def test_saving_a_task_updates_its_events(admin_client: Client) -> None:
     task = TaskFactory(title="Old")
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
     due = {"due_at_0": "2026-03-05", "due_at_1": "17:00", "duration_minutes": 60, "state_key": "todo"}
@@ -325,7 +325,7 @@ def test_saving_a_task_brings_its_events_in_step(admin_client: Client) -> None:
     assert [str(event) for event in task.events.all()] == ["Due: New"]
 
 
-def test_event_of_a_task_date_shows_and_does_not_offer_what_the_task_says(admin_client: Client) -> None:
+def test_fields_of_a_task_date_event_owned_by_the_task_are_read_only(admin_client: Client) -> None:
     task = TaskFactory()
     event = EventFactory(task=task, project=task.project, task_event_kind="due")
 
@@ -336,7 +336,7 @@ def test_event_of_a_task_date_shows_and_does_not_offer_what_the_task_says(admin_
 
 
 @pytest.mark.parametrize("action", ["delete_softly", "restore"])
-def test_event_of_a_task_date_comes_and_goes_with_the_date_alone(admin_client: Client, action: str) -> None:
+def test_task_date_event_cannot_be_deleted_or_restored_by_itself(admin_client: Client, action: str) -> None:
     task = TaskFactory()
     deleted_at = MADE_AT if action == "restore" else None
     event = EventFactory(task=task, project=task.project, task_event_kind="due", deleted_at=deleted_at)
@@ -347,7 +347,7 @@ def test_event_of_a_task_date_comes_and_goes_with_the_date_alone(admin_client: C
     assert event.deleted_at == deleted_at
 
 
-def test_restoring_what_has_been_replaced_is_refused_in_a_sentence(admin_client: Client) -> None:
+def test_restoring_a_replaced_row_is_refused_with_a_message(admin_client: Client) -> None:
     gone = ProjectCalendarFactory(deleted_at=MADE_AT)
     ProjectCalendarFactory(project=gone.project)
 
@@ -360,7 +360,7 @@ def test_restoring_what_has_been_replaced_is_refused_in_a_sentence(admin_client:
 
 
 @pytest.mark.parametrize("wrong", [{"time_zone": "Mars/Base"}, {"attendees": '{"a": 1}'}, {"subject": "both"}])
-def test_event_that_could_not_be_shown_is_refused(admin_client: Client, wrong: dict[str, str]) -> None:
+def test_invalid_event_is_refused(admin_client: Client, wrong: dict[str, str]) -> None:
     event = EventFactory()
     form = {"project": event.project_id, "title": "New", "time_zone": "UTC", "props": "{}", "attendees": "[]"}
     times = {"start_at_0": "2026-03-02", "start_at_1": "09:00", "end_at_0": "2026-03-02", "end_at_1": "10:00"}
@@ -379,7 +379,7 @@ PROFILE = {"subject": "mira", "name": "Mira", "time_zone": "Europe/Berlin", "pre
 HOURS = '{"monday": ["09:00-12:00"]}'
 
 
-def test_profile_is_made_changed_and_erased_in_the_admin(admin_client: Client) -> None:
+def test_profile_is_added_changed_and_deleted_in_the_admin(admin_client: Client) -> None:
     post(admin_client, page("profile_add"), **PROFILE, working_hours=HOURS)
     made = Profile.objects.get()
     Profile.objects.update(updated_at=MADE_AT)
@@ -397,7 +397,7 @@ def test_profile_is_made_changed_and_erased_in_the_admin(admin_client: Client) -
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         ({"time_zone": "Berlin"}, "IANA name"),
         ({"working_hours": '{"monday": ["17:00-09:00"]}'}, "must end after it starts"),
@@ -406,11 +406,9 @@ def test_profile_is_made_changed_and_erased_in_the_admin(admin_client: Client) -
         ({"subject": None}, "required"),
     ],
 )
-def test_profile_that_could_not_be_read_is_refused_in_a_sentence(
-    admin_client: Client, sent: dict[str, Any], said: str
-) -> None:
+def test_invalid_profile_is_refused_with_a_message(admin_client: Client, sent: dict[str, Any], message: str) -> None:
     answer = post(admin_client, page("profile_add"), **{**PROFILE, "working_hours": HOURS, **sent})
 
     assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not Profile.objects.exists()

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.support import document_forest
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace import demo, relations
 from workspace.demo import edges as demo_edges
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
@@ -73,14 +73,14 @@ def rows() -> list[Any]:
     return [list(model._default_manager.order_by("pk").values()) for model in MODELS]
 
 
-def test_load_adds_projects_and_what_lies_in_them(loaded: dict[str, int]) -> None:
+def test_load_adds_projects_and_their_contents(loaded: dict[str, int]) -> None:
     assert loaded == ADDED
-    assert CalendarEvent.objects.filter(task_event_kind="").count() == ADDED["events"]  # task dates have theirs beside
+    assert CalendarEvent.objects.filter(task_event_kind="").count() == ADDED["events"]  # plus the events of task dates
     kept = {model: len(each) for model, each in zip(MODELS, rows(), strict=True) if model is not CalendarEvent}
     assert sorted(kept.values()) == sorted(number for name, number in ADDED.items() if name != "events")
 
 
-def test_load_again_changes_nothing(loaded: dict[str, int]) -> None:
+def test_second_load_changes_nothing(loaded: dict[str, int]) -> None:
     before = rows()
 
     assert demo.load(at=AT + timedelta(days=30)) == dict.fromkeys(loaded, 0)
@@ -88,13 +88,15 @@ def test_load_again_changes_nothing(loaded: dict[str, int]) -> None:
     assert rows() == before
 
 
-def test_load_again_leaves_alone_what_people_did(loaded: dict[str, int]) -> None:
+def test_second_load_keeps_changes_by_people(loaded: dict[str, int]) -> None:
     Project.objects.filter(pk=demo.DEMO_OTHER_PROJECT_ID).update(deleted_at=AT, name="Mine now")
     Membership.objects.filter(subject=demo.DEMO_COLLEAGUE).update(deleted_at=AT, role=MemberRole.EDITOR)
-    call("update_onto_task", subject=demo.DEMO_SUBJECT, task_id=demo.DEMO_TASK_ID, title="Mine too", due_at=None)
-    call("delete_onto_task", subject=demo.DEMO_SUBJECT, task_id=demo.DEMO_TASK_TO_DELETE_ID)
-    call("update_onto_document", subject=demo.DEMO_SUBJECT, document_id=demo.DEMO_DOCUMENT_ID, content="Mine")
-    call("delete_onto_document", subject=demo.DEMO_SUBJECT, document_id=demo.DEMO_DOCUMENT_TO_DELETE_ID)
+    call_handler(
+        "update_onto_task", subject=demo.DEMO_SUBJECT, task_id=demo.DEMO_TASK_ID, title="Mine too", due_at=None
+    )
+    call_handler("delete_onto_task", subject=demo.DEMO_SUBJECT, task_id=demo.DEMO_TASK_TO_DELETE_ID)
+    call_handler("update_onto_document", subject=demo.DEMO_SUBJECT, document_id=demo.DEMO_DOCUMENT_ID, content="Mine")
+    call_handler("delete_onto_document", subject=demo.DEMO_SUBJECT, document_id=demo.DEMO_DOCUMENT_TO_DELETE_ID)
     before = rows()
 
     demo.load(at=AT + timedelta(days=1))
@@ -102,8 +104,8 @@ def test_load_again_leaves_alone_what_people_did(loaded: dict[str, int]) -> None
     assert rows() == before
 
 
-def test_load_adds_only_what_is_missing(loaded: dict[str, int]) -> None:
-    Task.objects.filter(pk=demo.DEMO_TASK_ID).delete()  # as if a later release had brought it
+def test_load_adds_only_missing_rows(loaded: dict[str, int]) -> None:
+    Task.objects.filter(pk=demo.DEMO_TASK_ID).delete()  # as if a later release had added it
     Document.objects.all().delete()
 
     assert demo.load(at=AT) == dict.fromkeys(ADDED, 0) | {"tasks": 1, "documents": ADDED["documents"]}
@@ -117,14 +119,14 @@ def test_demo_subject_owns_the_newest_project(loaded: dict[str, int]) -> None:
     assert Membership.objects.get(project=newest, role=MemberRole.OWNER).subject == demo.DEMO_SUBJECT
 
 
-def test_demo_subject_lives_where_the_clocks_change(loaded: dict[str, int]) -> None:
-    result = call("get_user_profile", subject=demo.DEMO_SUBJECT).result
+def test_demo_subject_is_in_a_time_zone_with_clock_changes(loaded: dict[str, int]) -> None:
+    result = call_handler("get_user_profile", subject=demo.DEMO_SUBJECT).result
 
     assert result["profile"]["time_zone"] == "Europe/Berlin"
     assert result["message"].startswith("The user's profile.")
 
 
-def test_load_leaves_a_profile_that_was_made_for_the_demo_subject(db: None) -> None:
+def test_load_keeps_an_existing_profile_of_the_demo_subject(db: None) -> None:
     Profile.objects.create(subject=demo.DEMO_SUBJECT, time_zone="Asia/Tokyo")
 
     demo.load(at=AT)
@@ -134,17 +136,17 @@ def test_load_leaves_a_profile_that_was_made_for_the_demo_subject(db: None) -> N
 
 def test_demo_tasks_are_in_the_demo_project(loaded: dict[str, int]) -> None:
     for id in (demo.DEMO_TASK_ID, demo.DEMO_TASK_TO_DELETE_ID):
-        row = call("get_onto_task_details", subject=demo.DEMO_SUBJECT, task_id=id).result["task"]
+        row = call_handler("get_onto_task_details", subject=demo.DEMO_SUBJECT, task_id=id).result["task"]
         assert row["project_id"] == demo.DEMO_PROJECT_ID
 
 
 def test_demo_documents_are_in_the_demo_project(loaded: dict[str, int]) -> None:
     for id in (demo.DEMO_DOCUMENT_ID, demo.DEMO_DOCUMENT_TO_DELETE_ID):
-        row = call("get_onto_document_details", subject=demo.DEMO_SUBJECT, document_id=id).result["document"]
+        row = call_handler("get_onto_document_details", subject=demo.DEMO_SUBJECT, document_id=id).result["document"]
         assert row["project_id"] == demo.DEMO_PROJECT_ID
 
 
-def test_demo_ids_are_those_of_the_catalogs_examples() -> None:
+def test_demo_ids_match_the_examples_of_the_catalog() -> None:
     assert demo.DEMO_PROJECT_ID == "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
     assert demo.DEMO_TASK_ID == "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"
     assert demo.DEMO_TASK_TO_DELETE_ID == "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b02"
@@ -177,25 +179,25 @@ def test_edges_one_and_two_are_in_the_newest_project(loaded: dict[str, int], num
 
 
 @pytest.mark.parametrize("kind", demo.IN_PROJECTS)
-def test_demo_numbers_are_given_once(kind: str) -> None:
+def test_demo_numbers_are_unique(kind: str) -> None:
     numbers = [row.number for rows in demo.IN_PROJECTS[kind].values() for row in rows]
 
     assert len(numbers) == len(set(numbers))
 
 
-def test_demo_edge_numbers_are_given_once() -> None:
+def test_demo_edge_numbers_are_unique() -> None:
     numbers = [edge[0] for edges in demo_edges.ROWS.values() for edge in edges]
 
     assert len(numbers) == len(set(numbers))
 
 
-def test_demo_edges_are_stored_as_linking_would_store_them(loaded: dict[str, int]) -> None:
+def test_demo_edges_are_stored_as_the_link_op_stores_them(loaded: dict[str, int]) -> None:
     for edge in Edge.objects.all():
         src_kind, dst_kind = EdgeKind(edge.src_kind), EdgeKind(edge.dst_kind)
         assert relations.resolve_relation(src_kind, edge.rel, dst_kind) == Relation(src_kind, Rel(edge.rel), dst_kind)
 
 
-def test_demo_edges_join_rows_of_their_own_project(loaded: dict[str, int]) -> None:
+def test_demo_edges_link_rows_of_their_own_project(loaded: dict[str, int]) -> None:
     for edge in Edge.objects.all():
         for kind, id in ((edge.src_kind, edge.src_id), (edge.dst_kind, edge.dst_id)):
             row: Any = ENTITY_TYPE_BY_NAME[kind].model._default_manager.get(pk=id)
@@ -208,8 +210,8 @@ def test_demo_subtasks_are_in_the_project_of_their_task(loaded: dict[str, int]) 
     assert {task.project_id == task.parent_task.project_id for task in subtasks if task.parent_task} == {True}
 
 
-def test_demo_documents_lie_in_trees(loaded: dict[str, int]) -> None:
-    website = document_forest.dense(Project.objects.get(pk=demo.DEMO_PROJECT_ID))
+def test_demo_documents_form_trees(loaded: dict[str, int]) -> None:
+    website = document_forest.read_dense_titles(Project.objects.get(pk=demo.DEMO_PROJECT_ID))
 
     assert list(website) == ["Tone guide", "Launch day runbook", "Decisions of the weekly round"]
     assert website["Tone guide"] == {
@@ -217,25 +219,25 @@ def test_demo_documents_lie_in_trees(loaded: dict[str, int]) -> None:
         "What visitors ask first": {"Words that search engines know us by": {}},
     }
     for project in Project.objects.all():
-        document_forest.dense(project)
+        document_forest.read_dense_titles(project)
 
 
-def test_load_again_puts_what_is_missing_beside_what_people_made(loaded: dict[str, int]) -> None:
+def test_second_load_adds_missing_documents_next_to_those_by_people(loaded: dict[str, int]) -> None:
     project = Project.objects.get(pk=demo.DEMO_PROJECT_ID)
     Document.objects.filter(title__in=["Words that search engines know us by", "Hosting comparison"]).delete()
-    visitors = Document.objects.get(title="What visitors ask first")  # under which the first of them lay
-    call("delete_onto_document", subject=demo.DEMO_SUBJECT, document_id=str(visitors.pk))
+    visitors = Document.objects.get(title="What visitors ask first")  # the parent of the first document
+    call_handler("delete_onto_document", subject=demo.DEMO_SUBJECT, document_id=str(visitors.pk))
     mine = {"project_id": str(project.pk), "title": "Mine", "parent_title": "Launch day runbook"}
-    call("create_onto_document", subject=demo.DEMO_SUBJECT, **mine)
+    call_handler("create_onto_document", subject=demo.DEMO_SUBJECT, **mine)
 
     assert demo.load(at=AT)["documents"] == 2
 
-    tree = document_forest.dense(project)
+    tree = document_forest.read_dense_titles(project)
     assert list(tree["Launch day runbook"]) == ["Mine", "Hosting comparison"]
     assert list(tree)[-1] == "Words that search engines know us by"
 
 
-def test_demo_has_every_state_and_priority_and_what_is_overdue(loaded: dict[str, int]) -> None:
+def test_demo_has_every_state_and_priority_and_overdue_tasks(loaded: dict[str, int]) -> None:
     tasks = Task.objects.all()
 
     assert {task.state_key for task in tasks} == set(TaskState.values)
@@ -261,7 +263,7 @@ def test_demo_has_every_value_of_a_closed_set(loaded: dict[str, int], kind: str,
     assert set(stored) == set(values.values)
 
 
-def test_demo_tasks_recur_in_every_rhythm_and_have_details(loaded: dict[str, int]) -> None:
+def test_demo_tasks_have_every_recurrence_and_details(loaded: dict[str, int]) -> None:
     assert set(Task.objects.values_list("recurrence", flat=True)) == {"", *Recurrence.values}
     assert Task.objects.exclude(details="").count() >= 5
 
@@ -282,13 +284,13 @@ def test_demo_has_documents_in_every_state(loaded: dict[str, int]) -> None:
     assert not Document.objects.filter(content="").exists()
 
 
-def test_demo_rows_pass_the_models_own_checks(loaded: dict[str, int]) -> None:
+def test_demo_rows_pass_model_validation(loaded: dict[str, int]) -> None:
     for model in MODELS:
         for row in model._default_manager.all():
             row.full_clean()
 
 
-def test_demo_times_are_past_where_they_tell_what_happened(loaded: dict[str, int]) -> None:
+def test_demo_times_of_past_actions_are_in_the_past(loaded: dict[str, int]) -> None:
     made = {project.pk: project.created_at for project in Project.objects.all()}
     for kind in ENTITY_TYPE_BY_NAME.values():
         for row in kind.get_rows():
@@ -299,7 +301,7 @@ def test_demo_times_are_past_where_they_tell_what_happened(loaded: dict[str, int
             assert row.deleted_at is None
 
 
-def test_demo_tasks_have_the_events_of_their_dates(loaded: dict[str, int]) -> None:
+def test_demo_tasks_have_events_for_their_dates(loaded: dict[str, int]) -> None:
     before = list(CalendarEvent.objects.order_by("pk").values())
 
     task_events.sync_events(list(Task.objects.all()), by=demo.DEMO_SUBJECT, at=AT)
@@ -308,7 +310,7 @@ def test_demo_tasks_have_the_events_of_their_dates(loaded: dict[str, int]) -> No
     assert set(CalendarEvent.objects.values_list("task_event_kind", flat=True)) >= {"", "start", "due"}
 
 
-def test_demo_events_come_again_in_every_rhythm_and_take_hours_or_days(loaded: dict[str, int]) -> None:
+def test_demo_events_have_every_recurrence_and_timed_or_whole_days(loaded: dict[str, int]) -> None:
     events = CalendarEvent.objects.filter(task_event_kind="")
 
     assert set(events.values_list("recurrence", flat=True)) == {"", *Recurrence.values}
@@ -317,8 +319,8 @@ def test_demo_events_come_again_in_every_rhythm_and_take_hours_or_days(loaded: d
     assert events.exclude(task=None).exists()
 
 
-def test_demo_calendars_are_the_subjects_own(loaded: dict[str, int]) -> None:
-    answer = call("list_calendar_events", subject=demo.DEMO_COLLEAGUE, at=AT, calendar_id="primary").result
+def test_demo_calendars_belong_to_the_demo_subject(loaded: dict[str, int]) -> None:
+    answer = call_handler("list_calendar_events", subject=demo.DEMO_COLLEAGUE, at=AT, calendar_id="primary").result
 
     assert [row["title"] for row in answer["events"]] == ["Parents' evening"]
     assert str(ProjectCalendar.objects.get().project_id) == demo.DEMO_PROJECT_ID
@@ -327,26 +329,26 @@ def test_demo_calendars_are_the_subjects_own(loaded: dict[str, int]) -> None:
 def test_colleague_sees_the_shared_project_without_changing_it(loaded: dict[str, int]) -> None:
     as_colleague = {"subject": demo.DEMO_COLLEAGUE}
 
-    assert call("list_onto_projects", **as_colleague).result["total"] == 2
+    assert call_handler("list_onto_projects", **as_colleague).result["total"] == 2
     with pytest.raises(Forbidden):
-        call("update_onto_project", **as_colleague, project_id=demo.DEMO_PROJECT_ID, name="Ours")
+        call_handler("update_onto_project", **as_colleague, project_id=demo.DEMO_PROJECT_ID, name="Ours")
     with pytest.raises(NotFound):
-        call("get_onto_project_details", **as_colleague, project_id=demo.DEMO_OTHER_PROJECT_ID)
+        call_handler("get_onto_project_details", **as_colleague, project_id=demo.DEMO_OTHER_PROJECT_ID)
 
 
-def test_demo_subject_changes_what_the_colleague_shares(loaded: dict[str, int]) -> None:
+def test_demo_subject_can_change_the_project_that_the_colleague_shares(loaded: dict[str, int]) -> None:
     shared = Project.objects.exclude(created_by=demo.DEMO_SUBJECT).get()
     as_editor = {"subject": demo.DEMO_SUBJECT, "project_id": str(shared.pk)}
 
-    listed = call("list_onto_projects", subject=demo.DEMO_SUBJECT).result["projects"]
+    listed = call_handler("list_onto_projects", subject=demo.DEMO_SUBJECT).result["projects"]
 
     assert str(shared.pk) in {project["id"] for project in listed}
-    assert call("update_onto_project", **as_editor, name="Ours").result["project"]["name"] == "Ours"
+    assert call_handler("update_onto_project", **as_editor, name="Ours").result["project"]["name"] == "Ours"
 
 
 @pytest.mark.parametrize(
     ("tool", "args"),
-    [  # what the catalog's examples look for
+    [  # the queries of the catalog's examples
         ("search_onto_projects", {"query": "launch"}),
         ("list_calendar_events", {}),
         ("list_calendar_events", {"query": "launch", "project_id": demo.DEMO_PROJECT_ID}),
@@ -361,11 +363,11 @@ def test_demo_subject_changes_what_the_colleague_shares(loaded: dict[str, int]) 
         ("search_ontology", {"query": "DNS address", "types": ["document"], "project_id": demo.DEMO_PROJECT_ID}),
     ],
 )
-def test_demo_has_something_to_find(loaded: dict[str, int], tool: str, args: dict[str, str]) -> None:
-    assert call(tool, subject=demo.DEMO_SUBJECT, **args).result["total"] > 0
+def test_demo_rows_match_the_queries_of_the_examples(loaded: dict[str, int], tool: str, args: dict[str, str]) -> None:
+    assert call_handler(tool, subject=demo.DEMO_SUBJECT, **args).result["total"] > 0
 
 
-def test_command_says_what_it_did(db: None) -> None:
+def test_command_reports_what_it_did(db: None) -> None:
     first, second = StringIO(), StringIO()
 
     call_command("load_demo", stdout=first)

@@ -1,4 +1,4 @@
-"""The descriptions of kinds speak of columns that exist."""
+"""Entity types name existing columns."""
 
 import pytest
 from django.db import models
@@ -21,7 +21,7 @@ EACH_KIND = pytest.mark.parametrize("kind", EVERY.values(), ids=EVERY)
 
 
 @EACH_KIND
-def test_kind_names_columns_that_exist(kind: EntityType) -> None:
+def test_entity_type_names_existing_columns(kind: EntityType) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
     context = set(kind.get_rows().with_context().query.annotations)
 
@@ -40,7 +40,7 @@ def test_kind_names_columns_that_exist(kind: EntityType) -> None:
 
 
 @EACH_KIND
-def test_long_texts_are_all_the_texts_of_a_row(kind: EntityType) -> None:
+def test_long_texts_include_all_texts_of_a_row(kind: EntityType) -> None:
     columns = {field.attname: field for field in kind.model._meta.concrete_fields}
     texts = {name for name in kind.full_row if type(columns.get(name)) is models.TextField}
 
@@ -50,7 +50,7 @@ def test_long_texts_are_all_the_texts_of_a_row(kind: EntityType) -> None:
 
 
 @EACH_KIND
-def test_orders_have_names_of_their_own_and_the_first_is_the_default(kind: EntityType) -> None:
+def test_orders_have_unique_names_and_the_first_is_the_default(kind: EntityType) -> None:
     names = [order.name for order in kind.orders]
 
     assert len(set(names)) == len(names)
@@ -58,7 +58,7 @@ def test_orders_have_names_of_their_own_and_the_first_is_the_default(kind: Entit
     assert [kind.get_order(name).name for name in names] == names
 
 
-def test_default_orders() -> None:
+def test_default_order_of_each_kind() -> None:
     assert {kind.name: kind.orders[0].name for kind in ENTITY_TYPE_BY_NAME.values()} == {
         "project": "updated",
         "task": "updated",
@@ -72,46 +72,46 @@ def test_default_orders() -> None:
 
 
 @EACH_KIND
-def test_full_row_says_all_that_a_list_row_says_and_all_that_can_be_set(kind: EntityType) -> None:
-    said = {*kind.list_row, *kind.fields, "created_at", "updated_at"} - {f"{name}_length" for name in kind.texts}
+def test_full_row_has_all_list_columns_and_all_settable_columns(kind: EntityType) -> None:
+    names = {*kind.list_row, *kind.fields, "created_at", "updated_at"} - {f"{name}_length" for name in kind.texts}
 
-    assert said <= set(kind.full_row)  # which has the text itself
+    assert names <= set(kind.full_row)  # which has the text itself
 
 
 @pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
-def test_full_row_leaves_out_only_deleted_at(kind: EntityType) -> None:
+def test_full_row_omits_only_deleted_at(kind: EntityType) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
 
-    assert columns - set(kind.full_row) - {"tree_version"} == {"deleted_at"}  # the tree tells its version
+    assert columns - set(kind.full_row) - {"tree_version"} == {"deleted_at"}  # the tree op returns its version
 
 
 @EACH_KIND
-def test_states_that_are_named_are_states_of_the_kind(kind: EntityType) -> None:
+def test_named_states_are_states_of_the_kind(kind: EntityType) -> None:
     columns = {field.name: field for field in kind.model._meta.concrete_fields}
     states = {value for value, _ in columns["state_key"].flatchoices} if "state_key" in columns else set()
 
     assert {*kind.final_states, *(kind.completion_stamp or ())[:1]} <= states
 
 
-def test_requirements_have_neither_state_nor_description() -> None:
+def test_requirements_have_no_state_and_no_description() -> None:
     columns = {field.name for field in REQUIREMENT.model._meta.concrete_fields}
 
     assert columns.isdisjoint({"state_key", "description"})
 
 
 @EACH_KIND
-def test_facts_are_no_columns(kind: EntityType) -> None:
+def test_facts_are_not_columns(kind: EntityType) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
 
     assert kind.computed_fields.keys().isdisjoint({*columns, *kind.list_row, *kind.full_row})
 
 
-def test_documents_have_neither_span_nor_stamp() -> None:
+def test_documents_have_no_date_range_and_no_completion_timestamp() -> None:
     assert (DOCUMENT.span_columns, DOCUMENT.completion_stamp) == (None, None)
     assert all(kind.span_columns and kind.completion_stamp for kind in (PROJECT, TASK))
 
 
-def test_every_entity_has_a_kind_and_field_info() -> None:
+def test_every_entity_has_an_entity_type_and_field_info() -> None:
     entities = {model for model in Entity.__subclasses__() if not model._meta.abstract}
     in_calendars = {kind.model for kind in (EVENT, CALENDAR)}
 

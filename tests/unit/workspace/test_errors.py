@@ -15,7 +15,7 @@ from workspace.errors import (
     ("refusal", "reason"),
     [(NotFound, "not_found"), (Forbidden, "forbidden"), (StateConflict, "conflict"), (InvalidArgs, "invalid_args")],
 )
-def test_refusal_has_its_reason_unless_told_another(refusal: type[WorkspaceError], reason: str) -> None:
+def test_refusal_has_its_default_reason(refusal: type[WorkspaceError], reason: str) -> None:
     assert refusal("No.").reason == reason
     assert refusal("No.", reason="other").reason == "other"
     assert refusal("No.").message == "No."
@@ -24,7 +24,7 @@ def test_refusal_has_its_reason_unless_told_another(refusal: type[WorkspaceError
     assert refusal("No.", details={"seen": 1}).details == {"seen": 1}
 
 
-def test_invalid_tells_the_first_error_and_counts_the_rest() -> None:
+def test_invalid_shows_the_first_error_and_counts_the_rest() -> None:
     errors = [ArgumentError(path=f"/{n}", code="blank", message=f"{n} is blank.") for n in ("a", "b", "c")]
 
     assert build_invalid_args(errors[:1]).message == "a is blank."

@@ -1,4 +1,4 @@
-"""What a migration does to the rows that it finds."""
+"""What a migration does with existing rows."""
 
 from importlib import import_module
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from tests.support.document_forest import dense
+from tests.support.document_forest import read_dense_titles
 from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
 from workspace.models import Document
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.both_databases
 positions = import_module("workspace.migrations.0005_document_positions")
 
 
-def test_documents_from_before_the_tree_lie_at_the_root_oldest_first(db: None) -> None:
+def test_migration_puts_old_documents_at_the_root_oldest_first(db: None) -> None:
     project, other = ProjectFactory(), ProjectFactory()
     made: list[Any] = [
         DocumentFactory(project=project, title=title, created_at=MADE_AT.replace(hour=hour))
@@ -24,13 +24,13 @@ def test_documents_from_before_the_tree_lie_at_the_root_oldest_first(db: None) -
     gone = DocumentFactory(project=project, deleted_at=MADE_AT)
     DocumentFactory(project=other, title="X")
     Document.objects.filter(pk__in=[each.pk for each in made]).update(position=None)
-    DocumentFactory(project=project, title="New")  # by the new release, while the migration was on its way
+    DocumentFactory(project=project, title="New")  # written by the new release during the migration
 
     positions.place(apps, None)
     before = list(Document.objects.order_by("pk").values())
     positions.place(apps, None)
 
-    assert list(dense(project)) == ["New", "A", "B", "C"]
-    assert list(dense(other)) == ["X"]
+    assert list(read_dense_titles(project)) == ["New", "A", "B", "C"]
+    assert list(read_dense_titles(other)) == ["X"]
     assert Document.objects.get(pk=gone.pk).position is None
     assert list(Document.objects.order_by("pk").values()) == before

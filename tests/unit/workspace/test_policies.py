@@ -9,12 +9,12 @@ from workspace.models import MemberRole
     [
         (MemberRole.OWNER, True, True, "owner_may_change"),
         (MemberRole.EDITOR, True, True, "editor_may_change"),
-        (MemberRole.VIEWER, True, False, "viewer_may_not_change"),  # sees all, changes nothing
-        (None, False, False, "not_a_member"),  # nothing is there for a stranger
-        ("boss", False, False, "not_a_member"),  # an unknown role is no role
+        (MemberRole.VIEWER, True, False, "viewer_may_not_change"),  # sees everything, changes nothing
+        (None, False, False, "not_a_member"),  # a stranger sees nothing
+        ("boss", False, False, "not_a_member"),  # an unknown role counts as no role
     ],
 )
-def test_policy_decides_by_role(role: str | None, view: bool, change: bool, reason: str) -> None:
+def test_policy_depends_on_the_role(role: str | None, view: bool, change: bool, reason: str) -> None:
     assert policies.check_view(role=role).allowed is view
     assert policies.check_change(role=role) == policies.RoleDecision(change, reason)
 
@@ -22,13 +22,13 @@ def test_policy_decides_by_role(role: str | None, view: bool, change: bool, reas
 @pytest.mark.parametrize(
     ("role", "reason"),
     [
-        (MemberRole.EDITOR, "only_owner_may_delete"),  # changes all of it, but may not take it from the others
+        (MemberRole.EDITOR, "only_owner_may_delete"),  # an editor may change everything, but not delete the project
         (MemberRole.VIEWER, "only_owner_may_delete"),
         (None, "not_a_member"),
         ("boss", "not_a_member"),
     ],
 )
-def test_only_an_owner_deletes_a_project(role: str | None, reason: str) -> None:
+def test_only_an_owner_can_delete_a_project(role: str | None, reason: str) -> None:
     assert policies.check_delete_project(role=MemberRole.OWNER) == policies.RoleDecision(True, "owner_may_delete")
     assert policies.check_delete_project(role=role) == policies.RoleDecision(False, reason)
 

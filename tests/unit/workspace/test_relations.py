@@ -1,4 +1,4 @@
-"""Relations: closed tables, and a normal form that is one whichever end an edge is told from."""
+"""Relations: closed tables, and one normal form of an edge from either end."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ known = st.sampled_from([*Rel, *RELATION_ALIASES])
 names = known | st.text(max_size=60) | known.map(lambda name: name.replace("_", " ").title())
 
 
-def test_every_entity_can_be_joined_and_nothing_else() -> None:
+def test_only_entities_can_be_linked() -> None:
     assert set(EdgeKind.values) == set(ENTITY_TYPE_BY_NAME)
 
 
@@ -45,7 +45,7 @@ def test_tables_have_a_line_for_every_member() -> None:
         ("requirement", ["milestone", "goal", "project"]),
     ],
 )
-def test_allowed_parents_the_most_specific_first(child: str, parents: list[str]) -> None:
+def test_allowed_parents_are_ordered_most_specific_first(child: str, parents: list[str]) -> None:
     assert list(ALLOWED_PARENTS[EdgeKind(child)]) == parents
     for parent in EdgeKind:
         held = relations.get_parent_relation(EdgeKind(child), parent)
@@ -53,11 +53,11 @@ def test_allowed_parents_the_most_specific_first(child: str, parents: list[str])
         assert held is None or (relations.is_containment(held) and held.src_kind is parent and held.swapped)
 
 
-def test_nothing_can_hold_itself_over_detours() -> None:
-    def above(kind: EdgeKind) -> set[EdgeKind]:
-        return set(ALLOWED_PARENTS[kind]).union(*(above(parent) for parent in ALLOWED_PARENTS[kind]))
+def test_parent_relations_have_no_circle() -> None:
+    def collect_ancestors(kind: EdgeKind) -> set[EdgeKind]:
+        return set(ALLOWED_PARENTS[kind]).union(*(collect_ancestors(parent) for parent in ALLOWED_PARENTS[kind]))
 
-    assert not any(kind in above(kind) for kind in EdgeKind)
+    assert not any(kind in collect_ancestors(kind) for kind in EdgeKind)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_nothing_can_hold_itself_over_detours() -> None:
         ("task Depends-On task", "task depends_on task"),
         ("task has_document document", "task task_has_document document"),
         ("document has_document project", "project has_document document"),
-        ("task references document", "task references document"),  # both ways make sense, so it stays
+        ("task references document", "task references document"),  # both directions are valid, so it is unchanged
     ],
 )
-def test_known_names_are_stored_the_way_round_that_their_kinds_ask_for(sent: str, stored: str) -> None:
+def test_known_relation_is_stored_in_the_direction_of_its_kinds(sent: str, stored: str) -> None:
     src, rel, dst = sent.split()
 
     found = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
@@ -108,12 +108,12 @@ def test_known_names_are_stored_the_way_round_that_their_kinds_ask_for(sent: str
         ("document helps project", "project has_document document"),
         ("plan helps plan", "plan references plan"),
         ("risk helps requirement", "risk references requirement"),
-        ("task supports milestone", "task targets_milestone milestone"),  # no goal, so the kinds decide
+        ("task supports milestone", "task targets_milestone milestone"),  # not a goal, so the kinds decide
         ("goal has_task plan", "plan supports_goal goal"),
         ("goal mitigates plan", "plan supports_goal goal"),
     ],
 )
-def test_other_names_are_decided_by_the_kinds(sent: str, stored: str) -> None:
+def test_unknown_relation_is_chosen_by_the_kinds(sent: str, stored: str) -> None:
     src, rel, dst = sent.split()
 
     found = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
@@ -122,14 +122,14 @@ def test_other_names_are_decided_by_the_kinds(sent: str, stored: str) -> None:
 
 
 @given(src=kinds, rel=names, dst=kinds)
-def test_normalising_twice_is_normalising_once(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
+def test_normalisation_is_idempotent(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
     once = resolve_relation(src, rel, dst)
 
     assert resolve_relation(once.src_kind, once.rel, once.dst_kind) == Relation(once.src_kind, once.rel, once.dst_kind)
 
 
 @given(src=kinds, rel=names, dst=kinds)
-def test_what_is_stored_joins_the_kinds_that_were_sent(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
+def test_normalised_edge_keeps_the_sent_kinds(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
     found = resolve_relation(src, rel, dst)
 
     ends = (found.src_kind, found.dst_kind)
@@ -138,9 +138,7 @@ def test_what_is_stored_joins_the_kinds_that_were_sent(src: EdgeKind, rel: str, 
 
 
 @given(src=kinds, rel=names, dst=kinds)
-def test_an_edge_is_the_same_from_either_end_unless_both_ways_make_sense(
-    src: EdgeKind, rel: str, dst: EdgeKind
-) -> None:
+def test_edge_is_equal_from_either_end_unless_both_directions_are_valid(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
     there, back = resolve_relation(src, rel, dst), resolve_relation(dst, rel, src)
 
     assert there.rel is back.rel
@@ -149,18 +147,18 @@ def test_an_edge_is_the_same_from_either_end_unless_both_ways_make_sense(
 
 
 @given(name=st.sampled_from([*RELATION_ALIASES]), src=kinds, dst=kinds)
-def test_old_names_mean_their_relation_told_from_its_other_end(name: str, src: EdgeKind, dst: EdgeKind) -> None:
+def test_legacy_relation_maps_to_its_inverse(name: str, src: EdgeKind, dst: EdgeKind) -> None:
     rel, from_other_end = RELATION_ALIASES[name]
 
-    told = resolve_relation(dst, rel, src) if from_other_end else resolve_relation(src, rel, dst)
+    result = resolve_relation(dst, rel, src) if from_other_end else resolve_relation(src, rel, dst)
     found = resolve_relation(src, name, dst)
 
-    assert found.rel is told.rel
-    assert {(src, dst), (dst, src)} <= KINDS_BY_RELATION[found.rel] or found.sentence == told.sentence
+    assert found.rel is result.rel
+    assert {(src, dst), (dst, src)} <= KINDS_BY_RELATION[found.rel] or found.sentence == result.sentence
 
 
 @given(src=kinds, dst=kinds)
-def test_semantic_relations_hold_nothing(src: EdgeKind, dst: EdgeKind) -> None:
+def test_semantic_relations_have_no_parent(src: EdgeKind, dst: EdgeKind) -> None:
     found = relations.get_semantic_relation(src, dst)
 
     assert not relations.is_containment(found)

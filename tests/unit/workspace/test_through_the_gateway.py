@@ -1,4 +1,4 @@
-"""What the workspace's ops do with what models send: through the gateway, from the shipped copy."""
+"""Ops of the workspace called through the gateway, as models call them, with the shipped catalog."""
 
 from statistics import median
 
@@ -14,8 +14,8 @@ from workspace.models import Document
 
 SHIPPED = model.build_catalog("unit", loader.read_shipped_catalog())
 
-# How the copy tells each order that a list has when nobody asks for another.
-ORDERS_TOLD = {
+# How the copy describes the default order of each list.
+ORDER_PHRASES = {
     "updated": ("most recently updated first", "newest update first"),
     "created_at": ("newest first",),
     "due_at": ("earliest due first",),
@@ -26,10 +26,10 @@ def test_help_stays_within_its_budget() -> None:
     short, full = zip(*(token_counts.count_catalog_tokens(SHIPPED)[path] for path in SHIPPED.ops), strict=True)
 
     assert (median(short) <= 180, median(full) <= 450) == (True, True)
-    # One call carries a whole project: its help names the fields of every kind of row.
+    # One call creates a whole project: its help names the fields of every kind of row.
     *shorter, of_project = sorted(short)
     assert (max(shorter) <= 260, of_project <= 350) == (True, True)
-    # Creates and updates name each field of a row; a model asks for their help once, and for that of lists often.
+    # Create and update ops name each field of a row; models read their help rarely, and that of lists often.
     *shorter, of_project = sorted(full)
     assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
     reads = [token_counts.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
@@ -38,17 +38,17 @@ def test_help_stays_within_its_budget() -> None:
 
 @pytest.mark.parametrize("action", ["list", "search"])
 @pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
-def test_the_copy_of_a_list_tells_its_order_and_no_other(kind: EntityType, action: str) -> None:
+def test_copy_of_a_list_names_only_its_own_order(kind: EntityType, action: str) -> None:
     op = SHIPPED.ops[kind.get_op_path(action)]
     copy = f"{op.summary} {op.description}".casefold()
 
-    told = {name for name, words in ORDERS_TOLD.items() if any(each in copy for each in words)}
+    results = {name for name, words in ORDER_PHRASES.items() if any(each in copy for each in words)}
 
-    assert told == {kind.get_order(None).name}
+    assert results == {kind.get_order(None).name}
 
 
 @pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
-def test_null_clears_whatever_may_be_empty(kind: EntityType) -> None:
+def test_update_schema_accepts_null_for_every_nullable_column(kind: EntityType) -> None:
     arguments = SHIPPED.ops[kind.get_op_path("update")].schema["properties"]
     columns = {field.attname: field for field in kind.model._meta.concrete_fields}
     clearable = {
@@ -58,7 +58,7 @@ def test_null_clears_whatever_may_be_empty(kind: EntityType) -> None:
     assert {name for name in clearable if "null" not in arguments[name]["type"]} == set()
 
 
-def test_nested_payload_is_created_through_the_gateway(api: Api) -> None:
+def test_nested_payload_creates_a_document_through_the_gateway(api: Api) -> None:
     sent = {"project_id": DEMO_PROJECT_ID, "document": {"title": " ", "bodyMarkdown": r"# A\n\nB"}}
 
     answer = api.exec("onto.document.create", sent)
@@ -84,9 +84,7 @@ def test_nested_payload_is_created_through_the_gateway(api: Api) -> None:
         ({"title": " "}, ["Ignored the blank title."]),
     ],
 )
-def test_a_document_without_a_title_is_created_untitled(
-    api: Api, title: dict[str, object], warnings: list[str]
-) -> None:
+def test_document_without_a_title_is_created_untitled(api: Api, title: dict[str, object], warnings: list[str]) -> None:
     answer = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **title, "content": "x"})
 
     assert answer["result"]["document"]["title"] == "Untitled Document"
@@ -95,7 +93,7 @@ def test_a_document_without_a_title_is_created_untitled(
 
 
 @pytest.mark.parametrize("title", ["", " "])
-def test_a_first_document_without_a_title_is_created_untitled(api: Api, title: str) -> None:
+def test_first_document_without_a_title_is_created_untitled(api: Api, title: str) -> None:
     project = {"name": "New", "type_key": "project.technical.app"}
     document = {"temp_id": "d", "kind": "document", "title": title}
 
@@ -108,7 +106,7 @@ def test_a_first_document_without_a_title_is_created_untitled(api: Api, title: s
 
 
 @pytest.mark.parametrize("title", ["", " "])
-def test_a_first_task_without_a_title_is_refused(api: Api, title: str) -> None:
+def test_first_task_without_a_title_is_refused(api: Api, title: str) -> None:
     project = {"name": "New", "type_key": "project.technical.app"}
     task = {"temp_id": "t", "kind": "task", "title": title}
 
@@ -127,7 +125,7 @@ def test_a_first_task_without_a_title_is_refused(api: Api, title: str) -> None:
         ({"title": "A", "state_key": "done"}, ["/state_key"]),
     ],
 )
-def test_wrong_documents_are_refused_at_their_pointer(api: Api, args: dict[str, object], paths: list[str]) -> None:
+def test_invalid_documents_are_refused_at_their_pointer(api: Api, args: dict[str, object], paths: list[str]) -> None:
     answer = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **args})
 
     assert [error["path"] for error in answer["error"]["details"]["field_errors"]] == paths
@@ -140,7 +138,7 @@ def test_blank_content_of_an_update_changes_nothing(api: Api) -> None:
     assert Document.objects.get(pk=DEMO_DOCUMENT_ID).content.startswith("# Tone guide")
 
 
-def test_search_over_kinds_is_no_operation_on_an_entity(api: Api) -> None:
+def test_search_all_is_not_an_operation_on_an_entity(api: Api) -> None:
     answer = api.exec("search_ontology", {"q": "pricing", "limit": 2})
 
     assert (answer["op"], len(answer["result"]["results"])) == ("onto.search", 2)
@@ -181,7 +179,7 @@ def test_single_type_is_read_as_a_list_of_one(api: Api) -> None:
         ),
     ],
 )
-def test_what_was_read_otherwise_is_stored_and_said(
+def test_interpreted_values_are_stored_with_a_warning(
     api: Api, op: str, sent: dict[str, object], stored: dict[str, object], warnings: list[str]
 ) -> None:
     answer = api.exec(op, {"project_id": DEMO_PROJECT_ID, **sent})
@@ -204,7 +202,7 @@ def test_what_was_read_otherwise_is_stored_and_said(
         ("onto.milestone.list", {"limit": 51}, ["/limit"]),
     ],
 )
-def test_what_fits_no_schema_is_refused_at_its_pointer(
+def test_value_outside_the_schema_is_refused_at_its_pointer(
     api: Api, op: str, args: dict[str, object], paths: list[str]
 ) -> None:
     answer = api.exec(op, {"project_id": DEMO_PROJECT_ID, **args})
@@ -214,7 +212,7 @@ def test_what_fits_no_schema_is_refused_at_its_pointer(
 
 @pytest.mark.parametrize("kind", ["goal", "plan", "milestone"])
 @pytest.mark.parametrize("nothing", [{}, {"props": {}}, {"description": " "}])
-def test_an_update_without_a_change_is_refused(api: Api, kind: str, nothing: dict[str, object]) -> None:
+def test_update_without_a_change_is_refused(api: Api, kind: str, nothing: dict[str, object]) -> None:
     label = "title" if kind == "milestone" else "name"
     created = api.exec(f"onto.{kind}.create", {"project_id": DEMO_PROJECT_ID, label: "Row"})["result"][kind]
 

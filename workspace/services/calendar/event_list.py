@@ -4,7 +4,6 @@ Occurrences are computed and sorted in memory, because the database cannot expan
 therefore limited, and complete rows are read only for the occurrences on the page.
 """
 
-import base64
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
+from core import cursors
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services.time import local_time, recurrence, times
@@ -95,16 +95,16 @@ def load_events(occurrences: Sequence[Occurrence]) -> dict[UUID, CalendarEvent]:
 
 
 def encode_cursor(position: OccurrencePosition, *, mark: str) -> str:
-    """Return the position as an opaque cursor (base64url without padding). `mark` identifies the list."""
+    """Return the position as an opaque cursor. `mark` identifies the list."""
     moments = [times.format_time(moment) for moment in (position.start, position.end, position.last)]
     text = json.dumps([mark, *moments, position.id.hex], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return cursors.encode(text)
 
 
 def decode_cursor(cursor: str, *, mark: str) -> OccurrencePosition:
     """Return the position of a cursor. Raises InvalidArgs unless the cursor belongs to the list with this mark."""
     try:
-        _, *moments, id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        _, *moments, id = json.loads(cursors.decode(cursor))
         start, end, last = map(times.parse_time, moments)
         position = OccurrencePosition(start, end, last, UUID(hex=id))
     except (ValueError, TypeError, AttributeError, RecursionError) as error:

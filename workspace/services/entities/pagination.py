@@ -4,7 +4,6 @@ The cursor holds the sort keys of the last row. Unlike an offset it costs the sa
 nor skips rows when others are inserted.
 """
 
-import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from django.db import models
 from django.db.models import F, OrderBy, Q
 from django.db.models.functions import Left
 
-from core import canonical_json
+from core import canonical_json, cursors
 from workspace.entity_types import EntityType, SortKey, SortOrder
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Entity, EntityQuerySet
@@ -134,11 +133,11 @@ def get_position(row: Entity, *, listing: Listing, relaxed: bool = False) -> Row
 
 
 def encode_cursor(position: RowPosition, *, listing: Listing) -> str:
-    """Return the position as an opaque cursor (base64url without padding)."""
+    """Return the position as an opaque cursor."""
     values = [_serialize_key(value) for value in position.values]
     parts = [listing.mark, int(position.relaxed), *values, position.id.hex]
     text = json.dumps(parts, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return cursors.encode(text)
 
 
 def decode_cursor(cursor: str | None, *, listing: Listing) -> RowPosition | None:
@@ -149,7 +148,7 @@ def decode_cursor(cursor: str | None, *, listing: Listing) -> RowPosition | None
     if cursor is None:
         return None
     try:
-        _, relaxed, *values, id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        _, relaxed, *values, id = json.loads(cursors.decode(cursor))
         columns = [_get_column(listing, key) for key in listing.order.keys]
         key_values = tuple(_parse_key(value, column) for value, column in zip(values, columns, strict=True))
         position = RowPosition(key_values, UUID(hex=id), bool(relaxed))

@@ -1,21 +1,24 @@
-"""Calls are the same ones in a query and of one event."""
+"""The query conditions and the functions for one event select the same events."""
 
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
 from analytics.events import event_filters
+from analytics.events.event_filters import CountedAs
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import OperationEvent
+from analytics.turns.turn_filters import TURN_CONDITIONS, TurnWith
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
-def test_query_and_function_tell_the_same(db: None) -> None:
+def test_conditions_and_functions_select_the_same_events(db: None) -> None:
     reasons = (
         "",
         "invalid_args",
-        event_filters.UNKNOWN_OP,
-        event_filters.UNKNOWN_PATH,
+        UNKNOWN_OP,
+        UNKNOWN_PATH,
         *event_filters.DEFERRED_REASONS,
     )
     kinds: Any = product(OperationEvent.Type, OperationEvent.Source, (True, False), (True, False), reasons)
@@ -24,7 +27,7 @@ def test_query_and_function_tell_the_same(db: None) -> None:
             time=NOON,
             type=type,
             source=source,
-            dry_run=dry,
+            dry_run=dry_run,
             replayed=replayed,
             reason=reason,
             ok=not reason,
@@ -33,12 +36,22 @@ def test_query_and_function_tell_the_same(db: None) -> None:
             latency_ms=1,
             trace_id="tr_1",
         )
-        for type, source, dry, replayed, reason in kinds
+        for type, source, dry_run, replayed, reason in kinds
     ]
     OperationEvent.objects.bulk_create(rows)
 
-    for condition, tells in (
-        (event_filters.CALL, event_filters.is_call),
-        (event_filters.UNKNOWN_NAME, event_filters.is_unknown_name),
+    for counted_as, matches in (
+        (CountedAs.CALLS, event_filters.is_call),
+        (CountedAs.FAILED, lambda row: event_filters.is_call(row) and not row.ok),
+        (CountedAs.HELP_READS, event_filters.is_help_read),
+        (CountedAs.SEARCHES, event_filters.is_search),
+        (CountedAs.UNKNOWN_NAMES, event_filters.is_unknown_name),
     ):
-        assert set(OperationEvent.objects.filter(condition)) == {row for row in rows if tells(row)}
+        events = OperationEvent.objects.filter(event_filters.EVENT_CONDITIONS[counted_as])
+        assert set(events) == {row for row in rows if matches(row)}
+        assert not events.filter(source=OperationEvent.Source.ADMIN).exists()
+
+
+def test_every_counted_figure_has_a_condition() -> None:
+    assert set(event_filters.EVENT_CONDITIONS) == set(CountedAs)
+    assert set(TURN_CONDITIONS) == set(TurnWith)

@@ -1,7 +1,6 @@
 import logging
 import threading
 from datetime import UTC, datetime
-from queue import Queue
 from typing import Any
 
 import pytest
@@ -15,19 +14,25 @@ pytestmark = pytest.mark.both_databases
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def event(**fields: Any) -> dict[str, Any]:
-    said: dict[str, Any] = {"op": "onto.task.get", "ok": True, "status": 200, "latency_ms": 1.5, "trace_id": "tr_1"}
-    return event_log.build_event(time=AT, type=OperationEvent.Type.EXEC, **(said | fields))
+def build_event(**fields: Any) -> dict[str, Any]:
+    fields_of_a_success: dict[str, Any] = {
+        "op": "onto.task.get",
+        "ok": True,
+        "status": 200,
+        "latency_ms": 1.5,
+        "trace_id": "tr_1",
+    }
+    return event_log.build_event(time=AT, type=OperationEvent.Type.EXEC, **(fields_of_a_success | fields))
 
 
 @pytest.fixture
-def before() -> int:
+def lost_before() -> int:
     return event_log.count_lost()
 
 
-def test_record_writes_at_once_and_whole(db: None) -> None:
+def test_record_writes_all_fields_at_once(db: None) -> None:
     event_log.record_event(
-        event(
+        build_event(
             tool_name="get_onto_task_details",
             field_errors=[["/a", "type"]],
             dry_run=True,
@@ -44,8 +49,8 @@ def test_record_writes_at_once_and_whole(db: None) -> None:
     assert row.subject == "ä'\"%s\\"
 
 
-def test_record_fills_what_is_not_said_with_the_models_defaults(db: None) -> None:
-    event_log.record_event(event())
+def test_record_uses_the_defaults_of_the_model(db: None) -> None:
+    event_log.record_event(build_event())
 
     row = OperationEvent.objects.get()
     assert (row.code, row.session, row.field_errors, row.result_count, row.dry_run) == ("", "", [], None, False)
@@ -53,15 +58,15 @@ def test_record_fills_what_is_not_said_with_the_models_defaults(db: None) -> Non
 
 def test_record_is_undone_with_its_transaction(db: None) -> None:
     with transaction.atomic():
-        event_log.record_event(event())
+        event_log.record_event(build_event())
         transaction.set_rollback(True)
 
     assert not OperationEvent.objects.exists()
 
 
-def test_later_writes_nothing_before_it_is_flushed(db: None, django_assert_num_queries: Any) -> None:
+def test_enqueue_writes_nothing_before_flush(db: None, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
-        event_log.enqueue_event(event())
+        event_log.enqueue_event(build_event())
     assert not OperationEvent.objects.exists()
 
     event_log.flush()
@@ -70,27 +75,27 @@ def test_later_writes_nothing_before_it_is_flushed(db: None, django_assert_num_q
 
 
 def test_flush_writes_in_bulk_and_in_order(db: None, django_assert_max_num_queries: Any) -> None:
-    for number in range(event_log.BATCH_SIZE + 1):
-        event_log.enqueue_event(event(turn=str(number)))
+    for number in range(event_log._buffer.batch_size + 1):
+        event_log.enqueue_event(build_event(turn=str(number)))
 
-    with django_assert_max_num_queries(2 * 3):  # a savepoint around each batch where the test has a transaction open
+    with django_assert_max_num_queries(2 * 3):  # with a savepoint around each batch, inside the test's transaction
         event_log.flush()
 
     turns = OperationEvent.objects.order_by("id").values_list("turn", flat=True)
-    assert list(turns) == [str(number) for number in range(event_log.BATCH_SIZE + 1)]
+    assert list(turns) == [str(number) for number in range(event_log._buffer.batch_size + 1)]
 
 
-def test_flush_of_nothing_costs_nothing(db: None, django_assert_num_queries: Any) -> None:
+def test_flush_without_events_needs_no_query(db: None, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         event_log.flush()
 
 
 def test_flush_by_two_threads_writes_each_event_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[int] = []
-    monkeypatch.setattr(event_log, "_bulk_insert", lambda _, batch: written.append(len(batch)))
+    batches: list[int] = []
+    monkeypatch.setattr(event_log, "_bulk_insert", lambda _, batch: batches.append(len(batch)))
     monkeypatch.setattr(event_log, "connection", _Connection())
-    for _ in range(3 * event_log.BATCH_SIZE):
-        event_log.enqueue_event(event())
+    for _ in range(3 * event_log._buffer.batch_size):
+        event_log.enqueue_event(build_event())
 
     threads = [threading.Thread(target=event_log.flush) for _ in range(4)]
     for thread in threads:
@@ -98,11 +103,11 @@ def test_flush_by_two_threads_writes_each_event_once(db: None, monkeypatch: pyte
     for thread in threads:
         thread.join()
 
-    assert sum(written) == 3 * event_log.BATCH_SIZE
+    assert sum(batches) == 3 * event_log._buffer.batch_size
 
 
 class _Connection:
-    """Stands for a database that takes everything: a test's own cannot be shared by threads."""
+    """A fake connection that accepts everything, because threads cannot share the test's connection."""
 
     def cursor(self) -> "_Connection":
         return self
@@ -114,52 +119,54 @@ class _Connection:
         """Close nothing."""
 
 
-def test_buffer_is_bounded_and_counts_what_it_drops(db: None, monkeypatch: pytest.MonkeyPatch, before: int) -> None:
-    monkeypatch.setattr(event_log, "BUFFER_SIZE", 3)
+def test_buffer_is_bounded_and_counts_what_it_drops(
+    db: None, monkeypatch: pytest.MonkeyPatch, lost_before: int
+) -> None:
+    monkeypatch.setattr(event_log._buffer, "capacity", 3)
 
     for number in range(5):
-        event_log.enqueue_event(event(turn=str(number)))
+        event_log.enqueue_event(build_event(turn=str(number)))
     event_log.flush()
 
-    assert event_log.count_lost() - before == 2
+    assert event_log.count_lost() - lost_before == 2
     assert list(OperationEvent.objects.order_by("id").values_list("turn", flat=True)) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("failure", [DatabaseError("gone"), InterfaceError("connection already closed")])
-def test_flush_without_a_database_counts_and_logs_and_does_not_raise(
-    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, before: int, failure: Exception
+def test_flush_without_a_database_counts_and_logs_lost_events(
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lost_before: int, failure: Exception
 ) -> None:
-    def fails() -> None:
+    def fail() -> None:
         raise failure
 
-    event_log.enqueue_event(event(subject="canary"))
-    event_log.enqueue_event(event())
+    event_log.enqueue_event(build_event(subject="canary"))
+    event_log.enqueue_event(build_event())
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(connection, "cursor", fails)
+        patch.setattr(connection, "cursor", fail)
         event_log.flush()
 
-    assert event_log.count_lost() - before == 2
+    assert event_log.count_lost() - lost_before == 2
     assert "events.lost count=2" in caplog.text
     assert "canary" not in caplog.text
-    event_log.enqueue_event(event())
+    event_log.enqueue_event(build_event())
     event_log.flush()
-    assert OperationEvent.objects.count() == 1  # what comes after is written
+    assert OperationEvent.objects.count() == 1  # later events are written
 
 
 @pytest.mark.django_db(transaction=True)
-def test_flush_of_an_event_that_no_row_can_hold_counts_its_batch_and_goes_on(before: int) -> None:
-    event_log.enqueue_event(event(ok=True, code="INTERNAL"))  # breaks a constraint
+def test_flush_counts_a_batch_with_an_invalid_event_as_lost_and_continues(lost_before: int) -> None:
+    event_log.enqueue_event(build_event(ok=True, code="INTERNAL"))  # violates a constraint
 
     event_log.flush()
-    event_log.enqueue_event(event())
+    event_log.enqueue_event(build_event())
     event_log.flush()
 
-    assert event_log.count_lost() - before == 1
+    assert event_log.count_lost() - lost_before == 1
     assert OperationEvent.objects.count() == 1
 
 
-def test_discard_forgets_what_is_buffered(db: None) -> None:
-    event_log.enqueue_event(event())
+def test_discard_drops_queued_events(db: None) -> None:
+    event_log.enqueue_event(build_event())
 
     event_log.discard_queued()
     event_log.flush()
@@ -168,32 +175,10 @@ def test_discard_forgets_what_is_buffered(db: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["op", "subject", "session", "turn"])
-def test_new_cuts_text_to_its_column(db: None, name: str) -> None:
-    event_log.record_event(event(**{name: "x" * 500}))
+def test_record_truncates_text_to_its_column(db: None, name: str) -> None:
+    event_log.record_event(build_event(**{name: "x" * 500}))
 
     assert getattr(OperationEvent.objects.get(), name) == "x" * 200
-
-
-def test_thread_writes_behind_the_answer_and_is_started_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    buffer = event_log._EventBuffer()
-    finalized: list[Any] = []
-    monkeypatch.setattr(event_log, "Finalize", lambda _, flush, exitpriority: finalized.append((flush, exitpriority)))
-    monkeypatch.setattr(event_log, "INTERVAL", 0.01)
-    written: Queue[str] = Queue()
-    monkeypatch.setattr(event_log, "_bulk_insert", lambda _, batch: [written.put(each["turn"]) for each in batch])
-    monkeypatch.setattr(event_log, "connection", _Connection())
-    buffer._start_thread = event_log._EventBuffer._start_thread.__get__(buffer)  # type: ignore[method-assign]  # as in a server
-
-    buffer.enqueue(event(turn="1"))
-    thread = buffer._thread
-    assert written.get(timeout=5) == "1"
-    buffer.enqueue(event(turn="2"))
-    assert written.get(timeout=5) == "2"  # nothing is left to the thread, which outlives this test
-
-    assert buffer._thread is thread
-    assert thread is not None
-    assert thread.daemon
-    assert finalized == [(buffer.flush, 10)]  # a server's worker flushes when it ends
 
 
 @pytest.mark.parametrize(
@@ -201,6 +186,6 @@ def test_thread_writes_behind_the_answer_and_is_started_once(monkeypatch: pytest
     [{"ok": True, "code": "INTERNAL"}, {"ok": False, "code": ""}],
     ids=["code of a success", "failure without"],
 )
-def test_event_has_a_code_exactly_when_it_failed(db: None, fields: dict[str, Any]) -> None:
+def test_event_must_have_a_code_exactly_when_it_failed(db: None, fields: dict[str, Any]) -> None:
     with pytest.raises(IntegrityError, match="event_code_when_failed"), transaction.atomic():
-        event_log.record_event(event(**fields))
+        event_log.record_event(build_event(**fields))

@@ -1,49 +1,45 @@
-"""What was counted, written by hand."""
+"""Fixtures that create daily figures, turns and tool selections."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
 
 from analytics.models import OpDaily, ToolSelection, Turn
-
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-
-Write = Callable[..., None]
+from tests.support.analytics_rows import NOON, CreateRow
 
 
 @pytest.fixture
-def daily(db: None) -> Write:
-    """Write a day's figures of an op."""
+def daily(db: None) -> CreateRow:
+    """Return a function that creates the daily figures of an op."""
 
-    def write(op: str = "onto.task.update", *, days_ago: int = 0, **fields: Any) -> None:
+    def create(op: str = "onto.task.update", *, days_ago: int = 0, **fields: Any) -> None:
         day = (NOON - timedelta(days=days_ago)).date()
         OpDaily.objects.create(**{"op": op, "day": day, "release": "r1", "is_settled": True} | fields)
 
-    return write
+    return create
 
 
 @pytest.fixture
-def turn(db: None) -> Write:
-    """Write a turn, or some."""
+def turn(db: None) -> CreateRow:
+    """Return a function that creates turns."""
     numbers = count()
 
-    def write(*, times: int = 1, days_ago: float = 0, **fields: Any) -> None:
-        said = {"client": "chat", "time": NOON - timedelta(days=days_ago), "release": "r1"} | fields
-        Turn.objects.bulk_create(Turn(turn=f"t{next(numbers)}", **said) for _ in range(times))
+    def create(*, times: int = 1, days_ago: float = 0, **fields: Any) -> None:
+        values = {"client": "chat", "time": NOON - timedelta(days=days_ago), "release": "r1"} | fields
+        Turn.objects.bulk_create(Turn(turn=f"t{next(numbers)}", **values) for _ in range(times))
 
-    return write
+    return create
 
 
 @pytest.fixture
-def selection(db: None) -> Write:
-    """Write what was told of a turn, or of some."""
+def selection(db: None) -> CreateRow:
+    """Return a function that creates tool selections."""
     numbers = count()
 
-    def write(*, times: int = 1, **fields: Any) -> None:
-        said = {"client": "chat", "time": NOON, "toolset": "0123", "release": "r1"} | fields
-        ToolSelection.objects.bulk_create(ToolSelection(turn=f"t{next(numbers)}", **said) for _ in range(times))
+    def create(*, times: int = 1, **fields: Any) -> None:
+        values = {"client": "chat", "time": NOON, "toolset": "0123", "release": "r1"} | fields
+        ToolSelection.objects.bulk_create(ToolSelection(turn=f"t{next(numbers)}", **values) for _ in range(times))
 
-    return write
+    return create

@@ -1,4 +1,4 @@
-"""Two sides: a difference is told where there is enough, and as chance where it may be."""
+"""Comparing two variants: verdicts need enough data and a difference beyond chance."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from analytics.reports import comparison
 from analytics.reports.comparison import METRICS, MIN_SAMPLE, ComparisonVerdict, Proportion
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from tests.unit.analytics.reports.conftest import NOON, Write
+from tests.support.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
 
 
-def of(name: str, first: Totals, second: Totals, days: int = 7) -> comparison.MetricComparison:
-    (found,) = (each for each in comparison.compare_metrics(first, second, days=days) if each.metric.name == name)
-    return found
+def compare_metric(name: str, first: Totals, second: Totals, days: int = 7) -> comparison.MetricComparison:
+    (metric,) = (each for each in comparison.compare_metrics(first, second, days=days) if each.metric.name == name)
+    return metric
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def of(name: str, first: Totals, second: Totals, days: int = 7) -> comparison.Me
         ("Failure rate", {"calls": MIN_SAMPLE, "failed": 40}, {"calls": 1_000, "failed": 1}, ComparisonVerdict.BETTER),
         ("Failure rate", {}, {"calls": 1_000}, ComparisonVerdict.TOO_FEW),
         ("Failure rate", {"calls": 1_000}, {"calls": 1_000}, ComparisonVerdict.NONE),
-        ("Repair rate", {"failed": 200, "mended": 80}, {"failed": 200, "mended": 160}, ComparisonVerdict.BETTER),
+        ("Repair rate", {"failed": 200, "repaired": 80}, {"failed": 200, "repaired": 160}, ComparisonVerdict.BETTER),
         (
             "Turns with a successful call",
             {"calling": 200, "succeeding": 190},
@@ -43,40 +43,40 @@ def of(name: str, first: Totals, second: Totals, days: int = 7) -> comparison.Me
         ("Searches that found nothing", {"searches": 99, "misses": 50}, {"searches": 99}, ComparisonVerdict.BETTER),
     ],
 )
-def test_verdict_is_of_the_interval(
+def test_verdict_follows_from_the_interval(
     name: str, first: dict[str, int], second: dict[str, int], verdict: ComparisonVerdict
 ) -> None:
-    assert of(name, Totals(**first), Totals(**second)).verdict == verdict
+    assert compare_metric(name, Totals(**first), Totals(**second)).verdict == verdict
 
 
-def test_every_metric_is_told() -> None:
-    found = comparison.compare_metrics(Totals(), Totals(), days=7)
+def test_every_metric_is_compared() -> None:
+    comparisons = comparison.compare_metrics(Totals(), Totals(), days=7)
 
-    assert [each.metric for each in found] == list(METRICS)
-    assert {each.verdict for each in found} == {ComparisonVerdict.TOO_FEW}
-    assert {each.difference for each in found} == {None}
+    assert [each.metric for each in comparisons] == list(METRICS)
+    assert {each.verdict for each in comparisons} == {ComparisonVerdict.TOO_FEW}
+    assert {each.difference for each in comparisons} == {None}
 
 
 @pytest.mark.parametrize(("calls", "days"), [(25, 7), (49, 1), (5, 63), (0, None)])
-def test_too_few_says_how_many_days_to_wait(calls: int, days: int | None) -> None:
-    assert of("Failure rate", Totals(calls=calls), Totals(calls=1_000)).days_to_wait == days
+def test_too_few_calls_give_the_days_to_wait(calls: int, days: int | None) -> None:
+    assert compare_metric("Failure rate", Totals(calls=calls), Totals(calls=1_000)).days_to_wait == days
 
 
-def test_difference_is_the_second_less_the_first() -> None:
-    found = of("Failure rate", Totals(calls=100, failed=30), Totals(calls=100, failed=20))
+def test_difference_is_second_minus_first() -> None:
+    compared = compare_metric("Failure rate", Totals(calls=100, failed=30), Totals(calls=100, failed=20))
 
-    assert found.difference == pytest.approx(-0.1)
-    assert (found.first, found.second) == (Proportion(30, 100), Proportion(20, 100))
+    assert compared.difference == pytest.approx(-0.1)
+    assert (compared.first, compared.second) == (Proportion(30, 100), Proportion(20, 100))
 
 
-def test_ops_that_moved_by_more_than_chance_are_told(daily: Write) -> None:
+def test_changed_ops_are_those_beyond_chance(daily: CreateRow) -> None:
     for release, failed in (("r1", (40, 10, 1, 60)), ("r2", (10, 12, 40, 50))):
         for number, each in enumerate(failed):
             daily(f"op{number}", release=release, calls=100 if number != 2 else 45, invalid=each)
     daily("", release="r1", calls=100, not_found=100)
     daily("only", release="r2", calls=100, not_found=100)
 
-    found = comparison.find_changed_ops(ReportFilter(NOON), "release", "r1", "r2")
+    changes = comparison.find_changed_ops(ReportFilter(NOON), "release", "r1", "r2")
 
-    assert [(each.op, round(each.difference, 2)) for each in found] == [("op0", -0.3)]
-    assert found[0].interval.high < 0
+    assert [(each.op, round(each.difference, 2)) for each in changes] == [("op0", -0.3)]
+    assert changes[0].interval.high < 0

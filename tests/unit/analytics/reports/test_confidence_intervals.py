@@ -1,4 +1,4 @@
-"""Intervals: those of the papers that they are from, and what holds of all."""
+"""Confidence intervals: examples of the papers, and properties of all intervals."""
 
 import pytest
 from hypothesis import given
@@ -8,12 +8,12 @@ from analytics.reports.confidence_intervals import compute_newcombe_interval, co
 
 pytestmark = pytest.mark.both_databases
 
-NUMBERS = st.integers(1, 100_000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
+HITS_AND_TOTALS = st.integers(1, 100_000).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
 
 @pytest.mark.parametrize(
-    ("hits", "of", "other", "of_other", "low", "high"),
-    [  # Newcombe 1998, table II, method 10: first less second there, second less first here
+    ("hits", "total", "other_hits", "other_total", "low", "high"),
+    [  # Newcombe 1998, table II, method 10, with the opposite sign
         (48, 80, 56, 70, 0.0524, 0.3339),
         (3, 10, 9, 10, 0.1705, 0.8090),
         (2, 7, 6, 7, 0.0582, 0.8062),
@@ -24,23 +24,21 @@ NUMBERS = st.integers(1, 100_000).flatmap(lambda of: st.tuples(st.integers(0, of
         (0, 10, 10, 10, 0.6075, 1.0),
     ],
 )
-def test_difference_is_that_of_the_paper(
-    hits: int, of: int, other: int, of_other: int, low: float, high: float
+def test_newcombe_interval_matches_the_paper(
+    hits: int, total: int, other_hits: int, other_total: int, low: float, high: float
 ) -> None:
-    assert compute_newcombe_interval(hits, of, other, of_other) == pytest.approx((low, high), abs=6e-5)
+    assert compute_newcombe_interval(hits, total, other_hits, other_total) == pytest.approx((low, high), abs=6e-5)
 
 
-def test_rate_is_that_of_the_paper() -> None:
+def test_wilson_interval_matches_the_paper() -> None:
     assert compute_wilson_interval(81, 263) == pytest.approx(
         (0.2553, 0.3662), abs=6e-5
     )  # Newcombe 1998, 857-872, table I
     assert compute_wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=6e-5)
 
 
-@given(first=NUMBERS, second=NUMBERS)
-def test_intervals_hold_what_was_seen_and_are_within_what_can_be(
-    first: tuple[int, int], second: tuple[int, int]
-) -> None:
+@given(first=HITS_AND_TOTALS, second=HITS_AND_TOTALS)
+def test_intervals_contain_the_observed_rate_and_stay_in_range(first: tuple[int, int], second: tuple[int, int]) -> None:
     rate, difference = first[0] / first[1], second[0] / second[1] - first[0] / first[1]
 
     low, high = compute_wilson_interval(*first)

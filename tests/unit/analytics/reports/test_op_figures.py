@@ -1,4 +1,4 @@
-"""What pages tell of ops, out of the daily figures."""
+"""Figures of ops, computed from the daily figures."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -18,23 +18,25 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
 
 
-def counted(op: str = UPDATE, *, days_ago: int = 0, release: str = "r1", settled: bool = True, **fields: Any) -> None:
+def create_daily(
+    op: str = UPDATE, *, days_ago: int = 0, release: str = "r1", settled: bool = True, **fields: Any
+) -> None:
     day = (NOON - timedelta(days=days_ago)).date()
     OpDaily.objects.create(op=op, day=day, release=release, is_settled=settled, **fields)
 
 
-def test_figures_are_of_today_and_the_six_days_before(db: None) -> None:
+def test_figures_cover_today_and_the_six_days_before(db: None) -> None:
     for days_ago in range(10):
-        counted(days_ago=days_ago, calls=1)
+        create_daily(days_ago=days_ago, calls=1)
 
     assert reports.get_op_figures(UPDATE, at=NOON).calls == 7
 
 
-def test_figures_add_up_releases_and_what_is_not_settled(db: None) -> None:
-    counted(calls=3, invalid=1, latency_ms=30.0)
-    counted(calls=4, release="r2", internal=2, short_reads=5)
-    counted(calls=1, settled=False, latency_ms=2.0)
-    counted(GET, calls=9)
+def test_figures_sum_releases_and_unsettled_rows(db: None) -> None:
+    create_daily(calls=3, invalid=1, latency_ms=30.0)
+    create_daily(calls=4, release="r2", internal=2, short_reads=5)
+    create_daily(calls=1, settled=False, latency_ms=2.0)
+    create_daily(GET, calls=9)
 
     figures = reports.get_op_figures(UPDATE, at=NOON)
 
@@ -43,7 +45,7 @@ def test_figures_add_up_releases_and_what_is_not_settled(db: None) -> None:
     assert figures.failure_rate == 3 / 8
 
 
-def test_op_that_was_never_called_has_no_rate(db: None) -> None:
+def test_op_without_calls_has_no_failure_rate(db: None) -> None:
     figures = reports.get_op_figures(UPDATE, at=NOON)
 
     assert figures == OpFigures()
@@ -53,53 +55,53 @@ def test_op_that_was_never_called_has_no_rate(db: None) -> None:
 # --- failing ----------------------------------------------------------------------------------------------------------
 
 
-def test_failing_ops_come_with_their_commonest_error(db: None) -> None:
-    counted(calls=100, invalid=14, field_errors=[["/state_key", "enum", 5], ["/due_at", "format", 4]])
-    counted(days_ago=1, calls=20, invalid=6, field_errors=[["/due_at", "format", 6]])
+def test_failing_ops_have_their_commonest_field_error(db: None) -> None:
+    create_daily(calls=100, invalid=14, field_errors=[["/state_key", "enum", 5], ["/due_at", "format", 4]])
+    create_daily(days_ago=1, calls=20, invalid=6, field_errors=[["/due_at", "format", 6]])
 
-    (told,) = reports.list_failing_ops(at=NOON)
+    (failing,) = reports.list_failing_ops(at=NOON)
 
-    assert (told.op, told.figures.calls, told.figures.failed) == (UPDATE, 120, 20)
-    assert told.error == ("/due_at", "format")
+    assert (failing.op, failing.figures.calls, failing.figures.failed) == (UPDATE, 120, 20)
+    assert failing.error == ("/due_at", "format")
 
 
-def test_failing_ops_are_told_those_with_most_failures_first(db: None) -> None:
+def test_failing_ops_are_sorted_by_failures(db: None) -> None:
     for number, failed in enumerate((5, 50, 20)):
-        counted(f"crm.deal.op{number}", calls=100, not_found=failed)
+        create_daily(f"crm.deal.op{number}", calls=100, not_found=failed)
 
-    assert [told.op[-3:] for told in reports.list_failing_ops(at=NOON)] == ["op1", "op2", "op0"]
-    assert [told.op[-3:] for told in reports.list_failing_ops(at=NOON, limit=1)] == ["op1"]
+    assert [each.op[-3:] for each in reports.list_failing_ops(at=NOON)] == ["op1", "op2", "op0"]
+    assert [each.op[-3:] for each in reports.list_failing_ops(at=NOON, limit=1)] == ["op1"]
     assert reports.list_failing_ops(at=NOON)[0].error is None
 
 
 @pytest.mark.parametrize(
     ("op", "fields"),
     [
-        (UPDATE, {"calls": reports.MIN_FAILING_CALLS - 1, "invalid": 3}),  # too few calls to tell
-        (UPDATE, {"calls": 1_000, "invalid": 49}),  # few fail
-        ("", {"calls": 100, "not_found": 100}),  # names that nothing has are no op
+        (UPDATE, {"calls": reports.MIN_FAILING_CALLS - 1, "invalid": 3}),  # too few calls
+        (UPDATE, {"calls": 1_000, "invalid": 49}),  # low failure rate
+        ("", {"calls": 100, "not_found": 100}),  # unknown names belong to no op
     ],
 )
-def test_failing_leaves_out(db: None, op: str, fields: dict[str, int]) -> None:
-    counted(op, **fields)
+def test_failing_ops_need_enough_calls_and_failures(db: None, op: str, fields: dict[str, int]) -> None:
+    create_daily(op, **fields)
 
     assert reports.list_failing_ops(at=NOON) == []
 
 
-def test_failing_costs_two_queries_however_many_ops_there_are(db: None, django_assert_num_queries: Any) -> None:
+def test_failing_ops_need_two_queries(db: None, django_assert_num_queries: Any) -> None:
     for number in range(40):
-        counted(f"crm.deal.op{number}", calls=100, invalid=50)
+        create_daily(f"crm.deal.op{number}", calls=100, invalid=50)
 
     with django_assert_num_queries(2):
         assert len(reports.list_failing_ops(at=NOON)) == 5
 
 
-# --- reads and what they cost -----------------------------------------------------------------------------------------
+# --- reads and their price -----------------------------------------------------------------------------------------
 
 
-def test_reads_a_day_are_of_the_time_since_the_first_that_was_counted(db: None) -> None:
-    counted(GET, days_ago=1, calls=1)
-    counted(short_reads=30, full_reads=15, arg_reads=3, list_reads=6)
+def test_daily_reads_are_averaged_since_the_first_count(db: None) -> None:
+    create_daily(GET, days_ago=1, calls=1)
+    create_daily(short_reads=30, full_reads=15, arg_reads=3, list_reads=6)
 
     assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(
         short=20, full=10, arg=2, listed=4
@@ -110,17 +112,17 @@ def test_reads_a_day_are_of_the_time_since_the_first_that_was_counted(db: None) 
     }
 
 
-def test_reads_of_the_first_hours_are_not_blown_up_to_a_day(db: None) -> None:
-    counted(short_reads=30)
+def test_daily_reads_of_the_first_day_are_not_extrapolated(db: None) -> None:
+    create_daily(short_reads=30)
 
     assert reports.average_daily_reads(UPDATE, at=NOON).short == 30
 
 
-def test_reads_a_day_are_none_where_nothing_was_counted(db: None) -> None:
+def test_daily_reads_are_zero_without_counts(db: None) -> None:
     assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(0, 0, 0, 0)
 
 
-def test_tokens_cost_what_the_setting_says(settings: Any) -> None:
+def test_token_price_comes_from_the_setting(settings: Any) -> None:
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.50")
 
     assert reports.price_in_dollars(400_000) == Decimal("1.00")
@@ -130,12 +132,12 @@ def test_tokens_cost_what_the_setting_says(settings: Any) -> None:
 # --- in queries -------------------------------------------------------------------------------------------------------
 
 
-def test_figures_of_rows_that_name_an_op(db: None) -> None:
+def test_subqueries_return_figures_of_the_named_op(db: None) -> None:
     for op in (UPDATE, GET):
         Switch.objects.create(kind="op", name=op, is_off=False, changed_by="tests", changed_at=NOON)
-    counted(calls=30, invalid=2, internal=1)
-    counted(days_ago=6, release="r2", calls=10, not_found=1)
-    counted(days_ago=7, calls=500)
+    create_daily(calls=30, invalid=2, internal=1)
+    create_daily(days_ago=6, release="r2", calls=10, not_found=1)
+    create_daily(days_ago=7, calls=500)
     name = OuterRef("name")
 
     rows = Switch.objects.annotate(

@@ -1,4 +1,4 @@
-"""What a report is about: whole days of UTC, and what they are narrowed to."""
+"""The filter of a report: whole UTC days, and the values that it narrows to."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -6,19 +6,19 @@ import pytest
 
 from analytics.reports import report_filter
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
-from tests.unit.analytics.reports.conftest import NOON, Write
+from tests.support.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
 
 
-def test_days_are_today_and_those_before() -> None:
-    of = ReportFilter(NOON, 7)
+def test_days_are_today_and_the_days_before() -> None:
+    chosen_filter = ReportFilter(NOON, 7)
 
-    assert (of.first_day, of.last_day) == (date(2026, 3, 4), date(2026, 3, 10))
+    assert (chosen_filter.first_day, chosen_filter.last_day) == (date(2026, 3, 4), date(2026, 3, 10))
     assert ReportFilter(datetime(2026, 3, 10, 23, tzinfo=UTC), 1).first_day == date(2026, 3, 10)
 
 
-def test_rows_of_the_first_and_the_last_moment_are_in_it(daily: Write, turn: Write) -> None:
+def test_filter_includes_the_first_and_the_last_moment(daily: CreateRow, turn: CreateRow) -> None:
     midnight = datetime(2026, 3, 4, tzinfo=UTC)
     for time in (midnight, midnight - timedelta(microseconds=1), NOON.replace(hour=23), NOON + timedelta(days=1)):
         turn(time=time)
@@ -30,7 +30,7 @@ def test_rows_of_the_first_and_the_last_moment_are_in_it(daily: Write, turn: Wri
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("cohort_name", "expected"),
     [
         ("", ["", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"]),
         ("dev", ["dev", "dev copy-b", "a copy-b dev"]),
@@ -39,31 +39,39 @@ def test_rows_of_the_first_and_the_last_moment_are_in_it(daily: Write, turn: Wri
         (NO_COHORT, [""]),
     ],
 )
-def test_cohort_is_one_of_those_that_decided(turn: Write, asked: str, found: list[str]) -> None:
+def test_cohort_filter_matches_one_of_several_cohorts(turn: CreateRow, cohort_name: str, expected: list[str]) -> None:
     for cohort in ("", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"):
         turn(cohort=cohort)
 
     assert (
-        list(ReportFilter(NOON, cohort=asked).select_turns().order_by("id").values_list("cohort", flat=True)) == found
+        list(ReportFilter(NOON, cohort=cohort_name).select_turns().order_by("id").values_list("cohort", flat=True))
+        == expected
     )
 
 
 @pytest.mark.parametrize("name", ["surface", "release", "model"])
-def test_others_are_exact(turn: Write, daily: Write, selection: Write, name: str) -> None:
+def test_other_filters_match_exactly(turn: CreateRow, daily: CreateRow, selection: CreateRow, name: str) -> None:
     for value in ("a", "ab", ""):
         turn(**{name: value})
         daily(**{name: value})
         selection(**{name: value})
-    of = ReportFilter(NOON).narrow(name, "a")
+    chosen_filter = ReportFilter(NOON).narrow(name, "a")
 
-    assert [rows.count() for rows in (of.select_turns(), of.select_daily_figures(), of.select_tool_selections())] == [
+    assert [
+        rows.count()
+        for rows in (
+            chosen_filter.select_turns(),
+            chosen_filter.select_daily_figures(),
+            chosen_filter.select_tool_selections(),
+        )
+    ] == [
         1,
         1,
         1,
     ]
 
 
-def test_what_was_seen_is_there_to_choose(daily: Write) -> None:
+def test_filter_values_are_those_seen_in_90_days(daily: CreateRow) -> None:
     daily(surface="gateway", cohort="dev copy-b", model="claude")
     daily(days_ago=80, surface="legacy", release="r0")
     daily(days_ago=91, surface="gone")

@@ -1,4 +1,4 @@
-"""What calls and turns come to: a day, under each of something, and altogether."""
+"""Totals of calls and turns: by day, by value, and over a period."""
 
 from datetime import UTC, date, datetime
 
@@ -7,16 +7,16 @@ import pytest
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from tests.unit.analytics.reports.conftest import NOON, Write
+from tests.support.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
 
 
-def test_rates_are_of_what_they_say() -> None:
-    of = Totals(
+def test_rates_are_computed_from_their_figures() -> None:
+    sums = Totals(
         calls=200,
         failed=20,
-        mended=15,
+        repaired=15,
         unknown_names=3,
         searches=10,
         misses=1,
@@ -28,9 +28,9 @@ def test_rates_are_of_what_they_say() -> None:
         looping=5,
     )
 
-    assert (of.failure_rate, of.repair_rate, of.miss_rate) == (0.1, 0.75, 0.1)
-    assert (of.success_rate, of.loop_rate) == (0.95, 0.1)
-    assert (of.unknown_per_thousand, of.mean_latency_ms) == (15.0, 2.5)
+    assert (sums.failure_rate, sums.repair_rate, sums.miss_rate) == (0.1, 0.75, 0.1)
+    assert (sums.success_rate, sums.loop_rate) == (0.95, 0.1)
+    assert (sums.unknown_per_thousand, sums.mean_latency_ms) == (15.0, 2.5)
 
 
 @pytest.mark.parametrize(
@@ -47,41 +47,41 @@ def test_rates_are_of_what_they_say() -> None:
         ]
     ],
 )
-def test_there_is_no_rate_of_nothing(name: str) -> None:
+def test_rate_without_figures_is_none(name: str) -> None:
     assert getattr(Totals(), name) is None
 
 
-def test_every_day_is_told_in_order(daily: Write, turn: Write) -> None:
-    daily(days_ago=2, calls=5, invalid=1, internal=1, mended=1)
+def test_sum_by_day_has_every_day_in_order(daily: CreateRow, turn: CreateRow) -> None:
+    daily(days_ago=2, calls=5, invalid=1, internal=1, repaired=1)
     daily("onto.task.get", days_ago=2, calls=4, unknown_names=1)
     turn(time=datetime(2026, 3, 8, 23, 59, tzinfo=UTC), calls=2, failed=2)
     turn(time=datetime(2026, 3, 9, 0, 0, tzinfo=UTC), calls=2, failed=1, repeats=1, unknown_names=2)
 
-    found = totals.sum_by_day(ReportFilter(NOON, 7))
+    result = totals.sum_by_day(ReportFilter(NOON, 7))
 
-    assert list(found) == [date(2026, 3, day) for day in range(4, 11)]
-    assert found[date(2026, 3, 8)] == Totals(calls=9, failed=2, mended=1, unknown_names=1, turns=1, calling=1)
-    assert found[date(2026, 3, 9)] == Totals(turns=1, calling=1, succeeding=1, lost=1, looping=1)
-    assert found[date(2026, 3, 10)] == Totals()
-    assert totals.sum_period(ReportFilter(NOON, 7)) == found[date(2026, 3, 8)] + found[date(2026, 3, 9)]
+    assert list(result) == [date(2026, 3, day) for day in range(4, 11)]
+    assert result[date(2026, 3, 8)] == Totals(calls=9, failed=2, repaired=1, unknown_names=1, turns=1, calling=1)
+    assert result[date(2026, 3, 9)] == Totals(turns=1, calling=1, succeeding=1, lost=1, looping=1)
+    assert result[date(2026, 3, 10)] == Totals()
+    assert totals.sum_period(ReportFilter(NOON, 7)) == result[date(2026, 3, 8)] + result[date(2026, 3, 9)]
 
 
-def test_cohorts_that_decided_together_count_for_each(daily: Write, turn: Write) -> None:
+def test_calls_with_several_cohorts_count_for_each(daily: CreateRow, turn: CreateRow) -> None:
     daily(cohort="dev copy-b", calls=3)
     daily(cohort="dev", calls=2)
     daily(calls=4)
     turn(cohort="copy-b")
 
-    found = totals.sum_by_value(ReportFilter(NOON), "cohort")
+    result = totals.sum_by_value(ReportFilter(NOON), "cohort")
 
-    assert found == {
+    assert result == {
         NO_COHORT: Totals(calls=4),
         "copy-b": Totals(calls=3, turns=1),
         "dev": Totals(calls=5),
     }
 
 
-def test_models_that_were_not_told_are_one(daily: Write) -> None:
+def test_calls_without_a_model_are_summed_together(daily: CreateRow) -> None:
     daily(model="claude", calls=3)
     daily(calls=2)
 
@@ -91,12 +91,12 @@ def test_models_that_were_not_told_are_one(daily: Write) -> None:
     }
 
 
-def test_ops_that_were_called_are_told_by_name(daily: Write) -> None:
+def test_sum_by_op_has_ops_with_calls(daily: CreateRow) -> None:
     daily(calls=3, not_found=1)
     daily(days_ago=1, calls=2, denied=1)
     daily("onto.task", list_reads=9)
     daily("", calls=1, searches=4)
 
-    found = totals.sum_by_op(ReportFilter(NOON))
+    result = totals.sum_by_op(ReportFilter(NOON))
 
-    assert {op: (each.calls, each.failed) for op, each in found.items()} == {"": (1, 0), "onto.task.update": (5, 2)}
+    assert {op: (each.calls, each.failed) for op, each in result.items()} == {"": (1, 0), "onto.task.update": (5, 2)}

@@ -1,4 +1,4 @@
-"""How far turns come, what they were handed, and where they lose their way."""
+"""The funnel of turns, tool selections, unknown names and loops."""
 
 from datetime import timedelta
 
@@ -10,14 +10,14 @@ from analytics.reports import selection as selections
 from analytics.reports.dead_ends import UnknownName
 from analytics.reports.funnel import FunnelStep
 from analytics.reports.report_filter import ReportFilter
-from analytics.reports.selection import MissedTool as Missed
-from tests.unit.analytics.conftest import Happen
-from tests.unit.analytics.reports.conftest import NOON, Write
+from analytics.reports.selection import MissedTool
+from analytics.turns.turn_filters import TurnWith
+from tests.support.analytics_rows import NOON, CreateRow, WriteEvent
 
 pytestmark = pytest.mark.both_databases
 
 
-def test_funnel_tells_who_took_a_step_and_who_took_all_before(turn: Write) -> None:
+def test_funnel_counts_turns_with_a_step_and_with_all_steps_before(turn: CreateRow) -> None:
     turn(times=3)
     turn(times=4, searches=1)
     turn(times=5, searches=1, helps=2)
@@ -26,56 +26,56 @@ def test_funnel_tells_who_took_a_step_and_who_took_all_before(turn: Write) -> No
     turn(times=8, searches=1, helps=1, calls=1, failed=1)
 
     assert funnel.count_steps(ReportFilter(NOON)) == [
-        FunnelStep("turns", 33, 33),
-        FunnelStep("searched", 24, 24),
-        FunnelStep("read help", 20, 20),
-        FunnelStep("called an op", 21, 15),
-        FunnelStep("had a call that succeeded", 13, 7),
+        FunnelStep("turns", None, 33, 33),
+        FunnelStep("searched", TurnWith.SEARCH, 24, 24),
+        FunnelStep("read help", TurnWith.HELP_READ, 20, 20),
+        FunnelStep("called an op", TurnWith.CALL, 21, 15),
+        FunnelStep("had a call that succeeded", TurnWith.SUCCESS, 13, 7),
     ]
 
 
-def test_selections_are_summed_over_turns(db: None) -> None:
+def test_selection_totals_are_empty_without_turns(db: None) -> None:
     assert selections.sum_selections(ReportFilter(NOON)).turns == 0
     assert selections.sum_selections(ReportFilter(NOON)).used_rate is None
 
 
-def test_selections_tell_what_was_loaded_used_and_missed(selection: Write) -> None:
+def test_selection_totals_count_loaded_used_and_missed_tools(selection: CreateRow) -> None:
     selection(times=2, loaded=["a", "b", "c"], used=["a"], tokens=100, outcome="succeeded")
     selection(loaded=["a"], missed=["x", "y"], escalated=["x"], tokens=400, outcome="failed")
 
-    found = _of()
+    totals = _sum_selections()
 
-    assert (found.turns, found.loaded, found.used, found.missed, found.escalated) == (3, 7, 2, 2, 1)
-    assert (found.turns_with_miss, found.turns_with_escalation, found.tokens) == (1, 1, 200.0)
-    assert found.outcomes == {"succeeded": 2, "failed": 1, "abandoned": 0, "unknown": 0}
-    assert (found.used_rate, found.miss_rate, found.escalation_rate) == (2 / 7, 1 / 3, 1 / 3)
-    assert set(found.outcomes) == set(ToolSelection.Outcome)
+    assert (totals.turns, totals.loaded, totals.used, totals.missed, totals.escalated) == (3, 7, 2, 2, 1)
+    assert (totals.turns_with_miss, totals.turns_with_escalation, totals.tokens) == (1, 1, 200.0)
+    assert totals.outcomes == {"succeeded": 2, "failed": 1, "abandoned": 0, "unknown": 0}
+    assert (totals.used_rate, totals.miss_rate, totals.escalation_rate) == (2 / 7, 1 / 3, 1 / 3)
+    assert set(totals.outcomes) == set(ToolSelection.Outcome)
 
 
-def _of() -> selections.SelectionTotals:
+def _sum_selections() -> selections.SelectionTotals:
     return selections.sum_selections(ReportFilter(NOON))
 
 
-def test_tools_that_were_missed_in_most_turns_come_first(selection: Write) -> None:
+def test_most_missed_tools_come_first(selection: CreateRow) -> None:
     selection(times=2, missed=["b", "b", "a"])
     selection(missed=["b", "c"])
     selection()
 
-    assert _most_missed() == [Missed("b", 3), Missed("a", 2), Missed("c", 1)]
+    assert _list_most_missed() == [MissedTool("b", 3), MissedTool("a", 2), MissedTool("c", 1)]
 
 
-def _most_missed() -> list[Missed]:
+def _list_most_missed() -> list[MissedTool]:
     return selections.list_most_missed(ReportFilter(NOON))
 
 
-def test_names_that_nothing_has_are_counted_as_they_were_sent(happen: Happen) -> None:
+def test_unknown_names_are_counted_as_sent(write_event: WriteEvent) -> None:
     unknown = {"tool_name": "", "code": "NOT_FOUND"}
-    happen(NOON, op="onto.snooze", reason="unknown_op", times=3, **unknown)
-    happen(NOON, op="onto.snooze", type="help", reason="unknown_path", **unknown)
-    happen(NOON, op="onto.tusk", type="help", reason="unknown_path", model="claude", **unknown)
-    happen(NOON, op="onto.gone", reason="unknown_op", dry_run=True, **unknown)
-    happen(NOON - timedelta(days=30), op="onto.old", reason="unknown_op", **unknown)
-    happen(NOON)
+    write_event(NOON, op="onto.snooze", reason="unknown_op", times=3, **unknown)
+    write_event(NOON, op="onto.snooze", type="help", reason="unknown_path", **unknown)
+    write_event(NOON, op="onto.tusk", type="help", reason="unknown_path", model="claude", **unknown)
+    write_event(NOON, op="onto.gone", reason="unknown_op", dry_run=True, **unknown)
+    write_event(NOON - timedelta(days=30), op="onto.old", reason="unknown_op", **unknown)
+    write_event(NOON)
 
     assert dead_ends.count_unknown_names(ReportFilter(NOON)) == [
         UnknownName("onto.snooze", 4),
@@ -85,7 +85,7 @@ def test_names_that_nothing_has_are_counted_as_they_were_sent(happen: Happen) ->
     assert dead_ends.count_unknown_names(ReportFilter(NOON, model="claude")) == [UnknownName("onto.tusk", 1)]
 
 
-def test_worst_loops_come_first(turn: Write) -> None:
+def test_worst_loops_come_first(turn: CreateRow) -> None:
     for repeats in (0, 2, 5, 1):
         turn(repeats=repeats)
 

@@ -1,4 +1,4 @@
-"""Which cohort decides, and why."""
+"""Evaluating flags: which cohort decides, and the reason."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,36 +30,36 @@ ANA = EvaluationContext(
 )
 
 
-def cohort(name: str = "dev-team", variant: str = Surface.GATEWAY, **fields: Any) -> CohortDefinition:
+def build_cohort(name: str = "dev-team", variant: str = Surface.GATEWAY, **fields: Any) -> CohortDefinition:
     return CohortDefinition(name, variant, salt=name, **fields)
 
 
-def evaluate(*cohorts: CohortDefinition, facts: EvaluationContext = ANA, is_on: bool = True) -> tuple[str, str, str]:
-    outcome = Rollout({FlagKey.SURFACE: cohorts}).evaluate(FlagKey.SURFACE, facts, is_on=is_on)
-    return outcome.variant, outcome.cohort, outcome.reason
+def evaluate(*cohorts: CohortDefinition, context: EvaluationContext = ANA, is_on: bool = True) -> tuple[str, str, str]:
+    details = Rollout({FlagKey.SURFACE: cohorts}).evaluate(FlagKey.SURFACE, context, is_on=is_on)
+    return details.variant, details.cohort, details.reason
 
 
 @pytest.mark.parametrize("flag", list(FlagKey))
-def test_without_a_cohort_a_flag_says_its_default(flag: FlagKey) -> None:
-    outcome = Rollout().evaluate(flag, ANA)
+def test_flag_without_a_cohort_has_its_default(flag: FlagKey) -> None:
+    details = Rollout().evaluate(flag, ANA)
 
-    assert (outcome.variant, outcome.cohort, outcome.reason) == (FLAGS[flag].default, "", Reason.DEFAULT)
-    assert {FlagKey.SURFACE: "legacy", FlagKey.RELEASE: "live", FlagKey.SELECTION: "static"}[flag] == outcome.variant
-
-
-def test_the_master_switch_goes_before_every_cohort() -> None:
-    assert evaluate(cohort(listed=frozenset(["ana"])), is_on=False) == ("legacy", "", "DISABLED")
+    assert (details.variant, details.cohort, details.reason) == (FLAGS[flag].default, "", Reason.DEFAULT)
+    assert {FlagKey.SURFACE: "legacy", FlagKey.RELEASE: "live", FlagKey.SELECTION: "static"}[flag] == details.variant
 
 
-def test_the_first_cohort_that_a_subject_belongs_to_decides() -> None:
-    first, second = cohort("first", "legacy"), cohort("second")
+def test_master_switch_overrides_every_cohort() -> None:
+    assert evaluate(build_cohort(listed=frozenset(["ana"])), is_on=False) == ("legacy", "", "DISABLED")
+
+
+def test_first_matching_cohort_decides() -> None:
+    first, second = build_cohort("first", "legacy"), build_cohort("second")
 
     assert evaluate(first, second) == ("legacy", "first", "TARGETING_MATCH")
     assert evaluate(replace(first, buckets=0), second) == ("gateway", "second", "TARGETING_MATCH")
 
 
 @pytest.mark.parametrize(
-    ("attribute", "operator", "values", "trait", "holds"),
+    ("attribute", "operator", "values", "trait", "expected"),
     [
         ("subject", "in", ("ana", "ben"), "", True),
         ("subject", "starts", ("test-", "an"), "", True),
@@ -80,67 +80,69 @@ def test_the_first_cohort_that_a_subject_belongs_to_decides() -> None:
         ("trait", "not_in", ("pro",), "unknown", True),
     ],
 )
-def test_a_rule_holds_for_what_it_says(
-    attribute: str, operator: str, values: tuple[str, ...], trait: str, holds: bool
+def test_rule_matches_by_attribute_and_operator(
+    attribute: str, operator: str, values: tuple[str, ...], trait: str, expected: bool
 ) -> None:
-    assert TargetingRule(Attribute(attribute), Operator(operator), values, trait).matches(ANA) is holds
+    assert TargetingRule(Attribute(attribute), Operator(operator), values, trait).matches(ANA) is expected
 
 
-def test_all_rules_have_to_hold() -> None:
+def test_all_rules_must_match() -> None:
     rules = (
         TargetingRule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)),
         TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)),
     )
 
-    assert evaluate(cohort(rules=rules[:1]))[0] == "gateway"
-    assert evaluate(cohort(rules=rules))[0] == "legacy"
+    assert evaluate(build_cohort(rules=rules[:1]))[0] == "gateway"
+    assert evaluate(build_cohort(rules=rules))[0] == "legacy"
 
 
-def test_who_is_listed_is_in_whatever_the_rules_say() -> None:
-    closed = cohort(
+def test_listed_subject_matches_regardless_of_rules() -> None:
+    closed_cohort = build_cohort(
         buckets=0, rules=(TargetingRule(Attribute.CLIENT, Operator.IN, ("other",)),), listed=frozenset(["ana"])
     )
 
-    assert evaluate(closed) == ("gateway", "dev-team", "TARGETING_MATCH")
-    assert evaluate(closed, facts=replace(ANA, subject="ben"))[0] == "legacy"
+    assert evaluate(closed_cohort) == ("gateway", "dev-team", "TARGETING_MATCH")
+    assert evaluate(closed_cohort, context=replace(ANA, subject="ben"))[0] == "legacy"
 
 
-def test_nobody_unknown_is_within_a_percentage() -> None:
-    nobody = replace(ANA, subject="")
+def test_anonymous_subject_never_matches_a_percentage() -> None:
+    anonymous = replace(ANA, subject="")
 
-    assert evaluate(cohort(buckets=9_999), facts=nobody)[0] == "legacy"
-    assert evaluate(cohort(buckets=bucketing.BUCKETS), facts=nobody)[0] == "gateway"
+    assert evaluate(build_cohort(buckets=9_999), context=anonymous)[0] == "legacy"
+    assert evaluate(build_cohort(buckets=bucketing.BUCKETS), context=anonymous)[0] == "gateway"
 
 
-def test_the_second_percentage_is_of_the_rest() -> None:
+def test_second_percentage_applies_to_the_remaining_subjects() -> None:
     subjects = [replace(ANA, subject=f"user-{number}") for number in range(20_000)]
-    both = (cohort("first", buckets=5_000), cohort("second", buckets=5_000))
+    both = (build_cohort("first", buckets=5_000), build_cohort("second", buckets=5_000))
 
-    second = sum(evaluate(*both, facts=facts)[1] == "second" for facts in subjects)
+    second = sum(evaluate(*both, context=context)[1] == "second" for context in subjects)
 
     assert abs(second - 5_000) < 400
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(0, 10_000), st.integers(0, 10_000))
-def test_growing_one_flag_moves_nobody_out_and_no_other_flag(subject: str, one: int, other: int) -> None:
-    smaller, larger = sorted((one, other))
-    facts = replace(ANA, subject=subject)
+def test_growing_one_percentage_moves_nobody_out_and_changes_no_other_flag(
+    subject: str, first_share: int, second_share: int
+) -> None:
+    smaller, larger = sorted((first_share, second_share))
+    context = replace(ANA, subject=subject)
 
-    def outcomes(buckets: int) -> tuple[str, str]:
+    def evaluate_both(buckets: int) -> tuple[str, str]:
         rollout = Rollout(
             {
-                FlagKey.SURFACE: [cohort("share", buckets=buckets)],
-                FlagKey.RELEASE: [cohort("copy-b", "0" * 64, buckets=5_000)],
+                FlagKey.SURFACE: [build_cohort("share", buckets=buckets)],
+                FlagKey.RELEASE: [build_cohort("copy-b", "0" * 64, buckets=5_000)],
             }
         )
-        return tuple(rollout.evaluate(flag, facts).variant for flag in (FlagKey.SURFACE, FlagKey.RELEASE))  # type: ignore[return-value]
+        return tuple(rollout.evaluate(flag, context).variant for flag in (FlagKey.SURFACE, FlagKey.RELEASE))  # type: ignore[return-value]
 
-    (before, release), (after, same) = outcomes(smaller), outcomes(larger)
+    (before, release), (after, same) = evaluate_both(smaller), evaluate_both(larger)
     assert after == Surface.GATEWAY or before == Surface.LEGACY
     assert release == same
 
 
-def test_events_are_told_the_cohorts_that_decided() -> None:
-    rollout = Rollout({FlagKey.SURFACE: [cohort()], FlagKey.RELEASE: [cohort("copy-b", LIVE)]})
+def test_cohort_names_are_joined_for_events() -> None:
+    rollout = Rollout({FlagKey.SURFACE: [build_cohort()], FlagKey.RELEASE: [build_cohort("copy-b", LIVE)]})
 
     assert join_cohort_names(rollout.evaluate(flag, ANA) for flag in FlagKey) == "dev-team copy-b"

@@ -19,5 +19,5 @@ from analytics.rollout.evaluation_context import get_model_family
         ("007", ""),
     ],
 )
-def test_family_of_a_model(model: str, expected: str) -> None:
+def test_model_family_is_derived_from_the_model_name(model: str, expected: str) -> None:
     assert get_model_family(model) == expected

@@ -11,44 +11,53 @@ from analytics.rollout.impact import VariantChange
 pytestmark = pytest.mark.both_databases
 
 SURFACE = FlagKey.SURFACE
-PEOPLE = [
+CONTEXTS = [
     EvaluationContext(f"user-{n}", environment="dev" if n % 4 == 0 else "production", context="project")
     for n in range(400)
 ]
 
 
-def rollout(*cohorts: CohortDefinition) -> Rollout:
+def build_rollout(*cohorts: CohortDefinition) -> Rollout:
     return Rollout({SURFACE: cohorts})
 
 
-def share(parts: int, variant: str = "gateway", *rules: TargetingRule) -> CohortDefinition:
+def build_cohort(parts: int, variant: str = "gateway", *rules: TargetingRule) -> CohortDefinition:
     return CohortDefinition("some", variant, "some", parts, rules)
 
 
-def test_who_is_moved_is_counted_by_way_and_context() -> None:
-    dev = share(10_000, "gateway", TargetingRule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)))
+def test_impact_counts_moved_subjects_by_variants_and_context() -> None:
+    dev = build_cohort(10_000, "gateway", TargetingRule(Attribute.ENVIRONMENT, Operator.IN, ("dev",)))
 
-    effect = impact.measure_impact(SURFACE, rollout(), rollout(dev), PEOPLE)
+    effect = impact.measure_impact(SURFACE, build_rollout(), build_rollout(dev), CONTEXTS)
 
     assert (effect.seen, effect.moved_count) == (400, 100)
     assert effect.moves == (VariantChange("legacy", "gateway", 100, ("project",)),)
 
 
-def test_what_changes_nothing_moves_nobody() -> None:
-    assert impact.measure_impact(SURFACE, rollout(share(500)), rollout(share(500)), PEOPLE).moves == ()
-    assert impact.measure_impact(SURFACE, rollout(), rollout(), []).seen == 0
+def test_impact_is_empty_without_a_change() -> None:
+    assert (
+        impact.measure_impact(
+            SURFACE, build_rollout(build_cohort(500)), build_rollout(build_cohort(500)), CONTEXTS
+        ).moves
+        == ()
+    )
+    assert impact.measure_impact(SURFACE, build_rollout(), build_rollout(), []).seen == 0
 
 
 @given(low=st.integers(0, 10_000), high=st.integers(0, 10_000))
-def test_a_larger_share_moves_those_between_and_nobody_back(low: int, high: int) -> None:
+def test_larger_percentage_moves_only_the_added_subjects(low: int, high: int) -> None:
     low, high = sorted((low, high))
-    effect = impact.measure_impact(SURFACE, rollout(share(low)), rollout(share(high)), PEOPLE)
-    there = impact.measure_impact(SURFACE, rollout(), rollout(share(high)), PEOPLE).moved_count
-    before = impact.measure_impact(SURFACE, rollout(), rollout(share(low)), PEOPLE).moved_count
+    effect = impact.measure_impact(
+        SURFACE, build_rollout(build_cohort(low)), build_rollout(build_cohort(high)), CONTEXTS
+    )
+    after = impact.measure_impact(SURFACE, build_rollout(), build_rollout(build_cohort(high)), CONTEXTS).moved_count
+    before = impact.measure_impact(SURFACE, build_rollout(), build_rollout(build_cohort(low)), CONTEXTS).moved_count
 
     assert {(move.before, move.after) for move in effect.moves} <= {("legacy", "gateway")}
-    assert effect.moved_count == there - before
+    assert effect.moved_count == after - before
     assert (
-        impact.measure_impact(SURFACE, rollout(share(high)), rollout(share(low)), PEOPLE).moved_count
+        impact.measure_impact(
+            SURFACE, build_rollout(build_cohort(high)), build_rollout(build_cohort(low)), CONTEXTS
+        ).moved_count
         == effect.moved_count
     )

@@ -11,14 +11,14 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
 
-def see(*subjects: str, at: datetime = NOON, **facts: object) -> None:
+def record_contexts(*subjects: str, at: datetime = NOON, **facts: object) -> None:
     for subject in subjects:
-        last_seen.record_context(EvaluationContext(subject=subject, **facts), at)  # type: ignore[arg-type]  # each test names its own
+        last_seen.record_context(EvaluationContext(subject=subject, **facts), at)  # type: ignore[arg-type]  # tests pass different fields
     last_seen.flush()
 
 
-def test_a_subject_is_kept_as_last_seen() -> None:
-    see(
+def test_subject_is_stored_as_last_seen() -> None:
+    record_contexts(
         "ana", client="chat", environment="dev", context="project", model="claude-haiku", traits={"plan": "pro", "n": 5}
     )
 
@@ -28,30 +28,30 @@ def test_a_subject_is_kept_as_last_seen() -> None:
     assert last_seen.find_context("ben") is None
 
 
-def test_it_is_written_once_an_hour_and_nobody_unknown_is(django_assert_num_queries: object) -> None:
-    see("ana", environment="dev")
+def test_subject_is_written_once_an_hour_and_anonymous_ones_never(django_assert_num_queries: object) -> None:
+    record_contexts("ana", environment="dev")
     with django_assert_num_queries(0):  # type: ignore[operator]  # pytest-django's, untyped
-        see("ana", environment="production", at=NOON + timedelta(minutes=59))
-        see("", environment="production")
+        record_contexts("ana", environment="production", at=NOON + timedelta(minutes=59))
+        record_contexts("", environment="production")
     assert last_seen.find_context("ana") == EvaluationContext("ana", environment="dev")
 
-    see("ana", environment="production", at=NOON + timedelta(minutes=60))
+    record_contexts("ana", environment="production", at=NOON + timedelta(minutes=60))
     assert last_seen.find_context("ana") == EvaluationContext("ana", environment="production")
     assert Subject.objects.count() == 1
 
 
-def test_those_of_the_last_seven_days_are_recent_the_latest_first() -> None:
-    see("old", at=NOON - timedelta(days=8))
-    see("ana", at=NOON - timedelta(days=6))
-    see("ben")
+def test_recent_subjects_are_those_of_seven_days_latest_first() -> None:
+    record_contexts("old", at=NOON - timedelta(days=8))
+    record_contexts("ana", at=NOON - timedelta(days=6))
+    record_contexts("ben")
 
     assert [facts.subject for facts in last_seen.list_recent(NOON)] == ["ben", "ana"]
 
 
-def test_another_process_writes_what_it_saw_over_it() -> None:
-    see("ana", environment="dev")
+def test_another_process_overwrites_the_subject() -> None:
+    record_contexts("ana", environment="dev")
     last_seen.clear()
 
-    see("ana", environment="production")
+    record_contexts("ana", environment="production")
 
     assert last_seen.find_context("ana") == EvaluationContext("ana", environment="production")

@@ -1,4 +1,4 @@
-"""Rollout as rows: what is refused and what is followed."""
+"""Rows of flags and cohorts: validation, and how the rollout cache follows them."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,49 +22,49 @@ def make_cohort(name: str = "dev-team", **fields: Any) -> Cohort:
     return Cohort.objects.create(**{"name": name, "flag": flag, "variant": "gateway", "percentage": 100} | fields)
 
 
-def surface_of(subject: str, **fields: Any) -> tuple[str, str]:
-    outcome = rollout_cache.get_current().evaluate(FlagKey.SURFACE, EvaluationContext(subject, **fields))
-    return outcome.variant, outcome.cohort
+def evaluate_surface(subject: str, **fields: Any) -> tuple[str, str]:
+    details = rollout_cache.get_current().evaluate(FlagKey.SURFACE, EvaluationContext(subject, **fields))
+    return details.variant, details.cohort
 
 
 def test_every_declared_flag_has_its_row() -> None:
     assert set(Flag.objects.values_list("key", flat=True)) == set(FlagKey)
 
 
-def test_a_cohort_is_followed_with_its_rules_and_its_list() -> None:
+def test_cohort_is_applied_with_its_rules_and_list() -> None:
     cohort = make_cohort(listed=["guest"])
     CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
     rollout_cache.refresh()
 
-    assert surface_of("ana", environment="dev") == ("gateway", "dev-team")
-    assert surface_of("ana", environment="production") == ("legacy", "")
-    assert surface_of("guest") == ("gateway", "dev-team")
+    assert evaluate_surface("ana", environment="dev") == ("gateway", "dev-team")
+    assert evaluate_surface("ana", environment="production") == ("legacy", "")
+    assert evaluate_surface("guest") == ("gateway", "dev-team")
 
 
-def test_a_cohort_or_a_flag_that_is_off_decides_nothing() -> None:
+def test_cohort_or_flag_that_is_off_is_ignored() -> None:
     cohort = make_cohort()
     rollout_cache.refresh()
-    assert surface_of("ana")[0] == "gateway"
+    assert evaluate_surface("ana")[0] == "gateway"
 
     Cohort.objects.filter(pk=cohort.pk).update(is_on=False)
     rollout_cache.refresh()
-    assert surface_of("ana")[0] == "legacy"
+    assert evaluate_surface("ana")[0] == "legacy"
 
     Cohort.objects.filter(pk=cohort.pk).update(is_on=True)
     Flag.objects.filter(key=FlagKey.SURFACE).update(is_on=False)
     rollout_cache.refresh()
-    assert surface_of("ana")[0] == "legacy"
+    assert evaluate_surface("ana")[0] == "legacy"
 
 
-def test_cohorts_are_asked_in_their_order() -> None:
+def test_cohorts_are_evaluated_in_order_of_position() -> None:
     make_cohort("later", position=2)
     make_cohort("sooner", position=1, variant="legacy")
     rollout_cache.refresh()
 
-    assert surface_of("ana") == ("legacy", "sooner")
+    assert evaluate_surface("ana") == ("legacy", "sooner")
 
 
-def test_following_swaps_nothing_where_nothing_changed(django_assert_num_queries: Any) -> None:
+def test_refresh_keeps_the_rollout_when_nothing_changed(django_assert_num_queries: Any) -> None:
     make_cohort()
     rollout_cache.refresh()
     before = rollout_cache.get_current()
@@ -75,19 +75,19 @@ def test_following_swaps_nothing_where_nothing_changed(django_assert_num_queries
     assert rollout_cache.get_current() is before
 
 
-def test_a_renamed_cohort_keeps_who_is_in() -> None:
+def test_renamed_cohort_keeps_its_subjects() -> None:
     cohort = make_cohort(percentage=50)
     rollout_cache.refresh()
-    before = [surface_of(f"user-{number}")[0] for number in range(100)]
+    before = [evaluate_surface(f"user-{number}")[0] for number in range(100)]
     cohort.name = "renamed"
     cohort.save()
     rollout_cache.refresh()
 
-    assert [surface_of(f"user-{number}")[0] for number in range(100)] == before
+    assert [evaluate_surface(f"user-{number}")[0] for number in range(100)] == before
 
 
 @pytest.mark.parametrize(
-    ("fields", "wrong"),
+    ("fields", "message"),
     [
         ({"variant": "worker"}, "Set Surface to gateway or legacy."),
         ({"flag": FlagKey.RELEASE, "variant": "abc"}, "Set Release to live, or the version of a release"),
@@ -98,18 +98,18 @@ def test_a_renamed_cohort_keeps_who_is_in() -> None:
         ({"listed": [str(number) for number in range(1_001)]}, "Enter at most 1,000."),
     ],
 )
-def test_a_cohort_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) -> None:
+def test_invalid_cohort_is_refused(fields: dict[str, Any], message: str) -> None:
     flag = Flag.objects.get(key=fields.pop("flag", FlagKey.SURFACE))
     cohort = Cohort(**{"name": "dev-team", "flag": flag, "variant": "gateway", "salt": "x"} | fields)
 
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as error:
         cohort.full_clean()
 
-    assert wrong in " ".join(refused.value.messages)
+    assert message in " ".join(error.value.messages)
 
 
 @pytest.mark.parametrize(
-    ("fields", "wrong"),
+    ("fields", "message"),
     [
         ({"attribute": "trait", "values": ["pro"]}, "Name the trait."),
         ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave empty"),
@@ -119,13 +119,13 @@ def test_a_cohort_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) 
         ({"attribute": "trait", "trait": "age", "operator": "at_most", "values": ["nan"]}, "Enter one number."),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused(fields: dict[str, Any], wrong: str) -> None:
-    with pytest.raises(ValidationError) as refused:
+def test_invalid_rule_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as error:
         CohortRule(cohort=make_cohort(), **fields).full_clean()
 
-    assert wrong in " ".join(refused.value.messages)
+    assert message in " ".join(error.value.messages)
 
 
-def test_the_database_holds_percentages_in_range() -> None:
+def test_percentage_out_of_range_violates_a_constraint() -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         make_cohort(percentage=120)

@@ -1,4 +1,4 @@
-"""Daily figures: each event counts once, in its day, whoever counts and however often."""
+"""Daily figures: each event counts once, on its day, however often the job runs."""
 
 import threading
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from analytics.models import OpDaily, OperationEvent, Rollup
 from analytics.rollups import op_daily, rollup_job
 from gateway.contracts.errors import ErrorCode
 from gateway.management.commands.docs import _build_errors_page
+from tests.support.analytics_rows import WriteEvent
 from tests.support.cpu_budget import examples
-from tests.unit.analytics.conftest import Happen
 from tools.databases import ROOT
 
 pytestmark = pytest.mark.both_databases
@@ -29,36 +29,36 @@ MINUTE = timedelta(minutes=1)
 FAILED = {"code": "VALIDATION_ERROR", "reason": "invalid_args"}
 
 
-def count(at: datetime = NOON) -> None:
-    """Run the job until it has no more to do."""
-    while rollup_job.run(at):
+def run_until_done(at: datetime = NOON) -> None:
+    """Run the job until no work is left."""
+    while rollup_job.run_rollup(at):
         pass
 
 
-def total(name: str = "calls", **which: Any) -> int:
-    found: int = OpDaily.objects.filter(**which).aggregate(sum=Sum(name, default=0))["sum"]
-    return found
+def sum_column(name: str = "calls", **which: Any) -> int:
+    result: int = OpDaily.objects.filter(**which).aggregate(sum=Sum(name, default=0))["sum"]
+    return result
 
 
-def of(op: str = "onto.task.update") -> dict[str, Any]:
-    """What one op's rows of today say together, zeros left out."""
+def sum_op(op: str = "onto.task.update") -> dict[str, Any]:
+    """Return the sums of an op's rows of today, without zeros."""
     rows = OpDaily.objects.filter(day=TODAY, op=op)
     sums = rows.aggregate(**{name: Sum(name) for name in op_daily.SUM_FIELDS})
     return {name: value for name, value in sums.items() if value}
 
 
-# --- what is counted --------------------------------------------------------------------------------------------------
+# --- what counts --------------------------------------------------------------------------------------------------
 
 
-def test_calls_are_counted_by_how_they_ended(happen: Happen) -> None:
-    happen(NOON - MINUTE, times=4)
+def test_calls_are_counted_by_error_code(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE, times=4)
     for times, code in enumerate(ErrorCode.values, start=1):
-        happen(NOON - MINUTE, times=times, code=code)
+        write_event(NOON - MINUTE, times=times, code=code)
 
-    count()
+    run_until_done()
 
     by_code = {"invalid": 1, "denied": 2, "not_found": 3, "conflict": 4, "internal": 5}
-    assert of() == {"calls": 4 + 15, "latency_ms": 2.0 * 19, **by_code}
+    assert sum_op() == {"calls": 4 + 15, "latency_ms": 2.0 * 19, **by_code}
 
 
 def test_every_code_has_a_figure() -> None:
@@ -72,48 +72,48 @@ def test_every_figure_has_a_column() -> None:
     known = {field.name for field in OpDaily._meta.fields}
 
     assert set(op_daily.SUM_FIELDS) == known - {"id", *op_daily.KEY_FIELDS, "is_settled", "field_errors"}
-    assert set(op_daily.COUNT_CONDITIONS) == set(op_daily.SUM_FIELDS) - {"latency_ms", "mended"}
+    assert set(op_daily.COUNT_CONDITIONS) == set(op_daily.SUM_FIELDS) - {"latency_ms", "repaired"}
 
 
-def test_calls_that_tell_nothing_of_their_op_are_not_counted(happen: Happen) -> None:
-    happen(NOON - MINUTE, replayed=True)
-    happen(NOON - MINUTE, dry_run=True, **FAILED)
+def test_replays_dry_runs_and_deferred_calls_are_not_counted(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE, replayed=True)
+    write_event(NOON - MINUTE, dry_run=True, **FAILED)
     for reason in event_filters.DEFERRED_REASONS:
-        happen(NOON - MINUTE, code="CONFLICT", reason=reason)
+        write_event(NOON - MINUTE, code="CONFLICT", reason=reason)
 
-    count()
+    run_until_done()
 
     assert not OpDaily.objects.exists()
 
 
-def test_reasons_that_are_left_out_are_reasons_that_calls_are_answered_with() -> None:
+def test_deferred_reasons_are_documented_errors() -> None:
     reference = _build_errors_page(ROOT)
 
     assert all(f"| `{reason}` |" in reference for reason in event_filters.DEFERRED_REASONS)
 
 
-def test_help_is_counted_by_what_was_read(happen: Happen) -> None:
+def test_help_is_counted_by_format(write_event: WriteEvent) -> None:
     for times, format in enumerate(OperationEvent.Format.values, start=1):
-        happen(NOON - MINUTE, type="help", format=format, times=times)
-    happen(NOON - MINUTE, type="help", op="onto.task", tool_name="", times=4)
-    happen(NOON - MINUTE, type="help", op="onto.taks", tool_name="", code="NOT_FOUND")
+        write_event(NOON - MINUTE, type="help", format=format, times=times)
+    write_event(NOON - MINUTE, type="help", op="onto.task", tool_name="", times=4)
+    write_event(NOON - MINUTE, type="help", op="onto.taks", tool_name="", code="NOT_FOUND")
 
-    count()
+    run_until_done()
 
-    assert of() == {"short_reads": 1, "full_reads": 2, "arg_reads": 3}
-    assert of("onto.task") == {"list_reads": 4}
+    assert sum_op() == {"short_reads": 1, "full_reads": 2, "arg_reads": 3}
+    assert sum_op("onto.task") == {"list_reads": 4}
     assert OpDaily.objects.count() == 2
 
 
-def test_searches_and_unknown_names_are_counted_under_no_op(happen: Happen) -> None:
-    happen(NOON - MINUTE, type="search", op="", tool_name="", result_count=3)
-    happen(NOON - MINUTE, type="search", op="", tool_name="", result_count=0)
+def test_searches_and_unknown_names_count_without_an_op(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE, type="search", op="", tool_name="", result_count=3)
+    write_event(NOON - MINUTE, type="search", op="", tool_name="", result_count=0)
     for name in ("onto.snooze", "delete everything"):
-        happen(NOON - MINUTE, op=name, tool_name="", code="NOT_FOUND", reason="unknown_op")
+        write_event(NOON - MINUTE, op=name, tool_name="", code="NOT_FOUND", reason="unknown_op")
 
-    count()
+    run_until_done()
 
-    assert of("") == {
+    assert sum_op("") == {
         "searches": 2,
         "misses": 1,
         "calls": 2,
@@ -124,116 +124,116 @@ def test_searches_and_unknown_names_are_counted_under_no_op(happen: Happen) -> N
     assert OpDaily.objects.count() == 1
 
 
-def test_releases_are_counted_apart(happen: Happen) -> None:
-    happen(NOON - MINUTE, release="r1", times=2)
-    happen(NOON - MINUTE, release="r2")
+def test_releases_are_counted_separately(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE, release="r1", times=2)
+    write_event(NOON - MINUTE, release="r2")
 
-    count()
+    run_until_done()
 
     assert dict(OpDaily.objects.values_list("release", "calls")) == {"r1": 2, "r2": 1}
 
 
 @pytest.mark.parametrize("name", ["surface", "cohort", "model"])
-def test_what_is_served_and_to_whom_is_counted_apart(happen: Happen, name: str) -> None:
+def test_surface_cohort_and_model_are_counted_separately(write_event: WriteEvent, name: str) -> None:
     for value in ("a", "b", "b"):
-        happen(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
-        happen(NOON - 2 * rollup_job.SETTLE_AFTER, **{name: value})
+        write_event(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
+        write_event(NOON - 2 * rollup_job.SETTLE_AFTER, **{name: value})
 
-    count()
+    run_until_done()
 
-    told = OpDaily.objects.order_by(name, "is_settled").values_list(name, "is_settled", "calls", "field_errors")
-    assert list(told) == [
+    rows = OpDaily.objects.order_by(name, "is_settled").values_list(name, "is_settled", "calls", "field_errors")
+    assert list(rows) == [
         *(("a", False, 1, [["/a", "type", 1]]), ("a", True, 1, [])),
         *(("b", False, 2, [["/b", "type", 2]]), ("b", True, 2, [])),
     ]
 
 
-def test_days_are_those_of_utc(happen: Happen) -> None:
+def test_days_are_utc_days(write_event: WriteEvent) -> None:
     midnight = datetime(2026, 3, 10, tzinfo=UTC)
-    happen(midnight - timedelta(microseconds=1))
-    happen(midnight, times=2)
+    write_event(midnight - timedelta(microseconds=1))
+    write_event(midnight, times=2)
 
     for at in (midnight + MINUTE, midnight + timedelta(hours=2)):  # unsettled, then settled
-        count(at)
-        assert {day: total(day=day) for day in (date(2026, 3, 9), date(2026, 3, 10))} == {
+        run_until_done(at)
+        assert {day: sum_column(day=day) for day in (date(2026, 3, 9), date(2026, 3, 10))} == {
             date(2026, 3, 9): 1,
             date(2026, 3, 10): 2,
         }
 
 
-# --- what was mended --------------------------------------------------------------------------------------------------
+# --- repaired calls ------------------------------------------------------------------------------------------------
 
 TURN = {"client": "chat", "session": "s1", "turn": "t1"}
 
 
-def test_mended_call_counts_on_its_day_under_its_release_whenever_it_was_mended(happen: Happen) -> None:
+def test_repaired_call_counts_on_the_day_and_release_of_the_failed_call(write_event: WriteEvent) -> None:
     midnight = datetime(2026, 3, 10, tzinfo=UTC)
-    happen(midnight - MINUTE, release="r1", **TURN, **FAILED)
-    happen(midnight + MINUTE, release="r2", **TURN)
+    write_event(midnight - MINUTE, release="r1", **TURN, **FAILED)
+    write_event(midnight + MINUTE, release="r2", **TURN)
 
     for at in (
         midnight + 2 * MINUTE,
         midnight + rollup_job.SETTLE_AFTER,
         midnight + timedelta(hours=2),
-    ):  # not, half, all settled
-        count(at)
-        mended = OpDaily.objects.filter(mended__gt=0)
-        assert list(mended.values_list("day", "release", "mended")) == [(date(2026, 3, 9), "r1", 1)]
-        assert total("invalid", day=date(2026, 3, 9)) == 1
-    assert OpDaily.objects.get(mended=1).is_settled
+    ):  # unsettled, half settled, settled
+        run_until_done(at)
+        repaired = OpDaily.objects.filter(repaired__gt=0)
+        assert list(repaired.values_list("day", "release", "repaired")) == [(date(2026, 3, 9), "r1", 1)]
+        assert sum_column("invalid", day=date(2026, 3, 9)) == 1
+    assert OpDaily.objects.get(repaired=1).is_settled
 
 
-def test_call_that_is_mended_after_it_was_settled_counts_once(happen: Happen) -> None:
-    happen(NOON - timedelta(hours=1), **TURN, **FAILED)
-    count()
-    assert of()["invalid"] == 1
-    happen(NOON, **TURN)
+def test_call_that_is_repaired_after_settling_counts_once(write_event: WriteEvent) -> None:
+    write_event(NOON - timedelta(hours=1), **TURN, **FAILED)
+    run_until_done()
+    assert sum_op()["invalid"] == 1
+    write_event(NOON, **TURN)
 
     for minutes in range(40):
-        count(NOON + minutes * MINUTE)
-        assert (total("invalid"), total("mended"), total()) == (1, 1, 2)
+        run_until_done(NOON + minutes * MINUTE)
+        assert (sum_column("invalid"), sum_column("repaired"), sum_column()) == (1, 1, 2)
 
 
-def test_name_that_nothing_has_is_mended_under_no_op(happen: Happen) -> None:
-    happen(NOON - 2 * MINUTE, op="onto.new", tool_name="", code="NOT_FOUND", reason="unknown_op", **TURN)
-    happen(NOON - MINUTE, op="onto.new", **TURN)  # published meanwhile
+def test_repaired_unknown_name_counts_without_an_op(write_event: WriteEvent) -> None:
+    write_event(NOON - 2 * MINUTE, op="onto.new", tool_name="", code="NOT_FOUND", reason="unknown_op", **TURN)
+    write_event(NOON - MINUTE, op="onto.new", **TURN)  # published in the meantime
 
-    count()
+    run_until_done()
 
-    assert of("")["mended"] == 1
-    assert of("onto.new") == {"calls": 1, "latency_ms": 2.0}
-
-
-# --- which arguments failed -------------------------------------------------------------------------------------------
+    assert sum_op("")["repaired"] == 1
+    assert sum_op("onto.new") == {"calls": 1, "latency_ms": 2.0}
 
 
-def test_field_errors_are_counted_commonest_first_with_indexes_as_one(happen: Happen) -> None:
+# --- field errors -------------------------------------------------------------------------------------------
+
+
+def test_field_errors_are_sorted_by_count_with_list_indexes_merged(write_event: WriteEvent) -> None:
     for index in range(3):
-        happen(NOON - MINUTE, field_errors=[[f"/items/{index}/name", "required"], ["/a", "type"]], **FAILED)
-    happen(NOON - MINUTE, field_errors=[["/a", "type"], ["/items/0", "type"], ["/items/1", "type"]], **FAILED)
+        write_event(NOON - MINUTE, field_errors=[[f"/items/{index}/name", "required"], ["/a", "type"]], **FAILED)
+    write_event(NOON - MINUTE, field_errors=[["/a", "type"], ["/items/0", "type"], ["/items/1", "type"]], **FAILED)
 
-    count()
+    run_until_done()
 
     (row,) = OpDaily.objects.all()
     assert row.field_errors == [["/a", "type", 4], ["/items/*/name", "required", 3], ["/items/*", "type", 1]]
 
 
-def test_field_errors_add_up_as_minutes_settle(happen: Happen) -> None:
+def test_field_errors_are_summed_when_hours_settle(write_event: WriteEvent) -> None:
     for hour in (9, 10, 11):
-        happen(NOON.replace(hour=hour), field_errors=[["/a", "type"], [f"/other-{hour}", "enum"]], **FAILED)
+        write_event(NOON.replace(hour=hour), field_errors=[["/a", "type"], [f"/other-{hour}", "enum"]], **FAILED)
 
-    count()
+    run_until_done()
 
     (row,) = OpDaily.objects.all()
     assert row.field_errors == [["/a", "type", 3], *([f"/other-{hour}", "enum", 1] for hour in (10, 11, 9))]
 
 
-def test_field_errors_of_a_row_are_the_commonest_few(happen: Happen) -> None:
-    happen(NOON - MINUTE, field_errors=[["/often", "type"]], times=2, **FAILED)
+def test_field_errors_of_a_row_are_limited_to_the_commonest(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE, field_errors=[["/often", "type"]], times=2, **FAILED)
     for number in range(op_daily.MAX_FIELD_ERRORS + 5):
-        happen(NOON - MINUTE, field_errors=[[f"/made-up-{number}", "unknown"]], **FAILED)
+        write_event(NOON - MINUTE, field_errors=[[f"/made-up-{number}", "unknown"]], **FAILED)
 
-    count()
+    run_until_done()
 
     errors = OpDaily.objects.get().field_errors
     assert len(errors) == op_daily.MAX_FIELD_ERRORS
@@ -243,83 +243,83 @@ def test_field_errors_of_a_row_are_the_commonest_few(happen: Happen) -> None:
 # --- each event once --------------------------------------------------------------------------------------------------
 
 
-def test_counting_again_counts_nothing_twice(happen: Happen) -> None:
-    happen(NOON - timedelta(hours=2), times=3)
-    happen(NOON - MINUTE, times=2)
+def test_repeated_runs_count_each_event_once(write_event: WriteEvent) -> None:
+    write_event(NOON - timedelta(hours=2), times=3)
+    write_event(NOON - MINUTE, times=2)
 
     for minutes in range(40):
-        count(NOON + minutes * MINUTE)
-        assert total() == 5
+        run_until_done(NOON + minutes * MINUTE)
+        assert sum_column() == 5
 
-    assert total(is_settled=True) == 5
-
-
-def test_what_is_new_shows_at_the_next_run(happen: Happen) -> None:
-    happen(NOON - 2 * MINUTE)
-    count(NOON)
-    happen(NOON - MINUTE)  # a call that began before the run and ended after it
-
-    count(NOON + MINUTE)
-
-    assert total() == 2
+    assert sum_column(is_settled=True) == 5
 
 
-def test_figures_of_the_last_minutes_keep_their_addresses(happen: Happen) -> None:
-    happen(NOON - MINUTE)
-    happen(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled with the second run
-    count(NOON)
+def test_next_run_counts_new_events(write_event: WriteEvent) -> None:
+    write_event(NOON - 2 * MINUTE)
+    run_until_done(NOON)
+    write_event(NOON - MINUTE)  # a call that started before the run and ended after it
+
+    run_until_done(NOON + MINUTE)
+
+    assert sum_column() == 2
+
+
+def test_unsettled_rows_keep_their_ids(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE)
+    write_event(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled with the second run
+    run_until_done(NOON)
     before = dict(OpDaily.objects.values_list("op", "pk"))
 
-    happen(NOON)
-    count(NOON + MINUTE)
+    write_event(NOON)
+    run_until_done(NOON + MINUTE)
 
     assert dict(OpDaily.objects.filter(is_settled=False).values_list("op", "pk")) == {
         "onto.task.update": before["onto.task.update"]
     }
-    assert total() == 3
+    assert sum_column() == 3
 
 
-def test_event_that_is_written_late_is_counted_until_its_time_is_settled(happen: Happen) -> None:
-    happen(NOON - timedelta(hours=1))
-    count(NOON)
-    happen(NOON - rollup_job.SETTLE_AFTER)
-    happen(NOON - rollup_job.SETTLE_AFTER - MINUTE)
+def test_late_event_counts_until_its_time_is_settled(write_event: WriteEvent) -> None:
+    write_event(NOON - timedelta(hours=1))
+    run_until_done(NOON)
+    write_event(NOON - rollup_job.SETTLE_AFTER)
+    write_event(NOON - rollup_job.SETTLE_AFTER - MINUTE)
 
-    count(NOON + MINUTE)
+    run_until_done(NOON + MINUTE)
 
-    assert total() == 2
+    assert sum_column() == 2
 
 
-def test_run_without_an_event_has_nothing_to_show(db: None) -> None:
-    assert rollup_job.run(NOON) is False
+def test_run_without_events_writes_no_figures(db: None) -> None:
+    assert rollup_job.run_rollup(NOON) is False
 
     assert not OpDaily.objects.exists()
     assert Rollup.objects.get().settled_until == NOON - rollup_job.SETTLE_AFTER
 
 
-def test_backlog_is_settled_in_steps_past_hours_without_events(happen: Happen) -> None:
+def test_backlog_is_settled_in_steps(write_event: WriteEvent) -> None:
     for day in (1, 5, 9):
-        happen(NOON - timedelta(days=day))
-        happen(NOON - timedelta(days=day, hours=1))
+        write_event(NOON - timedelta(days=day))
+        write_event(NOON - timedelta(days=day, hours=1))
 
     runs = 1
-    while rollup_job.run(NOON):
+    while rollup_job.run_rollup(NOON):
         runs += 1
 
     assert runs == 7
     assert OpDaily.objects.filter(calls=2, is_settled=True).count() == 3
 
 
-def test_run_looks_only_at_what_is_not_settled(happen: Happen, django_assert_max_num_queries: Any) -> None:
-    happen(NOON - timedelta(hours=3), times=5)
-    count()
+def test_run_reads_only_unsettled_events(write_event: WriteEvent, django_assert_max_num_queries: Any) -> None:
+    write_event(NOON - timedelta(hours=3), times=5)
+    run_until_done()
     OperationEvent.objects.all().delete()
-    happen(NOON)
+    write_event(NOON)
 
     with django_assert_max_num_queries(12):
-        count(NOON + MINUTE)
+        run_until_done(NOON + MINUTE)
 
-    assert total() == 6
+    assert sum_column() == 6
 
 
 @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -327,8 +327,8 @@ def test_run_looks_only_at_what_is_not_settled(happen: Happen, django_assert_max
     minutes=st.lists(st.integers(0, 3 * 24 * 60), min_size=1, max_size=30),
     runs=st.lists(st.integers(0, 3 * 24 * 60), max_size=8),
 )
-def test_figures_are_those_of_the_events_however_often_they_are_counted(
-    happen: Happen, minutes: list[int], runs: list[int]
+def test_figures_equal_the_events_for_any_sequence_of_runs(
+    write_event: WriteEvent, minutes: list[int], runs: list[int]
 ) -> None:
     start = NOON - timedelta(days=3)
     for model in (OperationEvent, OpDaily, Rollup):
@@ -337,27 +337,29 @@ def test_figures_are_those_of_the_events_however_often_they_are_counted(
 
     for at in [*sorted(start + run * MINUTE for run in runs), NOON]:
         while times and times[0] <= at:
-            happen(times.pop(0))
-        count(at)
+            write_event(times.pop(0))
+        run_until_done(at)
 
-    wanted: dict[date, int] = {}
+    expected: dict[date, int] = {}
     for minute in minutes:
         day = (start + minute * MINUTE).date()
-        wanted[day] = wanted.get(day, 0) + 1
-    assert {day: total(day=day) for day in wanted} == wanted
-    assert total() == len(minutes)
+        expected[day] = expected.get(day, 0) + 1
+    assert {day: sum_column(day=day) for day in expected} == expected
+    assert sum_column() == len(minutes)
 
 
 @pytest.fixture
-def apart(transactional_db: None) -> Iterator[None]:
+def separate_connections(transactional_db: None) -> Iterator[None]:
     yield
     connection.close()
 
 
 @pytest.mark.parametrize("_attempt", range(3))
-def test_events_count_once_when_processes_count_at_the_same_time(apart: None, happen: Happen, _attempt: int) -> None:
-    happen(NOON - timedelta(hours=1), times=3)
-    happen(NOON - MINUTE, times=2)
+def test_events_count_once_when_processes_run_concurrently(
+    separate_connections: None, write_event: WriteEvent, _attempt: int
+) -> None:
+    write_event(NOON - timedelta(hours=1), times=3)
+    write_event(NOON - MINUTE, times=2)
     barrier = threading.Barrier(3)
 
     def run() -> None:
@@ -365,56 +367,56 @@ def test_events_count_once_when_processes_count_at_the_same_time(apart: None, ha
             connection.ensure_connection()
             barrier.wait(20)
             for second in range(6):
-                rollup_job.run(NOON + timedelta(seconds=second))
+                rollup_job.run_rollup(NOON + timedelta(seconds=second))
         finally:
             connection.close()
 
     with ThreadPoolExecutor(3) as pool:
         for future in [pool.submit(run) for _ in range(3)]:
             future.result()
-    count(NOON + MINUTE)
+    run_until_done(NOON + MINUTE)
 
-    assert total() == 5
+    assert sum_column() == 5
 
 
-def test_days_are_counted_anew_from_their_events(happen: Happen) -> None:
+def test_recount_replaces_figures_of_days_that_have_events(write_event: WriteEvent) -> None:
     for day in range(5):
-        happen(NOON - timedelta(days=day), **TURN | {"turn": f"t{day}"}, **FAILED)
-        happen(NOON - timedelta(days=day) + MINUTE, **TURN | {"turn": f"t{day}"})
-    count(NOON + timedelta(hours=1))
-    OperationEvent.objects.filter(time__lt=NOON - timedelta(days=3)).delete()  # past their time: their figures stay
-    happen(NOON - timedelta(days=2), times=3)  # written when that day was settled
+        write_event(NOON - timedelta(days=day), **TURN | {"turn": f"t{day}"}, **FAILED)
+        write_event(NOON - timedelta(days=day) + MINUTE, **TURN | {"turn": f"t{day}"})
+    run_until_done(NOON + timedelta(hours=1))
+    OperationEvent.objects.filter(time__lt=NOON - timedelta(days=3)).delete()  # expired events; their figures stay
+    write_event(NOON - timedelta(days=2), times=3)  # written after that day was settled
 
     rollup_job.recount_from(TODAY - timedelta(days=2), NOON + timedelta(hours=1))
 
-    assert {day: total(day=TODAY - timedelta(days=day)) for day in range(5)} == {0: 2, 1: 2, 2: 5, 3: 2, 4: 2}
-    assert total("mended") == 5
+    assert {day: sum_column(day=TODAY - timedelta(days=day)) for day in range(5)} == {0: 2, 1: 2, 2: 5, 3: 2, 4: 2}
+    assert sum_column("repaired") == 5
 
 
-def test_catching_up_counts_the_same_as_many_runs(happen: Happen) -> None:
+def test_catch_up_counts_all_events(write_event: WriteEvent) -> None:
     for hour in range(60):
-        happen(NOON - timedelta(hours=hour), times=hour % 3)
+        write_event(NOON - timedelta(hours=hour), times=hour % 3)
 
     rollup_job.catch_up(NOON)
 
-    assert total() == sum(hour % 3 for hour in range(60))
+    assert sum_column() == sum(hour % 3 for hour in range(60))
     assert Rollup.objects.get().settled_until == NOON - rollup_job.SETTLE_AFTER
 
 
-def test_run_that_was_overtaken_writes_nothing(happen: Happen, monkeypatch: pytest.MonkeyPatch) -> None:
-    happen(NOON - timedelta(hours=1))
-    looked = rollup_job._find_next_period
+def test_overtaken_run_writes_nothing(write_event: WriteEvent, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_event(NOON - timedelta(hours=1))
+    original = rollup_job._find_next_period
 
-    def overtaken(*args: Any) -> Any:
-        found = looked(*args)
+    def find_and_be_overtaken(*args: Any) -> Any:
+        period = original(*args)
         monkeypatch.undo()
-        count(NOON)  # another process, meanwhile
-        return found
+        run_until_done(NOON)  # like another process
+        return period
 
-    monkeypatch.setattr(rollup_job, "_find_next_period", overtaken)
+    monkeypatch.setattr(rollup_job, "_find_next_period", find_and_be_overtaken)
 
-    assert rollup_job.run(NOON - MINUTE) is False
-    assert total() == 1
+    assert rollup_job.run_rollup(NOON - MINUTE) is False
+    assert sum_column() == 1
 
 
 # --- constraints ------------------------------------------------------------------------------------------------------
@@ -428,12 +430,12 @@ def test_run_that_was_overtaken_writes_nothing(happen: Happen, monkeypatch: pyte
         ("op_daily_failures_within_calls", [{"is_settled": True, "searches": 1, "misses": 2}]),
     ],
 )
-def test_figures_that_cannot_be_are_refused(db: None, constraint: str, rows: list[dict[str, Any]]) -> None:
+def test_invalid_figures_violate_a_constraint(db: None, constraint: str, rows: list[dict[str, Any]]) -> None:
     def write() -> None:
         for row in rows:
             OpDaily.objects.create(day=TODAY, op="onto.task.get", release="r1", **row)
 
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+    with pytest.raises(IntegrityError) as error, transaction.atomic():
         write()
     unique = "analytics_opdaily.day, analytics_opdaily.op"  # SQLite names the columns
-    assert constraint in str(refused.value) or (constraint == "op_daily_once" and unique in str(refused.value))
+    assert constraint in str(error.value) or (constraint == "op_daily_once" and unique in str(error.value))

@@ -1,4 +1,4 @@
-"""What a turn came to: which calls mended which, and its figures."""
+"""The metrics of a turn: which call repaired which, and its figures."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,69 +14,88 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
 
 
-def happened(number: int, /, op: str = UPDATE, **fields: Any) -> TurnEvent:
-    """The event with this number, one a minute: a call that succeeded, unless fields say otherwise."""
-    said: dict[str, Any] = dict.fromkeys(TurnEvent._fields, "") | {"dry_run": False, "replayed": False, "ok": True}
-    said |= {"id": number, "time": NOON + timedelta(minutes=number), "type": "exec", "source": "api", "op": op}
-    said |= {"result_count": None, "mends": None, "turn": "t1", "tool_name": op.replace(".", "_")}
-    return TurnEvent(**said | fields)
+def build_event(number: int, /, op: str = UPDATE, **fields: Any) -> TurnEvent:
+    """Return the event with this number, one per minute: a successful call unless fields say otherwise."""
+    fields_by_name: dict[str, Any] = dict.fromkeys(TurnEvent._fields, "") | {
+        "dry_run": False,
+        "replayed": False,
+        "ok": True,
+    }
+    fields_by_name |= {
+        "id": number,
+        "time": NOON + timedelta(minutes=number),
+        "type": "exec",
+        "source": "api",
+        "op": op,
+    }
+    fields_by_name |= {"result_count": None, "repairs": None, "turn": "t1", "tool_name": op.replace(".", "_")}
+    return TurnEvent(**fields_by_name | fields)
 
 
-def of(*events: TurnEvent) -> dict[str, Any]:
-    """A turn's figures that are not nought."""
-    names = ("searches", "misses", "helps", "calls", "failed", "mended", "unknown_names", "repeats")
-    turn = metrics.compute_turn(events, mended(*events))
+def compute_figures(*events: TurnEvent) -> dict[str, Any]:
+    """Return the figures of a turn that are not zero."""
+    names = ("searches", "misses", "helps", "calls", "failed", "repaired", "unknown_names", "repeats")
+    turn = metrics.compute_turn(events, find_repairs(*events))
     return {name: value for name in names if (value := getattr(turn, name))}
 
 
-def mended(*events: TurnEvent, settled_until: datetime = NOON) -> dict[int, TurnEvent]:
+def find_repairs(*events: TurnEvent, settled_until: datetime = NOON) -> dict[int, TurnEvent]:
     return metrics.find_repairs(events, settled_until=settled_until)
 
 
-def links(*events: TurnEvent, **more: Any) -> dict[int, int]:
-    return {event: failed.id for event, failed in mended(*events, **more).items()}
+def find_links(*events: TurnEvent, **more: Any) -> dict[int, int]:
+    return {event: failed.id for event, failed in find_repairs(*events, **more).items()}
 
 
-# --- mending ----------------------------------------------------------------------------------------------------------
+# --- repairs ----------------------------------------------------------------------------------------------------------
 
-BAD = {"ok": False, "reason": "invalid_args"}
+FAILED = {"ok": False, "reason": "invalid_args"}
 
 
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ([happened(1, **BAD), happened(2)], {2: 1}),
-        ([happened(1), happened(2, **BAD)], {}),  # what comes before mends nothing
-        ([happened(1, **BAD), happened(2, **BAD), happened(3)], {3: 2}),  # the latest
-        ([happened(1, **BAD), happened(2, **BAD), happened(3), happened(4)], {3: 2, 4: 1}),  # then the one before
-        ([happened(1, **BAD), happened(2), happened(3)], {2: 1}),  # once
-        ([happened(1, **BAD), happened(2, GET)], {}),  # another op
-        ([happened(1, **BAD), happened(2, GET), happened(3)], {3: 1}),  # a look between
-        ([happened(1, **BAD), happened(2, type="help")], {}),
-        ([happened(1, **BAD), happened(2, dry_run=True)], {}),
-        ([happened(1, **BAD), happened(2, replayed=True)], {}),
-        ([happened(1, **BAD), happened(2, source="admin")], {}),
-        ([happened(1, ok=False, reason="switched_off"), happened(2)], {}),  # nothing was wrong with it
-        ([happened(1, ok=False, dry_run=True), happened(2)], {}),
-        ([happened(1, "onto.tusk.update", ok=False, reason="unknown_op", tool_name=""), happened(2)], {}),  # a guess
+        ([build_event(1, **FAILED), build_event(2)], {2: 1}),
+        ([build_event(1), build_event(2, **FAILED)], {}),  # an earlier call repairs nothing
+        (
+            [build_event(1, **FAILED), build_event(2, **FAILED), build_event(3)],
+            {3: 2},
+        ),  # repairs the latest failed call
+        (
+            [build_event(1, **FAILED), build_event(2, **FAILED), build_event(3), build_event(4)],
+            {3: 2, 4: 1},
+        ),  # then the one before it
+        ([build_event(1, **FAILED), build_event(2), build_event(3)], {2: 1}),  # each failed call is repaired once
+        ([build_event(1, **FAILED), build_event(2, GET)], {}),  # another op
+        ([build_event(1, **FAILED), build_event(2, GET), build_event(3)], {3: 1}),  # another op in between
+        ([build_event(1, **FAILED), build_event(2, type="help")], {}),
+        ([build_event(1, **FAILED), build_event(2, dry_run=True)], {}),
+        ([build_event(1, **FAILED), build_event(2, replayed=True)], {}),
+        ([build_event(1, **FAILED), build_event(2, source="admin")], {}),
+        ([build_event(1, ok=False, reason="switched_off"), build_event(2)], {}),  # the call itself was valid
+        ([build_event(1, ok=False, dry_run=True), build_event(2)], {}),
+        (
+            [build_event(1, "onto.tusk.update", ok=False, reason="unknown_op", tool_name=""), build_event(2)],
+            {},
+        ),  # an unknown name
     ],
 )
-def test_call_mends_the_latest_failed_one_of_its_op(events: list[TurnEvent], expected: dict[int, int]) -> None:
-    assert links(*events) == expected
+def test_call_repairs_the_latest_failed_call_of_its_op(events: list[TurnEvent], expected: dict[int, int]) -> None:
+    assert find_links(*events) == expected
 
 
-def test_what_a_settled_call_mends_stays_whatever_is_written_late() -> None:
-    late = happened(2, **BAD)
-    events = [happened(1, **BAD), late, happened(3, mends=1), happened(4)]
+def test_settled_link_is_not_changed_by_a_late_event() -> None:
+    late = build_event(2, **FAILED)
+    events = [build_event(1, **FAILED), late, build_event(3, repairs=1), build_event(4)]
 
-    assert links(*events, settled_until=NOON + timedelta(minutes=4)) == {3: 1, 4: 2}
-    assert links(*events) == {3: 2, 4: 1}
+    assert find_links(*events, settled_until=NOON + timedelta(minutes=4)) == {3: 1, 4: 2}
+    assert find_links(*events) == {3: 2, 4: 1}
 
 
-def test_settled_call_that_mended_nothing_mends_nothing_later() -> None:
-    events = [happened(1, **BAD), happened(2)]
+def test_settled_call_without_a_link_gets_none_later() -> None:
+    events = [build_event(1, **FAILED), build_event(2)]
 
-    assert links(*events, settled_until=NOON + timedelta(minutes=3)) == {}
+    assert find_links(*events, settled_until=NOON + timedelta(minutes=3)) == {}
 
 
 KINDS = st.fixed_dictionaries(
@@ -91,14 +110,14 @@ KINDS = st.fixed_dictionaries(
 
 
 @given(kinds=st.lists(KINDS, max_size=20), settled=st.integers(0, 20))
-def test_links_are_of_a_call_and_one_failed_call_of_its_op_before(kinds: list[Any], settled: int) -> None:
-    events = [happened(number, kind.pop("op"), **kind) for number, kind in enumerate(kinds)]
+def test_links_connect_a_call_with_an_earlier_failed_call_of_its_op(kinds: list[Any], settled: int) -> None:
+    events = [build_event(number, kind.pop("op"), **kind) for number, kind in enumerate(kinds)]
 
-    found = mended(*events)
+    repairs = find_repairs(*events)
 
     by_id = {event.id: event for event in events}
-    assert len({failed.id for failed in found.values()}) == len(found)
-    for event, failed in found.items():
+    assert len({failed.id for failed in repairs.values()}) == len(repairs)
+    for event, failed in repairs.items():
         assert by_id[event].ok
         assert not failed.ok
         assert failed.id < event
@@ -106,64 +125,66 @@ def test_links_are_of_a_call_and_one_failed_call_of_its_op_before(kinds: list[An
         assert metrics.is_call(failed)
         assert metrics.is_call(by_id[event])
 
-    # Settled in between, it is the same.
-    told = [event._replace(mends=found[event.id].id if event.id in found else None) for event in events]
-    assert mended(*told, settled_until=NOON + timedelta(minutes=settled)) == {
-        event: by_told for event, failed in found.items() if (by_told := told[failed.id])
+    # The result does not change if a part is settled in between.
+    linked_events = [event._replace(repairs=repairs[event.id].id if event.id in repairs else None) for event in events]
+    assert find_repairs(*linked_events, settled_until=NOON + timedelta(minutes=settled)) == {
+        event: linked_failed for event, failed in repairs.items() if (linked_failed := linked_events[failed.id])
     }
 
 
 @given(kinds=st.lists(KINDS, max_size=20))
-def test_failed_call_is_left_unmended_only_where_no_call_after_it_was_free_to_mend_it(kinds: list[Any]) -> None:
-    events = [happened(number, kind.pop("op"), **kind) for number, kind in enumerate(kinds)]
+def test_failed_call_stays_unrepaired_only_when_no_later_call_is_free(kinds: list[Any]) -> None:
+    events = [build_event(number, kind.pop("op"), **kind) for number, kind in enumerate(kinds)]
 
-    found = mended(*events)
+    repairs = find_repairs(*events)
 
-    mending, mended_ones = set(found), {failed.id for failed in found.values()}
+    repairing, repaired_ids = set(repairs), {failed.id for failed in repairs.values()}
     for failed in (
-        event for event in events if metrics.is_call(event) and not event.ok and event.id not in mended_ones
+        event for event in events if metrics.is_call(event) and not event.ok and event.id not in repaired_ids
     ):
         after = [each for each in events[failed.id :] if metrics.is_call(each) and each.ok and each.op == failed.op]
-        assert all(each.id in mending for each in after)
+        assert all(each.id in repairing for each in after)
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
-def test_figures_tell_of_every_step() -> None:
+def test_figures_count_every_kind_of_event() -> None:
     events = [
-        happened(1, "", type="search", result_count=0),
-        happened(2, "", type="search", result_count=4),
-        happened(3, type="help"),
-        happened(4, "onto.tusk", type="help", ok=False, reason="unknown_path"),
-        happened(5, "onto.tusk.update", ok=False, reason="unknown_op", tool_name=""),
-        happened(6, **BAD),
-        happened(7),
-        happened(8, dry_run=True),
+        build_event(1, "", type="search", result_count=0),
+        build_event(2, "", type="search", result_count=4),
+        build_event(3, type="help"),
+        build_event(4, "onto.tusk", type="help", ok=False, reason="unknown_path"),
+        build_event(5, "onto.tusk.update", ok=False, reason="unknown_op", tool_name=""),
+        build_event(6, **FAILED),
+        build_event(7),
+        build_event(8, dry_run=True),
     ]
 
-    assert of(*events) == {
+    assert compute_figures(*events) == {
         "searches": 2,
         "misses": 1,
         "helps": 1,
         "unknown_names": 2,
         "calls": 3,
         "failed": 2,
-        "mended": 1,
+        "repaired": 1,
     }
 
 
-def test_same_call_is_a_loop_from_the_third_time_on() -> None:
-    same, other = [happened(number, digest="a") for number in range(5)], happened(6, digest="b")
+def test_repeated_call_is_a_loop_from_the_third_time() -> None:
+    same, other = [build_event(number, digest="a") for number in range(5)], build_event(6, digest="b")
 
-    assert of(*same[:2], other) == {"calls": 3}
-    assert of(*same, other) == {"calls": 6, "repeats": 3}
-    assert of(*(happened(number) for number in range(5))) == {"calls": 5}  # what has no digest is no loop
+    assert compute_figures(*same[:2], other) == {"calls": 3}
+    assert compute_figures(*same, other) == {"calls": 6, "repeats": 3}
+    assert compute_figures(*(build_event(number) for number in range(5))) == {
+        "calls": 5
+    }  # calls without a digest are not a loop
 
 
-def test_turn_is_told_under_what_its_last_call_was_served() -> None:
-    first = happened(1, release="r1", surface="legacy", cohort="", model="gpt", subject="ana", session="s1")
-    last = happened(2, release="r2", surface="gateway", cohort="dev", model="claude", subject="ana", session="s1")
+def test_turn_has_release_surface_cohort_and_model_of_its_last_call() -> None:
+    first = build_event(1, release="r1", surface="legacy", cohort="", model="gpt", subject="ana", session="s1")
+    last = build_event(2, release="r2", surface="gateway", cohort="dev", model="claude", subject="ana", session="s1")
 
     turn = metrics.compute_turn([first, last], {})
 

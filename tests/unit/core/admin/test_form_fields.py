@@ -9,7 +9,7 @@ from core.admin.form_fields import LinesField, PlainTextField, SentenceField, St
 @pytest.mark.parametrize(
     "text", ["NaN", "1e999", '"\\ud800"', '"\\u0000"', "9" * 5_000, "[" * 2_000 + "]" * 2_000, "{"]
 )
-def test_json_that_could_not_be_kept_is_refused_and_shown_again(text: str) -> None:
+def test_invalid_json_is_refused_and_shown_again(text: str) -> None:
     field = StrictJSONField()
 
     with pytest.raises(ValidationError, match=r"\."):
@@ -17,56 +17,56 @@ def test_json_that_could_not_be_kept_is_refused_and_shown_again(text: str) -> No
     assert field.prepare_value(field.bound_data(text, None)) == text
 
 
-def test_json_is_shown_as_a_person_edits_it() -> None:
+def test_json_is_shown_indented_and_unescaped() -> None:
     field = StrictJSONField()
 
     assert field.clean('{"a": "Größe"}') == {"a": "Größe"}
     assert field.prepare_value({"a": "Größe"}) == '{\n  "a": "Größe"\n}'
 
 
-def test_json_as_typed_is_shown_as_it_was_typed() -> None:
+def test_entered_json_is_shown_as_entered() -> None:
     field = StrictJSONField()
-    typed = '{ "b": 1.0,\n\t"a": [] }'
+    text = '{ "b": 1.0,\n\t"a": [] }'
 
-    assert field.prepare_value(field.bound_data(typed, {})) == typed
+    assert field.prepare_value(field.bound_data(text, {})) == text
     assert field.bound_data(None, {}) == {}
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "said"),
+    ("text", "line", "column", "message"),
     [
         ('{\r\n  "a": 1,\r\n  "b" 2\r\n}', 3, 7, "Invalid JSON: Expecting ':' delimiter."),
-        ('{\n  "a": "100%", "a": 2}', 2, 16, "An object names the same key twice."),
+        ('{\n  "a": "100%", "a": 2}', 2, 16, "An object has the same key twice."),
     ],
 )
-def test_an_error_names_its_line_and_column(text: str, line: int, column: int, said: str) -> None:
-    with pytest.raises(ValidationError) as refused:
+def test_json_error_names_line_and_column(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(ValidationError) as error:
         StrictJSONField().clean(text)
 
-    assert refused.value.messages[0].startswith(f"Line {line}, column {column}: {said}")
-    assert refused.value.params is not None
-    assert (refused.value.params["line"], refused.value.params["column"]) == (line, column)
+    assert error.value.messages[0].startswith(f"Line {line}, column {column}: {message}")
+    assert error.value.params is not None
+    assert (error.value.params["line"], error.value.params["column"]) == (line, column)
 
 
 @pytest.mark.parametrize("initial", [list, dict])
-def test_nothing_is_the_empty_value_of_what_may_be_left_out(initial: Any) -> None:
+def test_blank_optional_json_is_the_empty_value(initial: Any) -> None:
     assert StrictJSONField(required=False, initial=initial).clean("  ") == initial()
     with pytest.raises(ValidationError, match="required"):
         StrictJSONField(initial=initial).clean("")
 
 
-def test_text_has_lines_and_no_carriage_returns() -> None:
+def test_plain_text_has_no_carriage_returns() -> None:
     field = PlainTextField()
 
     assert field.clean("one\r\ntwo\rthree\n") == "one\ntwo\nthree"
     assert not field.has_changed("one\ntwo", "one\r\ntwo")
 
 
-def test_a_sentence_has_no_lines() -> None:
+def test_sentence_is_a_single_line() -> None:
     assert SentenceField().clean("Send only  fields \r\n that change.\n") == "Send only  fields that change."
 
 
-def test_list_is_edited_line_by_line() -> None:
+def test_lines_field_is_a_list_of_lines() -> None:
     field = LinesField(longest=10)
 
     assert field.clean("ana\r\n\r\n  ben c \nana\r\n") == ["ana", "ben c"]
@@ -76,14 +76,14 @@ def test_list_is_edited_line_by_line() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \r\n\n", None])
-def test_list_of_no_lines_is_empty(text: str | None) -> None:
+def test_blank_lines_field_is_an_empty_list(text: str | None) -> None:
     assert LinesField(longest=10, required=False).clean(text) == []
     with pytest.raises(ValidationError, match="required"):
         LinesField(longest=10).clean(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "messages"),
     [
         ("ana\n\n" + "b" * 11, ["Line 3: 11 characters; the limit is 10."]),
         ("a\x00b", ["Line 1: remove the invisible character U+0000."]),
@@ -92,15 +92,15 @@ def test_list_of_no_lines_is_empty(text: str | None) -> None:
     ],
     ids=["too long", "NUL", "invisible"],
 )  # fmt: skip
-def test_lines_that_cannot_be_kept_are_named(text: str, told: list[str]) -> None:
-    with pytest.raises(ValidationError) as refused:
+def test_invalid_lines_are_named(text: str, messages: list[str]) -> None:
+    with pytest.raises(ValidationError) as error:
         LinesField(longest=10).clean(text)
 
-    assert refused.value.messages == told
+    assert error.value.messages == messages
 
 
-def test_many_lines_that_cannot_be_kept_are_not_all_told() -> None:
-    with pytest.raises(ValidationError) as refused:
+def test_at_most_five_invalid_lines_are_named() -> None:
+    with pytest.raises(ValidationError) as error:
         LinesField(longest=1).clean("ab\n" * 1_000)
 
-    assert len(refused.value.messages) == 5
+    assert len(error.value.messages) == 5

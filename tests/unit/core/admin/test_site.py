@@ -1,4 +1,4 @@
-"""The guard of the admin's pages, rule by rule; tests/integration/test_admin_hostile.py walks the pages themselves."""
+"""The request checks of the admin, rule by rule. tests/integration/test_admin_hostile.py tests the pages."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +12,7 @@ from workspace.models import Task
 
 
 @pytest.mark.parametrize(
-    ("query", "begins"),
+    ("query", "message"),
     [
         ("", ""),
         ("q=one+two&p=2", ""),
@@ -29,15 +29,15 @@ from workspace.models import Task
         ("title__iregex=a", "Lists cannot be filtered by regular expressions."),
     ],
 )
-def test_odd_text_is_told(query: str, begins: str) -> None:
+def test_query_problem_is_reported(query: str, message: str) -> None:
     problem = site.find_query_problem(QueryDict(query))
 
-    assert problem.startswith(begins)
-    assert bool(problem) == bool(begins)
+    assert problem.startswith(message)
+    assert bool(problem) == bool(message)
 
 
 @pytest.mark.parametrize(
-    ("model", "data", "odd"),
+    ("model", "data", "is_problem"),
     [
         (User, "_selected_action=1&_selected_action=2", False),
         (User, "_selected_action=abc", True),
@@ -50,18 +50,20 @@ def test_odd_text_is_told(query: str, begins: str) -> None:
         (Task, "project=zz", True),
     ],
 )
-def test_odd_row_is_told(db: None, model: type, data: str, odd: bool) -> None:
-    assert site.find_row_problem(QueryDict(data), model).startswith("A selected row does not exist" if odd else "")
-    assert bool(site.find_row_problem(QueryDict(data), model)) is odd
+def test_row_problem_is_reported(db: None, model: type, data: str, is_problem: bool) -> None:
+    assert site.find_row_problem(QueryDict(data), model).startswith(
+        "A selected row does not exist" if is_problem else ""
+    )
+    assert bool(site.find_row_problem(QueryDict(data), model)) is is_problem
 
 
-def test_odd_preset_is_told() -> None:
+def test_preset_problem_is_reported() -> None:
     assert site.find_preset_problem(QueryDict("due_at=2026-03-01"), Task).startswith("The URL cannot prefill due_at.")
     assert site.find_preset_problem(QueryDict("title=x"), Task) == ""
 
 
 @pytest.mark.parametrize("error", [ValidationError("x"), DataError("x"), OverflowError("x")])
-def test_guarded_answers_what_a_value_breaks(rf: RequestFactory, error: Exception) -> None:
+def test_reject_malformed_requests_turns_value_errors_into_400(rf: RequestFactory, error: Exception) -> None:
     def view(request: object) -> HttpResponse:
         raise error
 
@@ -71,7 +73,7 @@ def test_guarded_answers_what_a_value_breaks(rf: RequestFactory, error: Exceptio
     assert response.content.decode().startswith("A value in the request is not valid")
 
 
-def test_guarded_lets_a_bug_through(rf: RequestFactory) -> None:
+def test_reject_malformed_requests_does_not_hide_bugs(rf: RequestFactory) -> None:
     def view(request: object) -> HttpResponse:
         raise ValueError("a bug")
 

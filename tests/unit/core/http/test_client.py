@@ -1,4 +1,4 @@
-"""The client as a whole: what it sends, what it keeps between calls, and what it never takes from elsewhere."""
+"""The outgoing HTTP client: what it sends, which connections it shares, and what it never stores, logs or inherits."""
 
 import logging
 import os
@@ -15,28 +15,28 @@ import pytest
 from core import http
 from core.http import OutgoingError, Response, client, errors
 from core.http.network import GuardedBackend
-from tests.support.http_servers import Server, answer
-from tests.unit.core.http.conftest import Resolver
+from tests.support.fake_resolver import FakeResolver
+from tests.support.http_servers import Server, build_response
 
-Call = Callable[..., Response]
-Serve = Callable[..., Server]
+SendRequest = Callable[..., Response]
+StartServer = Callable[..., Server]
 
 
-def test_request_returns_the_answer(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(answer(b'{"a": 1}', "418 I'm a teapot", Content_Type="application/json", X_One="1"))
+def test_request_returns_the_response(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+    server = serve(build_response(b'{"a": 1}', "418 I'm a teapot", Content_Type="application/json", X_One="1"))
 
     response = call(server.url("/p?q=%20é"), "POST", body=b"sent", headers={"X-Two": "2"})
 
     assert (response.status, response.body, response.redirects) == (418, b'{"a": 1}', 0)
     assert response.url == server.url("/p?q=%20%C3%A9")
     assert (response.headers["content-type"], response.headers["x-one"]) == ("application/json", "1")
-    sent = server.requests[0]
-    assert sent.startswith(b"POST /p?q=%20%C3%A9 HTTP/1.1\r\n")
-    assert sent.endswith(b"\r\n\r\nsent")
-    assert b"x-two: 2\r\n" in sent.lower()
+    request = server.requests[0]
+    assert request.startswith(b"POST /p?q=%20%C3%A9 HTTP/1.1\r\n")
+    assert request.endswith(b"\r\n\r\nsent")
+    assert b"x-two: 2\r\n" in request.lower()
 
 
-def test_two_calls_share_one_connection(serve: Serve, call: Call, loopback_allowed: None) -> None:
+def test_two_calls_share_one_connection(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
     server = serve()
 
     call(server.url("/1"))
@@ -45,8 +45,8 @@ def test_two_calls_share_one_connection(serve: Serve, call: Call, loopback_allow
     assert (len(server.requests), server.connections) == (2, 1)
 
 
-def test_a_connection_is_not_shared_between_hosts_at_one_address(
-    serve: Serve, call: Call, resolver: Resolver, loopback_allowed: None
+def test_connection_is_not_shared_between_hosts_at_one_address(
+    serve: StartServer, call: SendRequest, resolver: FakeResolver, loopback_allowed: None
 ) -> None:
     server = serve()
     resolver.names |= {"a.test": [["127.0.0.1"]], "b.test": [["127.0.0.1"]]}
@@ -57,27 +57,29 @@ def test_a_connection_is_not_shared_between_hosts_at_one_address(
     assert server.connections == 2
 
 
-def test_a_connection_that_the_server_closed_is_replaced(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(answer(Connection="close"))
+def test_closed_connection_is_replaced(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+    server = serve(build_response(Connection="close"))
 
     assert [call(server.url()).status for _ in range(3)] == [200, 200, 200]
 
     assert server.connections == 3
 
 
-def test_threads_share_the_transport(serve: Serve, call: Call, loopback_allowed: None) -> None:
+def test_threads_share_the_transport(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
     server = serve()
     call(server.url())
 
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda number: call(server.url(f"/{number}")).body, range(80)))
+        bodies = list(pool.map(lambda number: call(server.url(f"/{number}")).body, range(80)))
 
-    assert answers == [b"ok"] * 80
+    assert bodies == [b"ok"] * 80
     assert server.connections <= 8
 
 
-def test_a_call_that_was_cut_leaves_no_half_read_connection(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(lambda request: answer(bytes(100_000) if b" /big " in request else b"small"))
+def test_aborted_call_leaves_no_half_read_connection(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
+) -> None:
+    server = serve(lambda request: build_response(bytes(100_000) if b" /big " in request else b"small"))
 
     with pytest.raises(http.TooLarge):
         call(server.url("/big"), max_bytes=10)
@@ -85,8 +87,8 @@ def test_a_call_that_was_cut_leaves_no_half_read_connection(serve: Serve, call: 
     assert call(server.url("/small")).body == b"small"
 
 
-def test_no_cookie_is_kept(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(answer(Set_Cookie="id=1; Path=/"))
+def test_cookies_are_not_stored(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+    server = serve(build_response(Set_Cookie="id=1; Path=/"))
 
     call(server.url())
     call(server.url())
@@ -94,10 +96,10 @@ def test_no_cookie_is_kept(serve: Serve, call: Call, loopback_allowed: None) -> 
     assert b"cookie" not in server.requests[1].lower()
 
 
-def test_the_environment_names_no_proxy(
-    serve: Serve, call: Call, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
+def test_proxy_variables_are_ignored(
+    serve: StartServer, call: SendRequest, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    proxy, server = serve(answer(b"proxy")), serve(answer(b"server"))
+    proxy, server = serve(build_response(b"proxy")), serve(build_response(b"server"))
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, proxy.url())
 
@@ -106,8 +108,8 @@ def test_the_environment_names_no_proxy(
     assert proxy.connections == 0
 
 
-def test_nothing_of_a_call_is_logged(
-    serve: Serve, call: Call, loopback_allowed: None, caplog: pytest.LogCaptureFixture
+def test_calls_are_not_logged(
+    serve: StartServer, call: SendRequest, loopback_allowed: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     server = serve()
@@ -117,34 +119,34 @@ def test_nothing_of_a_call_is_logged(
     assert caplog.records == []
 
 
-def test_the_transport_is_made_once_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = client.get_transport()
-    assert client.get_transport() is mine
+def test_transport_is_created_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    transport = client.get_transport()
+    assert client.get_transport() is transport
 
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    theirs = client.get_transport()
-    assert theirs is not mine
-    assert theirs is client.get_transport()
+    child_transport = client.get_transport()
+    assert child_transport is not transport
+    assert child_transport is client.get_transport()
 
 
-def test_importing_the_client_makes_no_transport() -> None:
+def test_import_creates_no_transport() -> None:
     script = "import core.http.client as client; assert client._transports == {}"
 
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_the_library_keeps_its_pool_where_we_replace_it(canary: Server) -> None:
+def test_transport_uses_our_network_backend(canary: Server) -> None:
     assert type(httpx2.HTTPTransport()._pool) is httpcore2.ConnectionPool
     pool = client.get_transport()._pool
     assert isinstance(pool._network_backend, GuardedBackend)
 
-    with pytest.raises(LookupError):  # outside of a call our sockets serve nobody
+    with pytest.raises(LookupError):  # sockets work only inside a call
         client.get_transport().handle_request(httpx2.Request("GET", canary.url()))
 
     assert canary.connections == 0
 
 
-def test_the_tls_context_checks_certificates_and_is_the_pools_one() -> None:
+def test_tls_context_checks_certificates() -> None:
     context = client.get_transport()._pool._ssl_context
 
     assert context is client.get_transport()._pool._ssl_context
@@ -152,7 +154,7 @@ def test_the_tls_context_checks_certificates_and_is_the_pools_one() -> None:
     assert context.verify_mode.name == "CERT_REQUIRED"
 
 
-def test_every_error_is_an_outgoing_error_with_a_sentence_of_its_own() -> None:
+def test_every_error_is_an_outgoing_error_with_its_own_message() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
 
     assert all(issubclass(kind, OutgoingError) for kind in kinds)

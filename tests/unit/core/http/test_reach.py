@@ -1,4 +1,4 @@
-"""Each call has its own reach: what one may call, and the connection that it left behind, is not another's."""
+"""Each call has its own allowed networks, and never uses a connection of a call with other networks."""
 
 from collections.abc import Callable
 from ipaddress import ip_network
@@ -6,15 +6,15 @@ from ipaddress import ip_network
 import pytest
 
 from core.http import AddressRefused, Response
-from tests.support.http_servers import Server, redirect
+from tests.support.http_servers import Server, build_redirect
 
-Call = Callable[..., Response]
-Serve = Callable[..., Server]
+SendRequest = Callable[..., Response]
+StartServer = Callable[..., Server]
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 
-def test_allow_replaces_the_networks_of_the_setting(canary: Server, call: Call, loopback_allowed: None) -> None:
+def test_allow_replaces_the_networks_of_the_setting(canary: Server, call: SendRequest, loopback_allowed: None) -> None:
     with pytest.raises(AddressRefused):
         call(canary.url(), allow=())
 
@@ -22,14 +22,16 @@ def test_allow_replaces_the_networks_of_the_setting(canary: Server, call: Call, 
     assert call(canary.url()).body == b"ok"
 
 
-def test_allow_lets_through_what_the_setting_does_not(canary: Server, call: Call) -> None:
+def test_allow_permits_networks_that_the_setting_does_not(canary: Server, call: SendRequest) -> None:
     with pytest.raises(AddressRefused):
         call(canary.url())
 
     assert call(canary.url(), allow=LOOPBACK).body == b"ok"
 
 
-def test_a_kept_connection_serves_no_call_of_another_reach(serve: Serve, call: Call, loopback_allowed: None) -> None:
+def test_open_connection_is_not_used_by_a_call_with_other_networks(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
+) -> None:
     server = serve()
     call(server.url())
 
@@ -39,11 +41,11 @@ def test_a_kept_connection_serves_no_call_of_another_reach(serve: Serve, call: C
     assert (len(server.requests), server.connections) == (1, 1)
 
 
-def test_a_redirect_has_the_reach_of_its_call(serve: Serve, call: Call) -> None:
-    inside = serve()
-    outside = serve(redirect(inside.url(host="[::1]")))
+def test_redirect_is_limited_to_the_networks_of_its_call(serve: StartServer, call: SendRequest) -> None:
+    private_server = serve()
+    redirecting_server = serve(build_redirect(private_server.url(host="[::1]")))
 
     with pytest.raises(AddressRefused):
-        call(outside.url(), allow=LOOPBACK)
+        call(redirecting_server.url(), allow=LOOPBACK)
 
-    assert inside.connections == 0
+    assert private_server.connections == 0

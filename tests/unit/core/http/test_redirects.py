@@ -1,4 +1,4 @@
-"""Redirects and what goes with them; URLs and headers that are never sent."""
+"""Redirects, and URLs, methods and headers that the client refuses."""
 
 from collections.abc import Callable
 
@@ -6,35 +6,37 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
-from tests.support.http_servers import Server, answer, redirect
-from tests.unit.core.http.conftest import Resolver
+from tests.support.fake_resolver import FakeResolver
+from tests.support.http_servers import Server, build_redirect, build_response
 
-Call = Callable[..., Response]
-Serve = Callable[..., Server]
+SendRequest = Callable[..., Response]
+StartServer = Callable[..., Server]
 
 SECRETS = {"Authorization": "Bearer hunter2", "Cookie": "id=hunter2", "X-Api-Key": "hunter2", "Accept": "text/plain"}
 
 
-def _path(request: bytes) -> str:
+def _get_path(request: bytes) -> str:
     return request.split(b" ")[1].decode()
 
 
-def test_a_redirect_to_a_metadata_address_is_refused(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    chain = {"/1": redirect("/2"), "/2": redirect("http://169.254.169.254/latest/meta-data/")}
-    server = serve(lambda request: chain[_path(request)])
+def test_redirect_to_a_metadata_address_is_refused(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
+) -> None:
+    chain = {"/1": build_redirect("/2"), "/2": build_redirect("http://169.254.169.254/latest/meta-data/")}
+    server = serve(lambda request: chain[_get_path(request)])
 
     with pytest.raises(AddressRefused):
         call(server.url("/1"))
 
-    assert [_path(request) for request in server.requests] == ["/1", "/2"]
+    assert [_get_path(request) for request in server.requests] == ["/1", "/2"]
 
 
 @pytest.mark.parametrize("host", ["[::1]", "ip6.test", "[::ffff:127.0.0.1]", "0"])
-def test_a_redirect_to_loopback_never_reaches_the_canary(
-    serve: Serve, call: Call, resolver: Resolver, canary: Server, loopback_allowed: None, host: str
+def test_redirect_to_loopback_is_refused_before_connecting(
+    serve: StartServer, call: SendRequest, resolver: FakeResolver, canary: Server, loopback_allowed: None, host: str
 ) -> None:
     resolver.names["ip6.test"] = [["::1"]]
-    server = serve(lambda _: redirect(canary.url(host=host)))  # 127.0.0.1 is allowed here, these are not
+    server = serve(lambda _: build_redirect(canary.url(host=host)))  # only 127.0.0.1 is allowed
 
     with pytest.raises(AddressRefused):
         call(server.url())
@@ -46,17 +48,17 @@ def test_a_redirect_to_loopback_never_reaches_the_canary(
     "location",
     ["file:///etc/passwd", "gopher://a.test/", "http://u:p@a.test/", "javascript:1", "//a.test:0/", "http://[::1"],
 )
-def test_a_redirect_to_what_is_no_url_of_ours_is_refused(
-    serve: Serve, call: Call, loopback_allowed: None, location: str
+def test_redirect_to_an_invalid_url_is_refused(
+    serve: StartServer, call: SendRequest, loopback_allowed: None, location: str
 ) -> None:
-    server = serve(redirect(location))
+    server = serve(build_redirect(location))
 
     with pytest.raises(BadUrl):
         call(server.url())
 
 
-def test_redirects_end_at_the_cap(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(redirect("/again"))
+def test_redirects_are_limited(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+    server = serve(build_redirect("/again"))
 
     with pytest.raises(TooManyRedirects):
         call(server.url())
@@ -64,39 +66,45 @@ def test_redirects_end_at_the_cap(serve: Serve, call: Call, loopback_allowed: No
     assert len(server.requests) == 6
 
 
-def test_five_redirects_are_followed_and_counted(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(lambda request: answer(b"end") if _path(request) == "/5" else redirect(_next(request)))
+def test_five_redirects_are_followed_and_counted(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+    server = serve(
+        lambda request: (
+            build_response(b"end") if _get_path(request) == "/5" else build_redirect(_get_next_path(request))
+        )
+    )
 
     response = call(server.url("/0"))
 
     assert (response.body, response.redirects, response.url) == (b"end", 5, server.url("/5"))
 
 
-def _next(request: bytes) -> str:
-    return f"/{int(_path(request)[1:]) + 1}"
+def _get_next_path(request: bytes) -> str:
+    return f"/{int(_get_path(request)[1:]) + 1}"
 
 
-def test_redirects_give_their_connections_back(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(lambda request: answer() if _path(request) == "/b" else redirect("/b"))
+def test_redirects_release_their_connections(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+    server = serve(lambda request: build_response() if _get_path(request) == "/b" else build_redirect("/b"))
 
     statuses = {call(server.url("/a")).status for _ in range(client.CONNECTIONS + 1)}
 
     assert statuses == {200}
 
 
-def test_a_redirect_is_the_answer_when_none_may_be_followed(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(redirect("http://169.254.169.254/"))
+def test_redirect_is_returned_when_redirects_are_off(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
+) -> None:
+    server = serve(build_redirect("http://169.254.169.254/"))
 
     response = call(server.url(), follow_redirects=False)
 
     assert (response.status, response.headers["location"]) == (302, "http://169.254.169.254/")
 
 
-def test_another_origin_sees_no_header_that_may_be_a_credential(
-    serve: Serve, call: Call, loopback_allowed: None
+def test_redirect_to_another_origin_drops_credentials(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
 ) -> None:
     other = serve()
-    server = serve(lambda _: redirect(other.url()))  # another port is another origin
+    server = serve(lambda _: build_redirect(other.url()))  # another port is another origin
 
     call(server.url(), headers=SECRETS)
 
@@ -105,20 +113,24 @@ def test_another_origin_sees_no_header_that_may_be_a_credential(
     assert b"accept: text/plain" in other.requests[0].lower()
 
 
-def test_the_same_origin_keeps_its_headers(serve: Serve, call: Call, loopback_allowed: None) -> None:
-    server = serve(lambda request: answer() if _path(request) == "/b" else redirect("/b"))
+def test_redirect_within_an_origin_keeps_its_headers(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
+) -> None:
+    server = serve(lambda request: build_response() if _get_path(request) == "/b" else build_redirect("/b"))
 
     call(server.url("/a"), headers=SECRETS)
 
     assert [request.count(b"hunter2") for request in server.requests] == [3, 3]
 
 
-def test_a_credential_does_not_come_back_by_way_of_another_origin(
-    serve: Serve, call: Call, loopback_allowed: None
+def test_credentials_stay_dropped_after_a_redirect_back(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
 ) -> None:
     servers: list[Server] = []
-    servers.append(serve(lambda request: answer() if _path(request) == "/b" else redirect(servers[1].url())))
-    servers.append(serve(lambda _: redirect(servers[0].url("/b"))))
+    servers.append(
+        serve(lambda request: build_response() if _get_path(request) == "/b" else build_redirect(servers[1].url()))
+    )
+    servers.append(serve(lambda _: build_redirect(servers[0].url("/b"))))
 
     call(servers[0].url("/a"), headers=SECRETS)
 
@@ -126,7 +138,7 @@ def test_a_credential_does_not_come_back_by_way_of_another_origin(
 
 
 @pytest.mark.parametrize(
-    ("method", "status", "becomes"),
+    ("method", "status", "new_method"),
     [
         ("POST", "301 Moved", "GET"),
         ("POST", "302 Found", "GET"),
@@ -140,33 +152,33 @@ def test_a_credential_does_not_come_back_by_way_of_another_origin(
         ("GET", "302 Found", "GET"),
     ],
 )
-def test_a_redirect_changes_the_method_as_the_rfc_says(
-    serve: Serve, call: Call, loopback_allowed: None, method: str, status: str, becomes: str
+def test_redirect_changes_the_method_as_the_rfc_says(
+    serve: StartServer, call: SendRequest, loopback_allowed: None, method: str, status: str, new_method: str
 ) -> None:
-    def answers(request: bytes) -> bytes:
-        if _path(request) == "/a":
-            return redirect("/b", status)
-        return answer(b"") if request.startswith(b"HEAD") else answer()
+    def respond(request: bytes) -> bytes:
+        if _get_path(request) == "/a":
+            return build_redirect("/b", status)
+        return build_response(b"") if request.startswith(b"HEAD") else build_response()
 
-    server = serve(answers)
+    server = serve(respond)
     body = b"payload" if method in ("POST", "PUT") else None
 
     call(server.url("/a"), method, body=body, headers={"Content-Type": "text/plain"})
 
-    followed = server.requests[1]
-    assert followed.startswith(f"{becomes} /b ".encode())
-    assert (b"payload" in followed) == (body is not None and becomes == method)
-    assert (b"content-type" in followed.lower()) == (becomes == method)
+    redirected_request = server.requests[1]
+    assert redirected_request.startswith(f"{new_method} /b ".encode())
+    assert (b"payload" in redirected_request) == (body is not None and new_method == method)
+    assert (b"content-type" in redirected_request.lower()) == (new_method == method)
 
 
 @pytest.mark.parametrize(
     ("method", "status"), [("POST", "307 Temporary"), ("PUT", "302 Found"), ("DELETE", "301 Moved"), ("GET", "308 P")]
 )
-def test_nothing_that_changes_or_carries_a_body_is_sent_to_another_origin(
-    serve: Serve, call: Call, loopback_allowed: None, method: str, status: str
+def test_unsafe_request_is_not_redirected_to_another_origin(
+    serve: StartServer, call: SendRequest, loopback_allowed: None, method: str, status: str
 ) -> None:
     other = serve()
-    server = serve(lambda _: redirect(other.url(), status))
+    server = serve(lambda _: build_redirect(other.url(), status))
 
     response = call(server.url(), method, body=b"payload")
 
@@ -205,17 +217,17 @@ def test_nothing_that_changes_or_carries_a_body_is_sent_to_another_origin(
         "http://a.test/" + "x" * 70_000,
     ],
 )
-def test_a_bad_url_is_refused_without_being_quoted(call: Call, url: str) -> None:
-    with pytest.raises(BadUrl) as refused:
+def test_bad_url_is_refused_without_quoting_it(call: SendRequest, url: str) -> None:
+    with pytest.raises(BadUrl) as error:
         call(url)
 
-    assert str(refused.value) == BadUrl.sentence
-    assert refused.value.__cause__ is None
-    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+    assert str(error.value) == BadUrl.sentence
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__ or error.value.__context__ is None
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "get", "", "GET / HTTP/1.1\r\nX: y\r\n\r\nGET"])
-def test_a_method_that_is_not_ours_is_refused(call: Call, method: str) -> None:
+def test_unsupported_method_is_refused(call: SendRequest, method: str) -> None:
     with pytest.raises(BadRequest):
         call("http://a.test/", method)
 
@@ -237,8 +249,8 @@ def test_a_method_that_is_not_ours_is_refused(call: Call, method: str) -> None:
         {"X-É": "a"},
     ],
 )
-def test_a_header_that_is_not_the_callers_is_refused(
-    serve: Serve, call: Call, settings: Settings, loopback_allowed: None, headers: dict[str, str]
+def test_invalid_or_reserved_header_is_refused(
+    serve: StartServer, call: SendRequest, settings: Settings, loopback_allowed: None, headers: dict[str, str]
 ) -> None:
     server = serve()
 

@@ -1,4 +1,4 @@
-"""Which addresses may be called: a table, and the same rule over any address."""
+"""Which addresses may be called: a table of examples, and properties of any address."""
 
 import socket
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, TimedOut, ssrf
-from tests.unit.core.http.conftest import Resolver
+from tests.support.fake_resolver import FakeResolver
 
 PUBLIC = [
     "1.1.1.1",
@@ -58,7 +58,7 @@ REFUSED = {
     "IPv4-compatible": ["::127.0.0.1", "::8.8.8.8"],
 }
 
-# The same list as the rule's author had it: networks that must be refused whatever the standard library thinks.
+# Networks that must be refused, independent of the standard library.
 _SPECIAL = (
     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
     "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 "
@@ -78,12 +78,12 @@ any_address = (
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_is_public_of_public_addresses(address: str) -> None:
+def test_is_public_accepts_public_addresses(address: str) -> None:
     assert ssrf.is_public(ip_address(address))
 
 
 @pytest.mark.parametrize(("kind", "address"), [(kind, each) for kind, all_ in REFUSED.items() for each in all_])
-def test_is_public_refuses(kind: str, address: str) -> None:
+def test_is_public_refuses_special_addresses(kind: str, address: str) -> None:
     assert not ssrf.is_public(ip_address(address)), kind
 
 
@@ -96,9 +96,9 @@ def test_is_public_means_global_and_in_no_special_network(ip: IPv4Address | IPv6
 
 
 @given(any_ipv4)
-def test_is_public_refuses_whatever_holds_an_ipv4_address(ip: IPv4Address) -> None:
+def test_is_public_refuses_ipv6_addresses_that_embed_ipv4(ip: IPv4Address) -> None:
     embedded = int(ip)
-    forms = [
+    embeddings = [
         IPv6Address(embedded),  # IPv4-compatible
         IPv6Address(0xFFFF << 32 | embedded),  # IPv4-mapped
         IPv6Address(int(IPv6Address("64:ff9b::")) | embedded),  # NAT64
@@ -107,42 +107,42 @@ def test_is_public_refuses_whatever_holds_an_ipv4_address(ip: IPv4Address) -> No
         IPv6Address(0x20010000 << 96 | (embedded ^ 0xFFFFFFFF)),  # Teredo
     ]
 
-    assert [str(form) for form in forms if ssrf.is_public(form)] == []
+    assert [str(each) for each in embeddings if ssrf.is_public(each)] == []
 
 
 @given(any_address)
-def test_may_call_an_allowed_network_on_any_port(ip: IPv4Address | IPv6Address) -> None:
+def test_is_allowed_permits_an_allowed_network_on_any_port(ip: IPv4Address | IPv6Address) -> None:
     with override_settings(GATEWAY_OUTGOING_ALLOW=[ip_network(ip)], GATEWAY_OUTGOING_PORTS=[443]):
         assert ssrf.is_allowed(str(ip), 9999)
 
         assert not ssrf.is_allowed(str(ip + 1 if int(ip) == 0 else ip - 1), 9999)
 
 
-def test_may_call_public_hosts_on_usual_ports_only(settings: Settings) -> None:
+def test_is_allowed_permits_public_hosts_on_configured_ports_only(settings: Settings) -> None:
     assert [port for port in (22, 25, 80, 443, 6379, 8443) if ssrf.is_allowed("1.1.1.1", port)] == [80, 443]
 
     settings.GATEWAY_OUTGOING_PORTS = [8443]
     assert [port for port in (80, 443, 8443) if ssrf.is_allowed("1.1.1.1", port)] == [8443]
 
 
-def test_may_call_does_not_take_a_mapped_address_for_the_allowed_one(loopback_allowed: None) -> None:
+def test_is_allowed_refuses_a_mapped_form_of_an_allowed_address(loopback_allowed: None) -> None:
     assert ssrf.is_allowed("127.0.0.1", 80)
     assert not ssrf.is_allowed("::ffff:127.0.0.1", 80)
 
 
-def test_checked_returns_all_addresses_in_the_resolvers_order(resolver: Resolver) -> None:
+def test_resolve_returns_all_addresses_in_order(resolver: FakeResolver) -> None:
     resolver.names["a.test"] = [["2606:4700:4700::1111", "1.1.1.1"]]
 
-    found = ssrf.resolve_allowed_addresses("a.test", 443, seconds=1)
+    addresses = ssrf.resolve_allowed_addresses("a.test", 443, seconds=1)
 
-    assert [(address.family, address.target[:2]) for address in found] == [
+    assert [(address.family, address.target[:2]) for address in addresses] == [
         (socket.AF_INET6, ("2606:4700:4700::1111", 443)),
         (socket.AF_INET, ("1.1.1.1", 443)),
     ]
 
 
 @pytest.mark.parametrize("answer", [["1.1.1.1", "10.0.0.1"], ["::1", "1.1.1.1"], ["127.0.0.1"], []])
-def test_checked_refuses_a_name_for_any_one_of_its_addresses(resolver: Resolver, answer: list[str]) -> None:
+def test_resolve_refuses_a_name_with_any_refused_address(resolver: FakeResolver, answer: list[str]) -> None:
     resolver.names["a.test"] = [answer]
 
     with pytest.raises(AddressRefused):
@@ -150,29 +150,29 @@ def test_checked_refuses_a_name_for_any_one_of_its_addresses(resolver: Resolver,
 
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".test", "a..test", ".", "a" * 300, "a%00.test", "[", "a b"])
-def test_checked_refuses_what_is_no_name(host: str) -> None:
+def test_resolve_refuses_an_invalid_name(host: str) -> None:
     with pytest.raises(AddressRefused):
         ssrf.resolve_allowed_addresses(host, 443, seconds=2)
 
 
-def test_checked_waits_for_a_slow_resolver_no_longer_than_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    woken = Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: woken.wait(5) and [])
+def test_resolve_stops_waiting_for_a_slow_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+    wake_up = Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: wake_up.wait(5) and [])
 
     with pytest.raises(TimedOut):
         ssrf.resolve_allowed_addresses("slow.test", 443, seconds=0.05)
-    assert not woken.is_set()
-    woken.set()
+    assert not wake_up.is_set()
+    wake_up.set()
 
 
-def test_refused_and_unknown_names_are_one_error(resolver: Resolver, call: Callable[..., object]) -> None:
+def test_refused_and_unknown_names_have_the_same_error(resolver: FakeResolver, call: Callable[..., object]) -> None:
     resolver.names |= {"inside.test": [["10.1.2.3"]], "nowhere.test": [[]], "odd-port.test": [["1.1.1.1"]]}
-    said = set()
+    errors = set()
 
     for host in ("inside.test", "nowhere.test", "odd-port.test:25", "169.254.169.254"):
-        with pytest.raises(AddressRefused) as refused:
+        with pytest.raises(AddressRefused) as error:
             call(f"http://{host}/secret-path?token=hunter2")
-        said.add((type(refused.value), str(refused.value), repr(refused.value.__cause__)))
+        errors.add((type(error.value), str(error.value), repr(error.value.__cause__)))
 
-    assert len(said) == 1
-    assert "hunter2" not in repr(said)
+    assert len(errors) == 1
+    assert "hunter2" not in repr(errors)

@@ -1,4 +1,4 @@
-"""A page is read for its main part, in bounded time, by a process that can reach nothing."""
+"""The main text of a page is extracted in bounded time, in a process without files, network or environment."""
 
 import os
 import subprocess
@@ -16,14 +16,14 @@ from tests.support.http_servers import Server
 SENTENCE = "The quick brown fox jumps over the lazy dog near the bank of the river. "
 
 
-def read(html: str | bytes, *, milliseconds: int = 30_000, **fields: object) -> ExtractedText:
+def read_page(html: str | bytes, *, milliseconds: int = 30_000, **fields: object) -> ExtractedText:
     body = html.encode() if isinstance(html, str) else html
     page = ExtractionRequest(url="https://example.com/a/", **fields)
     return subprocess_reader.read_text(page, body, deadline=Deadline.after(milliseconds=milliseconds))
 
 
-def test_the_main_part_is_read_with_what_the_page_states() -> None:
-    text = read(ARTICLE)
+def test_reader_extracts_main_text_title_and_date() -> None:
+    text = read_page(ARTICLE)
 
     assert (text.title, text.published, text.is_main_part) == ("Example Domain", "2026-02-03", True)
     assert text.content.startswith("# Example Domain\n\nThis domain is for use")
@@ -32,30 +32,32 @@ def test_the_main_part_is_read_with_what_the_page_states() -> None:
     assert text.length == len(text.content)
 
 
-def test_links_and_form_are_as_asked_for() -> None:
-    assert "[more about it](https://example.com/more)" in read(ARTICLE, links=True).content
-    plain = read(ARTICLE, markdown=False).content
-    assert "#" not in plain
-    assert "more about it" in plain
+def test_reader_returns_links_and_format_as_requested() -> None:
+    assert "[more about it](https://example.com/more)" in read_page(ARTICLE, links=True).content
+    text_only = read_page(ARTICLE, markdown=False).content
+    assert "#" not in text_only
+    assert "more about it" in text_only
 
 
-def test_parts_put_together_are_the_whole() -> None:
-    whole = read(ARTICLE).content
+def test_reader_parts_join_to_the_full_text() -> None:
+    full_text = read_page(ARTICLE).content
 
-    parts = [read(ARTICLE, offset=offset, max_chars=70) for offset in range(0, len(whole), 70)]
+    parts = [read_page(ARTICLE, offset=offset, max_chars=70) for offset in range(0, len(full_text), 70)]
 
-    assert "".join(part.content for part in parts) == whole
-    assert {part.length for part in parts} == {len(whole)}
-    assert read(ARTICLE, offset=len(whole) + 1).content == ""
-
-
-def test_what_is_no_html_is_left_as_it_stands() -> None:
-    assert read('{"a": "<p>x</p>"}\n', is_html=False).content == '{"a": "<p>x</p>"}'
-    assert read("Größe".encode("latin-1"), is_html=False, charset="latin-1").content == "Größe"
+    assert "".join(part.content for part in parts) == full_text
+    assert {part.length for part in parts} == {len(full_text)}
+    assert read_page(ARTICLE, offset=len(full_text) + 1).content == ""
 
 
-def test_a_date_that_is_only_mentioned_is_not_the_pages() -> None:
-    assert read(f"<html><body><article><p>On 3 February 2020 it rained. {SENTENCE * 9}</p></article>").published == ""
+def test_reader_leaves_other_text_unchanged() -> None:
+    assert read_page('{"a": "<p>x</p>"}\n', is_html=False).content == '{"a": "<p>x</p>"}'
+    assert read_page("Größe".encode("latin-1"), is_html=False, charset="latin-1").content == "Größe"
+
+
+def test_reader_ignores_a_date_in_the_text() -> None:
+    assert (
+        read_page(f"<html><body><article><p>On 3 February 2020 it rained. {SENTENCE * 9}</p></article>").published == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,8 +72,8 @@ def test_a_date_that_is_only_mentioned_is_not_the_pages() -> None:
         ("\x00\x01\x02", "\ufffd", ""),
     ],
 )
-def test_little_or_no_html_is_read_as_far_as_it_goes(html: str, content: str, title: str) -> None:
-    text = read(html)
+def test_reader_accepts_incomplete_html(html: str, content: str, title: str) -> None:
+    text = read_page(html)
 
     assert (text.content, text.title) == (content, title)
 
@@ -89,48 +91,48 @@ def test_little_or_no_html_is_read_as_far_as_it_goes(html: str, content: str, ti
     ],
     ids=["depth", "inline", "tables", "colspan", "json", "entities", "dtd"],
 )
-def test_hostile_html_is_read_in_time(html: str) -> None:
-    started = time.monotonic()
+def test_reader_handles_hostile_html_in_time(html: str) -> None:
+    start = time.monotonic()
 
-    text = read(html)
+    text = read_page(html)
 
-    assert time.monotonic() - started < subprocess_reader.MAX_SECONDS
+    assert time.monotonic() - start < subprocess_reader.MAX_SECONDS
     assert text.length < 10 * len(html)
 
 
-def test_what_is_slow_to_judge_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_returns_the_whole_page_when_extraction_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     page = "<html><title>Many</title><body><article>" + "<p>a b c</p>" * 25_000
     monkeypatch.setattr(subprocess_reader, "MAX_SECONDS", 100)
-    began = time.monotonic()
-    judged = read(page, milliseconds=100_000)
-    # Its main part takes nearly all of this machine's time and may take half of it; to read it whole takes little.
-    monkeypatch.setattr(subprocess_reader, "MAX_SECONDS", time.monotonic() - began)
-    text = read(page)
+    start = time.monotonic()
+    extracted = read_page(page, milliseconds=100_000)
+    # Extraction may take half of the time limit, so it fails now. Reading the whole page is fast.
+    monkeypatch.setattr(subprocess_reader, "MAX_SECONDS", time.monotonic() - start)
+    text = read_page(page)
 
-    assert (judged.title, judged.is_main_part) == ("Many", True)
+    assert (extracted.title, extracted.is_main_part) == ("Many", True)
     assert (text.title, text.is_main_part, text.length) == ("Many", False, 149_999)
 
 
-def test_what_is_slow_to_parse_is_given_up_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_gives_up_in_time_when_parsing_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess_reader, "MAX_SECONDS", 2)
     page = "<html><body><p " + " ".join(f"a{number}=b" for number in range(200_000)) + ">x</p>"
-    started = time.monotonic()
+    start = time.monotonic()
 
     with pytest.raises(PageUnreadable):
-        read(page)
+        read_page(page)
 
-    assert time.monotonic() - started < 15  # to parse it would take minutes
+    assert time.monotonic() - start < 15  # parsing would take minutes
 
 
-def test_a_call_without_time_left_begins_nothing() -> None:
+def test_reader_does_not_start_after_its_deadline() -> None:
     with pytest.raises(DeadlineExceeded):
-        read(ARTICLE, milliseconds=-1)
+        read_page(ARTICLE, milliseconds=-1)
 
 
-def test_nothing_that_a_page_refers_to_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_fetches_nothing_that_a_page_refers_to(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(lambda _: b"")
     try:
-        read(
+        read_page(
             f'<!DOCTYPE html SYSTEM "{server.url("/dtd")}"><html><head><base href="{server.url("/")}">'
             f'<link rel="canonical" href="{server.url("/c")}"><link rel="stylesheet" href="{server.url("/s")}">'
             f'<meta http-equiv="refresh" content="0;url={server.url("/r")}"></head><body>'
@@ -144,36 +146,40 @@ def test_nothing_that_a_page_refers_to_is_fetched(monkeypatch: pytest.MonkeyPatc
     assert server.connections == 0
 
 
-def limited(what: str, deed: str) -> str:
-    """Return what a process says that does a deed under one of the limits of reading."""
+def run_with_limit(limit: str, action: str) -> str:
+    """Run an action in a process under one limit of the extractor, and return its stderr."""
     program = (
-        f"import os, resource, socket; from core.web_text import extractor as e; e._set_limit(resource.{what}); {deed}"
+        "import os, resource, socket; from core.web_text import extractor as e; "
+        f"e._set_limit(resource.{limit}); {action}"
     )
     command = [sys.executable, "-c", program]
     return subprocess.run(command, cwd=subprocess_reader.ROOT, capture_output=True, text=True, check=False).stderr
 
 
-@pytest.mark.parametrize("deed", ["socket.socket()", "open('/etc/passwd')", "os.listdir('/')"])
-def test_a_process_that_reads_a_page_can_open_nothing_more(deed: str) -> None:
-    assert "Too many open files" in limited("RLIMIT_NOFILE, 3", deed)
+@pytest.mark.parametrize("action", ["socket.socket()", "open('/etc/passwd')", "os.listdir('/')"])
+def test_reader_process_cannot_open_files_or_sockets(action: str) -> None:
+    assert "Too many open files" in run_with_limit("RLIMIT_NOFILE, 3", action)
 
 
-def test_memory_has_an_end() -> None:
-    assert "MemoryError" in limited("RLIMIT_AS, e.MEMORY_LIMIT", "b'x' * e.MEMORY_LIMIT") or sys.platform == "darwin"
+def test_reader_process_has_a_memory_limit() -> None:
+    assert (
+        "MemoryError" in run_with_limit("RLIMIT_AS, e.MEMORY_LIMIT", "b'x' * e.MEMORY_LIMIT")
+        or sys.platform == "darwin"
+    )
 
 
-def test_a_reading_process_has_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[dict[str, str]] = []
+def test_reader_process_has_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    environments: list[dict[str, str]] = []
     run = subprocess.run
 
     def spy(*args: object, **options: object) -> object:
-        given.append(options["env"])
+        environments.append(options["env"])
         return run(*args, **options)
 
-    monkeypatch.setenv("SECRET_KEY", "never handed on")
+    monkeypatch.setenv("SECRET_KEY", "never passed on")
     monkeypatch.setattr(subprocess, "run", spy)
 
-    read("x", is_html=False)
+    read_page("x", is_html=False)
 
-    assert given == [{}]
+    assert environments == [{}]
     assert os.environ["SECRET_KEY"]

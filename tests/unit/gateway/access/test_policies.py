@@ -1,18 +1,18 @@
 import pytest
 
 from gateway.access.policies import SCOPES, may_run
-from gateway.clients.api_keys import VerifiedKey
+from gateway.clients.key_verification import VerifiedKey
 from gateway.models import Scope
 from gateway.request_context import Caller
 from registry.catalog.model import Visibility
 from registry.models import Op
-from tests.support.sample_ops import op
+from tests.support.sample_ops import build_op
 
-EVERY = frozenset(Scope.values)
-READS = frozenset({"help", "exec:read"})
+ALL_SCOPES = frozenset(Scope.values)
+READ_SCOPES = frozenset({"help", "exec:read"})
 
 
-def caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str) -> Caller:
+def build_caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str) -> Caller:
     key = VerifiedKey(
         id=1,
         prefix="gw_00000000",
@@ -25,7 +25,7 @@ def caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str) -> C
         confirms=False,
         rate=50,
         expires_at=None,
-        stamp=(None, None),  # type: ignore[arg-type]  # nothing here looks at it
+        stamp=(None, None),  # type: ignore[arg-type]  # not used here
     )
     return Caller(key, subject=subject)
 
@@ -33,32 +33,32 @@ def caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str) -> C
 @pytest.mark.parametrize(
     ("kind", "needs_subject", "scopes", "patterns", "subject", "reason"),
     [
-        ("read", True, EVERY, ("*",), "me", ""),
-        ("write", True, EVERY, ("*",), "me", ""),
-        ("read", True, READS, ("*",), "me", ""),
-        ("write", True, READS, ("*",), "me", "scope_missing"),
+        ("read", True, ALL_SCOPES, ("*",), "me", ""),
+        ("write", True, ALL_SCOPES, ("*",), "me", ""),
+        ("read", True, READ_SCOPES, ("*",), "me", ""),
+        ("write", True, READ_SCOPES, ("*",), "me", "scope_missing"),
         ("read", True, frozenset({"exec:write"}), ("*",), "me", "scope_missing"),
         ("read", True, frozenset({"help"}), ("*",), "me", "scope_missing"),
-        ("read", True, EVERY, ("onto.task.*",), "me", ""),
-        ("read", True, EVERY, ("util.*", "onto.*"), "me", ""),
-        ("read", True, EVERY, ("onto.task",), "me", "op_not_allowed"),  # a pattern is of whole paths
-        ("read", True, EVERY, ("ONTO.*",), "me", "op_not_allowed"),
-        ("read", True, EVERY, (), "me", "op_not_allowed"),
-        ("read", True, EVERY, ("*",), "", "subject_required"),
-        ("read", False, EVERY, ("*",), "", ""),
-        ("write", True, READS, (), "", "scope_missing"),  # the first that applies is told
-        ("read", True, EVERY, (), "", "op_not_allowed"),
+        ("read", True, ALL_SCOPES, ("onto.task.*",), "me", ""),
+        ("read", True, ALL_SCOPES, ("util.*", "onto.*"), "me", ""),
+        ("read", True, ALL_SCOPES, ("onto.task",), "me", "op_not_allowed"),  # a pattern matches whole paths
+        ("read", True, ALL_SCOPES, ("ONTO.*",), "me", "op_not_allowed"),
+        ("read", True, ALL_SCOPES, (), "me", "op_not_allowed"),
+        ("read", True, ALL_SCOPES, ("*",), "", "subject_required"),
+        ("read", False, ALL_SCOPES, ("*",), "", ""),
+        ("write", True, READ_SCOPES, (), "", "scope_missing"),  # the first failing check is reported
+        ("read", True, ALL_SCOPES, (), "", "op_not_allowed"),
     ],
 )
-def test_may_run(
+def test_may_run_decides_by_scope_pattern_and_subject(
     kind: str, needs_subject: bool, scopes: frozenset[str], patterns: tuple[str, ...], subject: str, reason: str
 ) -> None:
-    decision = may_run(caller(scopes, patterns, subject), op(kind=kind, needs_subject=needs_subject))
+    decision = may_run(build_caller(scopes, patterns, subject), build_op(kind=kind, needs_subject=needs_subject))
 
     assert decision.reason == reason
     assert decision.allowed is (reason == "")
     assert bool(decision.message) is (reason != "")
 
 
-def test_scopes_know_every_kind_of_op() -> None:
+def test_scopes_cover_every_kind_of_op() -> None:
     assert set(SCOPES) == set(Op.Kind.values)

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.arguments.normalise import convert_whole_numbers, is_empty_update, normalise_args
+from gateway.arguments.normalise import is_empty_update, normalise_args
 from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
-from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
+from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 
-UPDATE = op("task_id")
-NOWHERE = UserContext()
+UPDATE = build_op("task_id")
+NO_CONTEXT = UserContext()
 IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
 
 
@@ -23,13 +23,13 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         ({"name": "A"}, {"title": "A"}, ["Read name as title."]),
         ({"stateKey": "done"}, {"state_key": "done"}, ["Read stateKey as state_key."]),
         ({"State Key": "done"}, {"state_key": "done"}, ["Read State Key as state_key."]),
-        ({"name": "A", "title": "B"}, {"name": "A", "title": "B"}, []),  # left to be refused as unknown
+        ({"name": "A", "title": "B"}, {"name": "A", "title": "B"}, []),  # validation refuses it as unknown
         ({"nothing": 1}, {"nothing": 1}, []),
         ({"task_title": "Shown"}, {}, []),
         # ids
         ({"task_id": f" {TASK_ID}\n"}, {"task_id": TASK_ID}, []),
         ({"place": {"owner_id": " x "}}, {"place": {"owner_id": "x", "floor": 1}}, []),
-        ({"props": {"owner_id": " x "}}, {"props": {"owner_id": " x "}}, []),  # a free object is the caller's own
+        ({"props": {"owner_id": " x "}}, {"props": {"owner_id": " x "}}, []),  # free-form objects are not changed
         # blanks
         ({"task_id": " "}, {}, []),
         ({"project_id": ""}, {}, []),
@@ -42,7 +42,7 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         ({"state_key": "In-Progress"}, {"state_key": "in_progress"}, ["Read state_key as in_progress."]),
         ({"state_key": "nonsense"}, {"state_key": "nonsense"}, []),
         ({"priority": "HIGH"}, {"priority": 1}, ["Read priority as 1."]),
-        ({"priority": "1"}, {"priority": "1"}, []),  # refused, with the mend in retry_with
+        ({"priority": "1"}, {"priority": "1"}, []),  # validation refuses it with a repair in retry_with
         ({"place": {"floor": "ground"}}, {"place": {"floor": 0}}, ["Read floor as 0."]),
         (
             {"steps": [{"state_key": "completed", "hours": 1}, {}]},
@@ -55,13 +55,13 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         ({"states": ["todo", "In Progress"]}, {"states": ["todo", "in_progress"]}, ["Read states as in_progress."]),
         ({"levels": 2.0}, {"levels": [2]}, []),
         ({"levels": ["HIGH", 3]}, {"levels": [1, 3]}, ["Read levels as 1."]),
-        ({"states": '["todo"]'}, {"states": '["todo"]'}, []),  # refused, with the mend in retry_with
+        ({"states": '["todo"]'}, {"states": '["todo"]'}, []),  # validation refuses it with a repair in retry_with
         ({"states": []}, {"states": []}, []),
         ({"states": None}, {"states": None}, []),
         ({"states": {"a": 1}}, {"states": {"a": 1}}, []),
         ({"states": [["todo"], None]}, {"states": [["todo"], None]}, []),
         ({"tags": "web"}, {"tags": "web"}, []),  # free text may be one value or several
-        # dates: the day as it was written, wherever the offset would move it to
+        # dates: the day as written, also if the offset would move it
         ({"day": "2026-03-01T23:30:00-05:00"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
         ({"day": "2026-03-01t00:00:00.5z"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
         ({"day": "2026-03-01 09:00"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
@@ -78,22 +78,20 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         ({"priority": 2.5}, {"priority": 2.5}, []),
         ({"share": 2.0}, {"share": 2.0}, []),
         ({"props": {"a": 2.0}}, {"props": {"a": 2.0}}, []),
-        # what has the wrong type is left to be refused
+        # wrong types are left for validation
         ({"steps": {"state_key": "completed"}}, {"steps": {"state_key": "completed"}}, []),
         ({"place": "here"}, {"place": "here"}, []),
         ({"task_id": 5}, {"task_id": 5}, []),
         ({"state_key": None}, {"state_key": None}, []),
     ],
 )
-def test_normalise_puts_right_what_models_get_wrong(
-    sent: dict[str, Any], args: dict[str, Any], warnings: list[str]
-) -> None:
-    found = normalise_args(UPDATE, sent, NOWHERE)
+def test_normalise_fixes_common_mistakes(sent: dict[str, Any], args: dict[str, Any], warnings: list[str]) -> None:
+    normalised = normalise_args(UPDATE, sent, NO_CONTEXT)
 
-    assert found.args == {"limit": 20} | args
-    assert repr(found.args.get("priority")) == repr(args.get("priority"))  # 2 and 2.0 are equal, but not the same
-    assert found.without_defaults.keys() == args.keys()
-    assert found.warnings == warnings
+    assert normalised.args == {"limit": 20} | args
+    assert repr(normalised.args.get("priority")) == repr(args.get("priority"))  # 2 and 2.0 are equal, but not the same
+    assert normalised.without_defaults.keys() == args.keys()
+    assert normalised.warnings == warnings
 
 
 @pytest.mark.parametrize(
@@ -107,29 +105,29 @@ def test_normalise_puts_right_what_models_get_wrong(
         ({"project_id": None}, {}),
     ],
 )
-def test_normalise_takes_an_absent_project_from_the_context(sent: dict[str, Any], applied: dict[str, Any]) -> None:
-    found = normalise_args(UPDATE, sent, IN_PROJECT)
+def test_normalise_takes_a_missing_project_id_from_the_context(sent: dict[str, Any], applied: dict[str, Any]) -> None:
+    normalised = normalise_args(UPDATE, sent, IN_PROJECT)
 
-    assert found.applied_defaults == applied
-    assert found.args["project_id"] == applied.get("project_id", sent.get("project_id"))
+    assert normalised.applied_defaults == applied
+    assert normalised.args["project_id"] == applied.get("project_id", sent.get("project_id"))
 
 
-def test_normalise_takes_no_project_where_the_op_has_none() -> None:
-    bare = op(schema={"type": "object", "properties": {}, "additionalProperties": False})
+def test_normalise_adds_no_project_id_to_an_op_without_it() -> None:
+    bare = build_op(schema={"type": "object", "properties": {}, "additionalProperties": False})
 
     assert normalise_args(bare, {}, IN_PROJECT).args == {}
 
 
-def test_normalise_never_takes_a_long_name_for_an_argument() -> None:
+def test_normalise_does_not_match_very_long_names() -> None:
     name = "title" + " " * 100 + "x" * 1000
 
-    found = normalise_args(UPDATE, {name: "A"}, NOWHERE)
+    normalised = normalise_args(UPDATE, {name: "A"}, NO_CONTEXT)
 
-    assert name in found.args
-    assert found.warnings == []
+    assert name in normalised.args
+    assert normalised.warnings == []
 
 
-names = (
+argument_names = (
     st.sampled_from([*ARGUMENTS, "name", "id", "taskId", "Task ID", "stateKey", "task_title", "nothing"]) | st.text()
 )
 values = st.recursive(
@@ -139,39 +137,39 @@ values = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
     | st.sampled_from(["", "  ", " x ", "completed", "HIGH", "In Progress", TASK_ID, f" {TASK_ID} "]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(argument_names, inner, max_size=4),
     max_leaves=10,
 )
-sent_args = st.dictionaries(names, values, max_size=6)
-contexts = st.sampled_from([NOWHERE, IN_PROJECT])
-quickly = settings(max_examples=examples(150), deadline=None)
+args_strategy = st.dictionaries(argument_names, values, max_size=6)
+contexts = st.sampled_from([NO_CONTEXT, IN_PROJECT])
+fuzz_settings = settings(max_examples=examples(150), deadline=None)
 
 
-@quickly
-@given(sent_args, contexts)
-def test_normalise_leaves_what_was_sent_as_it_is(sent: dict[str, Any], context: UserContext) -> None:
+@fuzz_settings
+@given(args_strategy, contexts)
+def test_normalise_does_not_change_its_input(sent: dict[str, Any], context: UserContext) -> None:
     before = copy.deepcopy(sent)
 
-    found = normalise_args(UPDATE, sent, context)
-    found.args["added"] = found.args.get("props")
+    normalised = normalise_args(UPDATE, sent, context)
+    normalised.args["added"] = normalised.args.get("props")
 
     assert sent == before
 
 
-@quickly
-@given(sent_args, contexts)
-def test_normalise_of_what_is_normal_changes_nothing(sent: dict[str, Any], context: UserContext) -> None:
-    once = normalise_args(UPDATE, sent, context)
+@fuzz_settings
+@given(args_strategy, contexts)
+def test_normalise_is_idempotent(sent: dict[str, Any], context: UserContext) -> None:
+    first = normalise_args(UPDATE, sent, context)
 
-    twice = normalise_args(UPDATE, once.args, context)
+    second = normalise_args(UPDATE, first.args, context)
 
-    assert twice.args == once.args
-    assert twice.warnings == []
-    assert twice.applied_defaults == {}
+    assert second.args == first.args
+    assert second.warnings == []
+    assert second.applied_defaults == {}
 
 
 @pytest.mark.parametrize(
-    ("args", "nothing"),
+    ("args", "is_empty"),
     [
         ({"task_id": TASK_ID}, True),
         ({"task_id": TASK_ID, "props": {}}, True),
@@ -185,38 +183,6 @@ def test_normalise_of_what_is_normal_changes_nothing(sent: dict[str, Any], conte
         ({}, True),
     ],
 )
-def test_changes_nothing_is_an_update_without_a_field(args: dict[str, Any], nothing: bool) -> None:
-    assert is_empty_update(UPDATE, args) is nothing
-    assert is_empty_update(op("task_id", action="create"), args) is False
-
-
-@pytest.mark.parametrize(
-    ("value", "whole"),
-    [
-        (5.0, "5"),
-        (-0.0, "0"),
-        (5.5, "5.5"),
-        (1e300, "1e+300"),
-        (2.0**53, "9007199254740992.0"),
-        (True, "True"),
-        ("5", "'5'"),
-    ],
-)
-def test_whole_numbers_are_integers_where_the_schema_asks_for_them(value: Any, whole: str) -> None:
-    assert repr(convert_whole_numbers({"type": "integer"}, value)) == whole
-    assert repr(convert_whole_numbers({"type": ["null", "integer"]}, value)) == whole
-    assert convert_whole_numbers({"type": "number"}, value) is value
-
-
-def test_words_in_a_list_are_read_one_by_one() -> None:
-    urgency = {"type": "integer", "x-aliases": {"low": 5, "medium": 3, "high": 1}}
-    schema = {"type": "object", "properties": {"priority": {"type": ["integer", "array"], "items": urgency} | urgency}}
-
-    many = normalise_args(op(schema=schema), {"priority": ["High", 2, "low", "soon"]}, NOWHERE)
-    one = normalise_args(op(schema=schema), {"priority": "medium"}, NOWHERE)
-
-    assert (many.args, many.warnings) == (
-        {"priority": [1, 2, 5, "soon"]},
-        ["Read priority as 1.", "Read priority as 5."],
-    )
-    assert (one.args, one.warnings) == ({"priority": 3}, ["Read priority as 3."])
+def test_is_empty_update_is_true_without_a_changed_field(args: dict[str, Any], is_empty: bool) -> None:
+    assert is_empty_update(UPDATE, args) is is_empty
+    assert is_empty_update(build_op("task_id", action="create"), args) is False

@@ -1,4 +1,4 @@
-"""Dotted aliases: what models wrap in an object is lifted, and the first spelling that is not blank counts."""
+"""Dotted aliases: values inside a wrapper object are lifted, and the first spelling that is not blank wins."""
 
 import copy
 from typing import Any
@@ -23,16 +23,16 @@ CREATE, UPDATE, GET = (SHIPPED.ops[f"onto.document.{action}"] for action in ("cr
 DEFAULTS = {"type_key": "document.default", "state_key": "draft"}
 
 
-def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return the args without the defaults that were filled in, and the warnings."""
-    found = normalise.normalise_args(op, sent, UserContext())
-    return found.without_defaults, found.warnings
+def normalise_op_args(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return the args without applied defaults, and the warnings."""
+    normalised = normalise.normalise_args(op, sent, UserContext())
+    return normalised.without_defaults, normalised.warnings
 
 
 @pytest.mark.parametrize(
     ("sent", "args", "warnings"),
     [
-        # as it should be: nothing to do, nothing to say
+        # correct calls
         ({"title": "A", "content": "x"}, {"title": "A", "content": "x"}, []),
         ({"title": "A", "content": " x\n"}, {"title": "A", "content": " x\n"}, []),
         # each spelling alone
@@ -69,7 +69,7 @@ def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
             {"content": "outer"},
             ["Read body as content.", "Ignored document.content: body was sent too."],
         ),
-        # then the canonical name, then the alphabet, whatever the order that was sent
+        # then the canonical name, then alphabetical order, independent of the sent order
         ({"text": "t", "content": "c"}, {"content": "c"}, ["Ignored text: content was sent too."]),
         (
             {"text": "t", "markdown": "m", "body": "b"},
@@ -85,24 +85,24 @@ def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
         ({"content": " ", "body": "", "text": "t"}, {"content": "t"}, ["Read text as content."]),
         ({"content": None, "document": {"markdown": "m"}}, {"content": "m"}, ["Read document.markdown as content."]),
         ({"title": "", "document": {"name": "A"}}, {"title": "A"}, ["Read document.name as title."]),
-        # nothing but blanks: an optional one is dropped, a required one is the handler's
+        # only blanks: optional arguments are dropped, required ones are left for the handler
         ({"document": {"title": "", "content": "\n"}}, {}, None),
         ({"title": " "}, {}, ["Ignored the blank title."]),
-        # what nobody knows is lifted as it is, for validation to name
+        # unknown names are lifted unchanged, so that validation names them
         ({"document": {"tags": ["a"]}}, {"tags": ["a"]}, []),
         ({"tags": 1, "document": {"tags": 2, "title": "A"}}, {"tags": 1, "document": {"tags": 2}, "title": "A"}, None),
-        # no object, nothing to lift
+        # not an object: nothing to lift
         *(({"document": value}, {"document": value}, []) for value in ("text", ["a"], 5, None)),
         ({"document": {}}, {}, []),
         ({"document": {"document": {"title": "A"}}}, {"document": {"document": {"title": "A"}}}, []),
-        # both spellings of one name: the exact one counts, unless it is blank
+        # both spellings of one name: the exact one wins unless it is blank
         (
             {"typeKey": "document.b", "type_key": "document.a"},
             {"type_key": "document.a"},
             ["Ignored typeKey: type_key was sent too."],
         ),
         ({"body_markdown": None, "bodyMarkdown": "x"}, {"content": "x"}, ["Read bodyMarkdown as content."]),
-        # nothing in props is ours
+        # props is not changed
         (
             {"props": {"body": "x", "document": {"title": "A"}}},
             {"props": {"body": "x", "document": {"title": "A"}}},
@@ -110,12 +110,14 @@ def of(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[str]]:
         ),
     ],
 )
-def test_payload_of_a_new_document(sent: dict[str, Any], args: dict[str, Any], warnings: list[str] | None) -> None:
-    found, told = of(CREATE, **sent)
+def test_normalise_lifts_the_payload_of_a_new_document(
+    sent: dict[str, Any], args: dict[str, Any], warnings: list[str] | None
+) -> None:
+    normalised, actual_warnings = normalise_op_args(CREATE, **sent)
 
-    assert found == args
+    assert normalised == args
     if warnings is not None:
-        assert sorted(told) == sorted(warnings)
+        assert sorted(actual_warnings) == sorted(warnings)
 
 
 @pytest.mark.parametrize(
@@ -123,16 +125,16 @@ def test_payload_of_a_new_document(sent: dict[str, Any], args: dict[str, Any], w
     [{"id": DOCUMENT_ID}, {"docId": DOCUMENT_ID}, {"doc_id": DOCUMENT_ID}, {"documentId": f" {DOCUMENT_ID}"}]
     + [{"document": {name: DOCUMENT_ID}} for name in ("id", "document_id", "documentId")],
 )
-def test_id_of_a_document_is_found_in_every_spelling(sent: dict[str, Any]) -> None:
-    assert of(GET, **sent)[0] == {"document_id": DOCUMENT_ID}
+def test_document_id_is_found_in_every_spelling(sent: dict[str, Any]) -> None:
+    assert normalise_op_args(GET, **sent)[0] == {"document_id": DOCUMENT_ID}
 
 
-def test_update_takes_the_same_payload_and_keeps_its_display_name() -> None:
-    found, warnings = of(
+def test_update_lifts_the_same_payload_and_drops_the_display_name() -> None:
+    normalised, warnings = normalise_op_args(
         UPDATE, document_title="Shown", document={"id": DOCUMENT_ID, "body": "x", "state_key": "review"}
     )
 
-    assert found == {"document_id": DOCUMENT_ID, "content": "x", "state_key": "in_review"}
+    assert normalised == {"document_id": DOCUMENT_ID, "content": "x", "state_key": "in_review"}
     assert sorted(warnings) == [
         "Read document.body as content.",
         "Read document.id as document_id.",
@@ -141,32 +143,41 @@ def test_update_takes_the_same_payload_and_keeps_its_display_name() -> None:
     ]
 
 
-def test_null_still_clears_where_the_schema_lets_it() -> None:
-    assert of(UPDATE, document_id=DOCUMENT_ID, description=None)[0] == {"document_id": DOCUMENT_ID, "description": None}
-    assert of(UPDATE, document_id=DOCUMENT_ID, summary=None)[0] == {"document_id": DOCUMENT_ID, "description": None}
+def test_null_still_clears_a_nullable_field() -> None:
+    assert normalise_op_args(UPDATE, document_id=DOCUMENT_ID, description=None)[0] == {
+        "document_id": DOCUMENT_ID,
+        "description": None,
+    }
+    assert normalise_op_args(UPDATE, document_id=DOCUMENT_ID, summary=None)[0] == {
+        "document_id": DOCUMENT_ID,
+        "description": None,
+    }
 
 
-def test_op_without_dotted_aliases_refuses_two_spellings_as_before() -> None:
+def test_op_without_dotted_aliases_keeps_both_spellings() -> None:
     task = SHIPPED.ops["onto.task.create"]
 
-    assert of(task, title="A", name="B")[0] == {"title": "A", "name": "B"}  # name is an unknown argument then
-    assert of(task, task={"title": "A"})[0] == {"task": {"title": "A"}}
+    assert normalise_op_args(task, title="A", name="B")[0] == {
+        "title": "A",
+        "name": "B",
+    }  # validation then refuses name as unknown
+    assert normalise_op_args(task, task={"title": "A"})[0] == {"task": {"title": "A"}}
 
 
-def test_defaults_come_after_what_was_nested() -> None:
-    found = normalise.normalise_args(
+def test_nested_values_win_over_defaults() -> None:
+    normalised = normalise.normalise_args(
         CREATE, {"document": {"title": "A", "state_key": "ready"}}, UserContext(project_id=PROJECT_ID)
     )
 
-    assert found.args == DEFAULTS | {"title": "A", "state_key": "ready", "project_id": PROJECT_ID}
-    assert found.applied_defaults == {"project_id": PROJECT_ID}
+    assert normalised.args == DEFAULTS | {"title": "A", "state_key": "ready", "project_id": PROJECT_ID}
+    assert normalised.applied_defaults == {"project_id": PROJECT_ID}
 
 
 NAMES = st.sampled_from(
     [*CREATE.arguments, *CREATE.argument_aliases, "bodyMarkdown", "typeKey", "document", "tags", ""]
 )
 VALUES = st.recursive(
-    st.none() | st.text(max_size=3) | st.integers(-(2**53) + 1, 2**53 - 1),  # all that strict parsing lets in
+    st.none() | st.text(max_size=3) | st.integers(-(2**53) + 1, 2**53 - 1),  # the integers that strict parsing accepts
     lambda inner: st.dictionaries(NAMES, inner, max_size=5),
     max_leaves=8,
 )
@@ -174,15 +185,15 @@ VALUES = st.recursive(
 
 @given(sent=st.dictionaries(NAMES, VALUES, max_size=6))
 @settings(max_examples=examples(300), deadline=None)
-def test_what_stands_in_its_own_place_counts_whatever_else_is_sent(sent: dict[str, Any]) -> None:
+def test_value_under_its_own_name_always_wins(sent: dict[str, Any]) -> None:
     before = copy.deepcopy(sent)
 
-    found = normalise.normalise_args(CREATE, sent, UserContext())
+    normalised = normalise.normalise_args(CREATE, sent, UserContext())
 
     assert sent == before
     for name in ("title", "description", "content", "props"):
         if sent.get(name) is not None and str(sent[name]).strip():
-            assert found.args[name] == sent[name]
+            assert normalised.args[name] == sent[name]
 
 
 @pytest.mark.parametrize(
@@ -190,10 +201,10 @@ def test_what_stands_in_its_own_place_counts_whatever_else_is_sent(sent: dict[st
     [
         ("document.title", "title", False),
         ("heading", "title", False),
-        ("title.text", "title", True),  # title is an argument, and no object to take apart
+        ("title.text", "title", True),  # title is an argument, not a wrapper object
         ("title", "title", True),
-        ("document.title", "heading", True),  # stands for no argument
-        ("document.meta.title", "title", True),  # deeper than one
+        ("document.title", "heading", True),  # not an argument
+        ("document.meta.title", "title", True),  # more than one level
         ("document.", "title", True),
         (".title", "title", True),
         ("", "title", True),
@@ -210,27 +221,27 @@ def test_dotted_alias_is_checked_before_publishing(alias: str, target: str, refu
     assert bool(problems) is refused
 
 
-def test_order_of_the_aliases_in_a_release_says_nothing() -> None:
+def test_order_of_aliases_in_a_release_does_not_matter() -> None:
     sent = {"text": "t", "body": "b", "document": {"content": "c", "name": "A"}, "summary": "s", "doc_description": "d"}
     aliases = list(CREATE.argument_aliases.items())
 
-    told = [
-        of(CatalogOp(**{**_fields(CREATE), "argument_aliases": dict(order)}), **copy.deepcopy(sent))
+    results = [
+        normalise_op_args(CatalogOp(**{**_get_fields(CREATE), "argument_aliases": dict(order)}), **copy.deepcopy(sent))
         for order in (aliases, aliases[::-1], sorted(aliases))
     ]
 
-    assert told[0] == told[1] == told[2]
-    assert told[0][0] == {"content": "b", "title": "A", "description": "d"}
+    assert results[0] == results[1] == results[2]
+    assert results[0][0] == {"content": "b", "title": "A", "description": "d"}
 
 
-def test_a_value_is_taken_once_whatever_the_aliases() -> None:
+def test_value_is_used_once_when_several_aliases_match() -> None:
     aliases = {"docTitle": "description", "doc_title": "title", "document.title": "title"}
 
-    found, _ = of(CatalogOp(**{**_fields(CREATE), "argument_aliases": aliases}), docTitle="x")
+    normalised, _ = normalise_op_args(CatalogOp(**{**_get_fields(CREATE), "argument_aliases": aliases}), docTitle="x")
 
-    assert found == {"title": "x"}
+    assert normalised == {"title": "x"}
 
 
-def _fields(op: CatalogOp) -> dict[str, Any]:
+def _get_fields(op: CatalogOp) -> dict[str, Any]:
     names = ("op", "tool_name", "kind", "summary", "schema", "action", "entity")
     return {name: getattr(op, name) for name in names}

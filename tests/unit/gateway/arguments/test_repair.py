@@ -8,55 +8,55 @@ from gateway.arguments.repair import MAX_CALL_CHARACTERS, drop_if_too_long, repa
 from gateway.contracts.validation import find_field_errors
 from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
-from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, op
+from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 
-UPDATE = op("task_id")
-NOWHERE = UserContext()
+UPDATE = build_op("task_id")
+NO_CONTEXT = UserContext()
 IN_PROJECT = UserContext(project_id=PROJECT_ID)
 
 
-def repaired(args: dict[str, Any], context: UserContext = NOWHERE) -> dict[str, Any] | None:
-    errors = find_field_errors(UPDATE.validator, UPDATE.schema, args)
+def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict[str, Any] | None:
+    errors = find_field_errors(UPDATE.validator, args)
     assert errors
     call = repair_call(UPDATE, args, errors, context)
     return None if call is None else call["args"]
 
 
 @pytest.mark.parametrize(
-    ("sent", "mended"),
+    ("args", "expected"),
     [
         ({"titel": "A"}, {"title": "A"}),  # a misspelt name
         ({"state_key": "Done"}, {"state_key": "done"}),  # an enum value in other letters
         ({"state_key": "inprogress"}, {"state_key": "in_progress"}),
-        ({"size": "Small"}, {"size": "small"}),  # also where the schema refers to it
+        ({"size": "Small"}, {"size": "small"}),  # also behind a $ref
         ({"priority": "2"}, {"priority": 2}),  # a number in quotes
         ({"share": "0.5"}, {"share": 0.5}),
         ({"urgent": "true"}, {"urgent": True}),
         ({"props": '{"a": 1}'}, {"props": {"a": 1}}),
         ({"tags": '["a"]'}, {"tags": ["a"]}),
-        ({"tags": "a"}, {"tags": ["a"]}),  # one where a list of such is wanted
+        ({"tags": "a"}, {"tags": ["a"]}),  # one value instead of a list
         ({"states": '["todo"]'}, {"states": ["todo"]}),
         ({"states": ["Todo", "done"]}, {"states": ["todo", "done"]}),
         ({"levels": ["2", 1]}, {"levels": [2, 1]}),
-        ({"title": "A", "state_key": None}, {"title": "A"}),  # null for what strict tool modes leave out
+        ({"title": "A", "state_key": None}, {"title": "A"}),  # null, as strict tool modes send for optional arguments
         ({"titel": "A", "priority": "2", "state_key": "DONE"}, {"title": "A", "priority": 2, "state_key": "done"}),
     ],
 )
-def test_corrected_mends_what_is_sure(sent: dict[str, Any], mended: dict[str, Any]) -> None:
-    assert repaired({"task_id": TASK_ID} | sent) == {"task_id": TASK_ID} | mended
+def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert repair_args({"task_id": TASK_ID} | args) == {"task_id": TASK_ID} | expected
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "args",
     [
-        {"task_id": "7e3b9f20"},  # an id is never guessed
+        {"task_id": "7e3b9f20"},  # ids are never guessed
         {"task_id": TASK_ID, "nothing_like_it": 1},
-        {"task_id": TASK_ID, "title": "A", "propose": "top"},  # no misspelt props
-        {"task_id": TASK_ID, "urgent": None},  # without it nothing would be left to change
-        {"task_id": TASK_ID, "titel": "A", "title": "B"},  # which of them?
+        {"task_id": TASK_ID, "title": "A", "propose": "top"},  # not a misspelt props
+        {"task_id": TASK_ID, "urgent": None},  # without it the update would change nothing
+        {"task_id": TASK_ID, "titel": "A", "title": "B"},  # two different titles
         {"task_id": TASK_ID, "state_key": "finished"},
         {"task_id": TASK_ID, "priority": 9},
-        {"task_id": TASK_ID, "priority": "9"},  # mended it would still not pass
+        {"task_id": TASK_ID, "priority": "9"},  # invalid also as an integer
         {"task_id": TASK_ID, "priority": "two"},
         {"task_id": TASK_ID, "priority": "true"},
         {"task_id": TASK_ID, "urgent": "1"},
@@ -65,7 +65,7 @@ def test_corrected_mends_what_is_sure(sent: dict[str, Any], mended: dict[str, An
         {"task_id": TASK_ID, "title": ""},
         {"task_id": TASK_ID, "tags": {"a": 1}},
         {"task_id": TASK_ID, "tags": []},
-        {"task_id": TASK_ID, "place": {"rom": "B12"}},  # deeper down a guess is no longer sure
+        {"task_id": TASK_ID, "place": {"rom": "B12"}},  # nested names are not repaired
         {"task_id": TASK_ID, "states": ["finished"]},
         {"task_id": TASK_ID, "levels": ["9"]},
         {"task_id": TASK_ID, "": {}},
@@ -75,47 +75,47 @@ def test_corrected_mends_what_is_sure(sent: dict[str, Any], mended: dict[str, An
         {"title": "A"},
     ],
 )
-def test_corrected_guesses_nothing(sent: dict[str, Any]) -> None:
-    assert repaired(sent) is None
+def test_repair_refuses_ambiguous_mistakes(args: dict[str, Any]) -> None:
+    assert repair_args(args) is None
 
 
-def test_corrected_takes_a_malformed_project_from_the_context() -> None:
-    assert repaired({"task_id": TASK_ID, "project_id": "0d9a4c1e"}, IN_PROJECT) == {
+def test_repair_replaces_a_malformed_project_id_with_the_context_project() -> None:
+    assert repair_args({"task_id": TASK_ID, "project_id": "0d9a4c1e"}, IN_PROJECT) == {
         "task_id": TASK_ID,
         "project_id": PROJECT_ID,
     }
 
 
-def test_corrected_leaves_what_was_sent_as_it_is() -> None:
-    sent = {"task_id": TASK_ID, "titel": "A", "priority": "2"}
+def test_repair_does_not_change_its_input() -> None:
+    args = {"task_id": TASK_ID, "titel": "A", "priority": "2"}
 
-    repaired(sent)
+    repair_args(args)
 
-    assert sent == {"task_id": TASK_ID, "titel": "A", "priority": "2"}
+    assert args == {"task_id": TASK_ID, "titel": "A", "priority": "2"}
 
 
 @pytest.mark.parametrize(("characters", "fits"), [(MAX_CALL_CHARACTERS - 100, True), (MAX_CALL_CHARACTERS, False)])
-def test_fitting_keeps_a_call_that_is_small(characters: int, fits: bool) -> None:
+def test_drop_if_too_long_keeps_short_calls(characters: int, fits: bool) -> None:
     call = {"op": "onto.task.update", "args": {"description": "ä" * characters}}
 
     assert drop_if_too_long(call) == (call if fits else None)
 
 
-words = st.sampled_from(
+texts = st.sampled_from(
     ["done", "Done", "todo ", "2", "2.0", "true", "null", "[]", "{}", '["a"]', "small", "Large", "x"]
 )
-anything = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | words | st.lists(words, max_size=2)
+values = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | texts | st.lists(texts, max_size=2)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(
-    st.dictionaries(st.sampled_from([*ARGUMENTS, "titel", "prioriti", "sttate_key", "tag", "", "x"]), anything),
-    st.sampled_from([NOWHERE, IN_PROJECT]),
+    st.dictionaries(st.sampled_from([*ARGUMENTS, "titel", "prioriti", "sttate_key", "tag", "", "x"]), values),
+    st.sampled_from([NO_CONTEXT, IN_PROJECT]),
 )
-def test_whatever_is_corrected_passes(args: dict[str, Any], context: UserContext) -> None:
+def test_repaired_call_is_always_valid(args: dict[str, Any], context: UserContext) -> None:
     args = {"task_id": TASK_ID} | args
-    errors = find_field_errors(UPDATE.validator, UPDATE.schema, args)
+    errors = find_field_errors(UPDATE.validator, args)
 
     call = repair_call(UPDATE, args, errors, context)
 
-    assert call is None or not find_field_errors(UPDATE.validator, UPDATE.schema, call["args"])
+    assert call is None or not find_field_errors(UPDATE.validator, call["args"])

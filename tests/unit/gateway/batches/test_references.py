@@ -1,4 +1,4 @@
-"""References into earlier results: found, read, filled in; what is not there is told with its place."""
+"""References to earlier results: parsing, finding, resolving, and errors with the path of the reference."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ JSON = st.recursive(
 )
 
 
-def to(place: Any) -> dict[str, Any]:
-    return {"$result": place}
+def build_reference(text: Any) -> dict[str, Any]:
+    return {"$result": text}
 
 
 @pytest.mark.parametrize(
-    ("place", "read"),
+    ("reference", "expected"),
     [
         ("0#/result/project/id", ResultReference(0, "/result/project/id")),
         ("12#", ResultReference(12, "")),
@@ -41,62 +41,68 @@ def to(place: Any) -> dict[str, Any]:
         (None, None),
     ],
 )
-def test_form_of_a_reference(place: Any, read: ResultReference | None) -> None:
-    assert ResultReference.parse(to(place)) == read
+def test_parse_accepts_only_valid_references(reference: Any, expected: ResultReference | None) -> None:
+    assert ResultReference.parse(build_reference(reference)) == expected
 
 
-def test_nothing_stands_beside_a_reference() -> None:
-    assert ResultReference.parse(to("0#/a") | {"more": 1}) is None
+def test_reference_with_other_keys_is_not_a_reference() -> None:
+    assert ResultReference.parse(build_reference("0#/a") | {"more": 1}) is None
 
 
 def test_references_are_found_at_any_depth() -> None:
-    args = {"a": to("0#/x"), "b": [{"c/d": to("1#/y")}, 3]}
+    args = {"a": build_reference("0#/x"), "b": [{"c/d": build_reference("1#/y")}, 3]}
 
     assert [path for path, _ in references.find_references(args)] == ["/a", "/b/0/c~1d"]
 
 
-def test_references_become_values() -> None:
+def test_references_are_replaced_with_values() -> None:
     envelopes = {0: {"ok": True, "result": {"rows": [{"id": "one"}, {"id": "two"}], "a/b": {"~": 5}}}}
-    args = {"id": to("0#/result/rows/1/id"), "list": [to("0#/result/rows"), to("0#/result/a~1b/~0")], "kept": {"x": 1}}
+    args = {
+        "id": build_reference("0#/result/rows/1/id"),
+        "list": [build_reference("0#/result/rows"), build_reference("0#/result/a~1b/~0")],
+        "kept": {"x": 1},
+    }
 
-    found = references.resolve_references(args, envelopes, most_bytes=10_000)
+    resolved = references.resolve_references(args, envelopes, most_bytes=10_000)
 
-    assert found == {"id": "two", "list": [[{"id": "one"}, {"id": "two"}], 5], "kept": {"x": 1}}
+    assert resolved == {"id": "two", "list": [[{"id": "one"}, {"id": "two"}], 5], "kept": {"x": 1}}
 
 
 @pytest.mark.parametrize(
     "pointer", ["/result/none", "/result/rows/2", "/result/rows/01", "/result/rows/-", "/result/rows/0/id/x", "/x"]
 )
-def test_what_is_not_there_is_told(pointer: str) -> None:
+def test_missing_result_is_an_error_with_its_path(pointer: str) -> None:
     envelopes = {0: {"result": {"rows": [{"id": "one"}, {"id": "two"}]}}}
 
-    with pytest.raises(UnresolvedReference) as missing:
-        references.resolve_references({"deep": [to(f"0#{pointer}")]}, envelopes, most_bytes=10_000)
+    with pytest.raises(UnresolvedReference) as error_info:
+        references.resolve_references({"deep": [build_reference(f"0#{pointer}")]}, envelopes, most_bytes=10_000)
 
-    [error] = missing.value.errors
+    [error] = error_info.value.errors
     assert (error.path, error.code) == ("/args/deep/0", "result_missing")
     assert pointer in error.message
 
 
-def test_a_large_result_named_again_and_again_is_refused() -> None:
-    with pytest.raises(UnresolvedReference) as missing:
-        references.resolve_references({"all": [to("0#/text")] * 50}, {0: {"text": "x" * 300}}, most_bytes=10_000)
+def test_repeated_large_result_is_refused() -> None:
+    with pytest.raises(UnresolvedReference) as error_info:
+        references.resolve_references(
+            {"all": [build_reference("0#/text")] * 50}, {0: {"text": "x" * 300}}, most_bytes=10_000
+        )
 
-    assert missing.value.errors[0].code == "result_too_large"
+    assert error_info.value.errors[0].code == "result_too_large"
 
 
 @given(JSON)
-def test_args_without_references_stay_as_they_are(value: Any) -> None:
+def test_args_without_references_are_unchanged(value: Any) -> None:
     assert references.resolve_references({"value": value}, {}, most_bytes=0) == {"value": value}
     assert list(references.find_references({"value": value})) == []
 
 
 @given(st.dictionaries(st.text(), JSON, min_size=1))
-def test_every_key_can_be_pointed_at(result: dict[str, Any]) -> None:
+def test_every_key_can_be_referenced(result: dict[str, Any]) -> None:
     for name, value in result.items():
         pointer = "/" + name.replace("~", "~0").replace("/", "~1")
-        reference = ResultReference.parse(to(f"0#{pointer}"))
-        if reference is not None:  # a newline is no part of a pointer's text as we read it
-            assert references.resolve_references({"x": to(f"0#{pointer}")}, {0: result}, most_bytes=10**9) == {
-                "x": value
-            }
+        reference = ResultReference.parse(build_reference(f"0#{pointer}"))
+        if reference is not None:  # references cannot contain a newline
+            assert references.resolve_references(
+                {"x": build_reference(f"0#{pointer}")}, {0: result}, most_bytes=10**9
+            ) == {"x": value}

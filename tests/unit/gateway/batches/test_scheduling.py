@@ -1,4 +1,4 @@
-"""What a batch may hold, and what may run next in it."""
+"""Parsing a batch, and deciding which of its entries run next."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ FAILED = "dependency_failed"
 LIST = {"type": "exec", "op": "onto.task.list"}
 
 
-def wrong(body: Any) -> list[tuple[str, str]]:
-    with pytest.raises(InvalidRequestError) as refused:
+def parse_errors(body: Any) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidRequestError) as error:
         scheduling.parse_batch(body)
-    assert refused.value.reason == "malformed_call"
-    return [(error.path, error.code) for error in refused.value.field_errors]
+    assert error.value.reason == "malformed_call"
+    return [(each.path, each.code) for each in error.value.field_errors]
 
 
-def test_entries_are_read_with_what_they_need() -> None:
+def test_parse_batch_reads_entries_with_their_dependencies() -> None:
     entry = {**LIST, "args": {"a": {"$result": "0#/result"}, "b": [{"$result": "1#"}]}, "depends_on": [1]}
     plan = scheduling.parse_batch({"ops": [{"type": "help", "path": "onto"}, LIST, entry], "mode": "parallel"})
 
@@ -61,69 +61,70 @@ def test_entries_are_read_with_what_they_need() -> None:
         ({"ops": [LIST, {**LIST, "args": {"a": [{"$result": "0#"}] * 51}}]}, "/ops/1/args", "references"),
     ],
 )
-def test_a_wrong_form_refuses_the_whole_batch(body: Any, path: str, code: str) -> None:
-    assert (path, code) in wrong(body)
+def test_malformed_batch_is_refused_with_field_errors(body: Any, path: str, code: str) -> None:
+    assert (path, code) in parse_errors(body)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
-    assert wrong({"ops": [{"type": "exec"}, LIST, {**LIST, "args": 1}]}) == [
+def test_parse_batch_reports_all_errors_at_once() -> None:
+    assert parse_errors({"ops": [{"type": "exec"}, LIST, {**LIST, "args": 1}]}) == [
         ("/ops/0/op", "required"),
         ("/ops/2/args", "type"),
     ]
 
 
-def test_entries_are_checked_beside_the_batch_itself() -> None:
-    found = wrong({"ops": [{**LIST, "args": "{}"}, {"type": "x"}, 3], "mode": "fast"})
+def test_parse_batch_checks_entries_and_the_batch() -> None:
+    errors = parse_errors({"ops": [{**LIST, "args": "{}"}, {"type": "x"}, 3], "mode": "fast"})
 
-    assert sorted(found) == [("/mode", "enum"), ("/ops/0/args", "type"), ("/ops/1/type", "enum"), ("/ops/2", "type")]
+    assert sorted(errors) == [("/mode", "enum"), ("/ops/0/args", "type"), ("/ops/1/type", "enum"), ("/ops/2", "type")]
 
 
-def at(index: int, state: str = "pending", outcome: str = "", needs: tuple[int, ...] = ()) -> EntryState:
+def make(index: int, state: str = "pending", outcome: str = "", needs: tuple[int, ...] = ()) -> EntryState:
     return EntryState(index, state, outcome, needs)
 
 
-def ended(index: int, outcome: str = "succeeded", needs: tuple[int, ...] = ()) -> EntryState:
-    return at(index, "done", outcome, needs)
+def make_done(index: int, outcome: str = "succeeded", needs: tuple[int, ...] = ()) -> EntryState:
+    return make(index, "done", outcome, needs)
 
 
 @pytest.mark.parametrize(
-    ("mode", "stop", "standings", "runnable", "closed"),
+    ("mode", "stop", "states", "runnable", "closed"),
     [
-        ("sequential", False, [at(0), at(1)], [0], {}),
-        ("sequential", False, [at(0, "running"), at(1)], [], {}),
-        ("sequential", False, [ended(0, "failed"), at(1)], [1], {}),
-        ("sequential", True, [ended(0, "failed"), at(1), at(2)], [], {1: "skipped", 2: "skipped"}),
-        ("sequential", False, [ended(0, "failed"), at(1, needs=(0,)), at(2)], [2], {1: FAILED}),
-        ("parallel", False, [at(0), at(1), at(2, needs=(0,))], [0, 1], {}),
-        ("parallel", False, [ended(0), at(1, "running"), at(2, needs=(0,)), at(3, needs=(0, 1))], [2], {}),
-        ("parallel", False, [ended(0, "failed"), at(1, needs=(0,)), at(2, needs=(1,))], [], {1: FAILED, 2: FAILED}),
-        ("parallel", True, [ended(0, "failed"), at(1, "running"), at(2)], [], {2: "skipped"}),
-        ("parallel", True, [ended(0, "skipped"), at(1)], [1], {}),
-        ("parallel", False, [ended(0), ended(1)], [], {}),
-        ("sequential", False, [ended(0), at(1, "lost"), at(2)], [1], {}),
-        ("sequential", True, [ended(0, "failed"), at(1, "lost"), at(2)], [1], {2: "skipped"}),
-        ("parallel", True, [ended(0, "failed"), at(1, "lost"), at(2)], [1], {2: "skipped"}),
-        ("parallel", False, [ended(0), at(1, "lost"), at(2), at(3, needs=(1,))], [1, 2], {}),
+        ("sequential", False, [make(0), make(1)], [0], {}),
+        ("sequential", False, [make(0, "running"), make(1)], [], {}),
+        ("sequential", False, [make_done(0, "failed"), make(1)], [1], {}),
+        ("sequential", True, [make_done(0, "failed"), make(1), make(2)], [], {1: "skipped", 2: "skipped"}),
+        ("sequential", False, [make_done(0, "failed"), make(1, needs=(0,)), make(2)], [2], {1: FAILED}),
+        ("parallel", False, [make(0), make(1), make(2, needs=(0,))], [0, 1], {}),
+        ("parallel", False, [make_done(0), make(1, "running"), make(2, needs=(0,)), make(3, needs=(0, 1))], [2], {}),
+        ("parallel", False, [make_done(0, "failed"), make(1, needs=(0,)), make(2, needs=(1,))], [],
+            {1: FAILED, 2: FAILED}),
+        ("parallel", True, [make_done(0, "failed"), make(1, "running"), make(2)], [], {2: "skipped"}),
+        ("parallel", True, [make_done(0, "skipped"), make(1)], [1], {}),
+        ("parallel", False, [make_done(0), make_done(1)], [], {}),
+        ("sequential", False, [make_done(0), make(1, "lost"), make(2)], [1], {}),
+        ("sequential", True, [make_done(0, "failed"), make(1, "lost"), make(2)], [1], {2: "skipped"}),
+        ("parallel", True, [make_done(0, "failed"), make(1, "lost"), make(2)], [1], {2: "skipped"}),
+        ("parallel", False, [make_done(0), make(1, "lost"), make(2), make(3, needs=(1,))], [1, 2], {}),
     ],
 )  # fmt: skip
-def test_what_may_run_next(
-    mode: str, stop: bool, standings: list[EntryState], runnable: list[int], closed: dict[int, str]
+def test_decide_next_returns_runnable_and_closed_entries(
+    mode: str, stop: bool, states: list[EntryState], runnable: list[int], closed: dict[int, str]
 ) -> None:
-    found = scheduling.decide_next(standings, mode=mode, stop_on_error=stop)
+    decision = scheduling.decide_next(states, mode=mode, stop_on_error=stop)
 
-    assert (found.runnable, found.to_close) == (runnable, closed)
+    assert (decision.runnable, decision.to_close) == (runnable, closed)
 
 
 @given(st.data(), st.sampled_from(["sequential", "parallel"]), st.booleans())
-def test_every_batch_comes_to_its_end(data: st.DataObject, mode: str, stop: bool) -> None:
+def test_every_batch_ends(data: st.DataObject, mode: str, stop: bool) -> None:
     size = data.draw(st.integers(1, 8))
     needs = [tuple(data.draw(st.sets(st.integers(0, index - 1)))) if index else () for index in range(size)]
-    standings = [at(index, needs=needs[index]) for index in range(size)]
+    states = [make(index, needs=needs[index]) for index in range(size)]
     for _ in range(3 * size):
-        found = scheduling.decide_next(standings, mode=mode, stop_on_error=stop)
-        for index in found.to_close:
-            standings[index] = ended(index, "skipped", needs[index])
-        for index in found.runnable[:1]:
-            assert all(standings[need].outcome == "succeeded" for need in needs[index])
-            standings[index] = ended(index, data.draw(st.sampled_from(["succeeded", "failed"])), needs[index])
-    assert all(each.state == "done" for each in standings)
+        decision = scheduling.decide_next(states, mode=mode, stop_on_error=stop)
+        for index in decision.to_close:
+            states[index] = make_done(index, "skipped", needs[index])
+        for index in decision.runnable[:1]:
+            assert all(states[need].outcome == "succeeded" for need in needs[index])
+            states[index] = make_done(index, data.draw(st.sampled_from(["succeeded", "failed"])), needs[index])
+    assert all(each.state == "done" for each in states)

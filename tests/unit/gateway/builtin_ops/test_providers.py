@@ -1,4 +1,4 @@
-"""Search endpoints are asked in their own way, and what they answer is taken for what it is: anybody's text."""
+"""Search providers: each gets a request in its own format, and its response is treated as untrusted text."""
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.builtin_ops.providers import PROVIDERS, SearchQuery
 
-QUESTION = SearchQuery("fast & cheap", 3, include_domains=("a.com", "b.org"), exclude_domains=("c.net",))
+QUERY = SearchQuery("fast & cheap", 3, include_domains=("a.com", "b.org"), exclude_domains=("c.net",))
 KEYS = st.sampled_from(["results", "answers", "answer", "url", "title", "content"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -20,30 +20,30 @@ JSON = st.recursive(
 )
 
 
-def page(**fields: Any) -> dict[str, Any]:
+def build_result(**fields: Any) -> dict[str, Any]:
     return {"title": "T", "url": "https://a.com/", "content": "C"} | fields
 
 
-def test_the_settings_name_a_provider() -> None:
+def test_settings_name_a_known_provider() -> None:
     assert settings.WEB_SEARCH_KIND in PROVIDERS
 
 
-def test_searxng_is_asked_by_its_address() -> None:
-    asked = PROVIDERS["searxng"].build_request("https://s.test/search?language=de", QUESTION)
+def test_searxng_request_has_query_parameters() -> None:
+    request = PROVIDERS["searxng"].build_request("https://s.test/search?language=de", QUERY)
 
-    assert (asked.method, asked.body) == ("GET", None)
-    assert parse_qs(urlsplit(asked.url).query) == {
+    assert (request.method, request.body) == ("GET", None)
+    assert parse_qs(urlsplit(request.url).query) == {
         "language": ["de"],
         "format": ["json"],
         "q": ["fast & cheap (site:a.com OR site:b.org) -site:c.net"],
     }
 
 
-def test_tavily_is_asked_by_a_body() -> None:
-    asked = PROVIDERS["tavily"].build_request("https://t.test/search", QUESTION)
+def test_tavily_request_has_a_json_body() -> None:
+    request = PROVIDERS["tavily"].build_request("https://t.test/search", QUERY)
 
-    assert (asked.method, asked.url) == ("POST", "https://t.test/search")
-    assert orjson.loads(asked.body or b"") == {
+    assert (request.method, request.url) == ("POST", "https://t.test/search")
+    assert orjson.loads(request.body or b"") == {
         "query": "fast & cheap",
         "search_depth": "basic",
         "max_results": 4,  # one more than shown, to know whether there are more
@@ -54,12 +54,14 @@ def test_tavily_is_asked_by_a_body() -> None:
 
 
 @pytest.mark.parametrize(("kind", "published"), [("searxng", "publishedDate"), ("tavily", "published_date")])
-def test_results_are_read_and_bounded(kind: str, published: str) -> None:
-    said = {"results": [page(**{published: "2026-02-03"}, content="x" * 5000, title="a\u202eb\nc", score=0.5)]}
+def test_results_are_parsed_cleaned_and_truncated(kind: str, published: str) -> None:
+    payload = {
+        "results": [build_result(**{published: "2026-02-03"}, content="x" * 5000, title="a\u202eb\nc", score=0.5)]
+    }
 
-    found = PROVIDERS[kind].parse_response(said)
+    parsed = PROVIDERS[kind].parse_response(payload)
 
-    assert found.results == [
+    assert parsed.results == [
         {"title": "ab c", "url": "https://a.com/", "snippet": "x" * 999 + "…", "published": "2026-02-03"}
     ]
 
@@ -68,33 +70,33 @@ def test_results_are_read_and_bounded(kind: str, published: str) -> None:
     "entry",
     [
         *(None, 1, "x", [], {}),
-        *(page(url=None), page(url="javascript:alert(1)"), page(url="file:///etc/passwd")),
-        page(url="https://a.com/" + "x" * 2048),
+        *(build_result(url=None), build_result(url="javascript:alert(1)"), build_result(url="file:///etc/passwd")),
+        build_result(url="https://a.com/" + "x" * 2048),
     ],
 )
-def test_what_leads_to_no_page_is_no_result(entry: Any) -> None:
-    assert PROVIDERS["tavily"].parse_response({"results": [entry, page(), page(title="Again")]}).results == [
-        {"title": "T", "url": "https://a.com/", "snippet": "C"}
-    ]
+def test_entries_without_a_web_address_are_dropped(entry: Any) -> None:
+    assert PROVIDERS["tavily"].parse_response(
+        {"results": [entry, build_result(), build_result(title="Again")]}
+    ).results == [{"title": "T", "url": "https://a.com/", "snippet": "C"}]
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "payload"),
     [
         ("tavily", {"answer": "Yes.", "results": []}),
         ("searxng", {"answers": ["Yes."], "results": []}),
         ("searxng", {"answers": [{"answer": "Yes.", "url": "https://a.com"}]}),
     ],
 )
-def test_an_answer_in_their_words_is_read(kind: str, said: Any) -> None:
-    assert PROVIDERS[kind].parse_response(said).answer == "Yes."
+def test_answer_of_the_provider_is_parsed(kind: str, payload: Any) -> None:
+    assert PROVIDERS[kind].parse_response(payload).answer == "Yes."
 
 
 @pytest.mark.parametrize("kind", PROVIDERS)
-@given(said=JSON)
-def test_any_json_is_results_or_refused(kind: str, said: Any) -> None:
+@given(payload=JSON)
+def test_any_json_is_parsed_or_refused(kind: str, payload: Any) -> None:
     try:
-        found = PROVIDERS[kind].parse_response(said)
+        parsed = PROVIDERS[kind].parse_response(payload)
     except ValueError:
         return
-    assert all(set(each) <= {"title", "url", "snippet", "published"} for each in found.results)
+    assert all(set(each) <= {"title", "url", "snippet", "published"} for each in parsed.results)

@@ -14,7 +14,7 @@ from gateway.contracts.errors import (
 )
 
 
-def test_codes_are_five() -> None:
+def test_there_are_five_error_codes() -> None:
     assert ErrorCode.values == ["VALIDATION_ERROR", "PERMISSION_DENIED", "NOT_FOUND", "CONFLICT", "INTERNAL"]
 
 
@@ -29,19 +29,19 @@ def test_codes_are_five() -> None:
     ],
 )
 def test_error_has_its_code_and_status(error: type[GatewayError], code: str, status: int) -> None:
-    made = error("What is wrong. What to send instead.")
+    instance = error("What is wrong. What to send instead.")
 
-    assert (made.code, made.status, made.retryable) == (code, status, False)
-    assert made.as_dict() == {
+    assert (instance.code, instance.status, instance.retryable) == (code, status, False)
+    assert instance.as_dict() == {
         "code": code,
         "message": "What is wrong. What to send instead.",
-        "details": {"field_errors": [], "reason": made.reason, "retryable": False},
+        "details": {"field_errors": [], "reason": instance.reason, "retryable": False},
         "help_path": "root",
     }
 
 
-def test_error_tells_all_that_it_was_given() -> None:
-    made = InvalidRequestError(
+def test_error_dict_has_all_details() -> None:
+    instance = InvalidRequestError(
         "Wrong.",
         reason="invalid_args",
         retryable=True,
@@ -51,7 +51,7 @@ def test_error_tells_all_that_it_was_given() -> None:
         details={"did_you_mean": ["y"]},
     )
 
-    assert made.as_dict()["details"] == {
+    assert instance.as_dict()["details"] == {
         "field_errors": [
             {"path": "/a", "code": "type", "message": "a must be text."},
             {"path": "/b", "code": "enum", "message": "x", "expected": "y", "got": "z"},
@@ -61,7 +61,7 @@ def test_error_tells_all_that_it_was_given() -> None:
         "did_you_mean": ["y"],
         "retry_with": {"op": "x", "args": {}},
     }
-    assert made.as_dict()["help_path"] == "onto.task"
+    assert instance.as_dict()["help_path"] == "onto.task"
 
 
 def test_errors_share_no_state() -> None:
@@ -71,7 +71,7 @@ def test_errors_share_no_state() -> None:
     assert InvalidRequestError("Two.").details == InvalidRequestError("Two.").headers == {}
 
 
-def test_errors_made_by_name_say_what_to_do() -> None:
+def test_error_builders_set_status_and_headers() -> None:
     assert (errors.build_unavailable_error().status, errors.build_unavailable_error().headers) == (
         503,
         {"Retry-After": "1"},
@@ -84,18 +84,18 @@ def test_errors_made_by_name_say_what_to_do() -> None:
 def test_envelopes_have_one_shape() -> None:
     trace = Trace("tr_1")
 
-    done = build_success("onto.task.get", {"task": {}}, build_meta(trace))
-    failed = build_failure(None, NotFoundError("Nothing there."), build_meta(trace, ["careful"]))
+    success = build_success("onto.task.get", {"task": {}}, build_meta(trace))
+    failure = build_failure(None, NotFoundError("Nothing there."), build_meta(trace, ["careful"]))
 
-    assert list(done) == ["op", "ok", "result", "meta"]
-    assert list(failed) == ["op", "ok", "error", "meta"]
-    assert (done["ok"], failed["ok"], failed["op"]) == (True, False, None)
-    assert failed["meta"]["warnings"] == ["careful"]
+    assert list(success) == ["op", "ok", "result", "meta"]
+    assert list(failure) == ["op", "ok", "error", "meta"]
+    assert (success["ok"], failure["ok"], failure["op"]) == (True, False, None)
+    assert failure["meta"]["warnings"] == ["careful"]
 
 
-def test_meta_leaves_out_what_says_nothing() -> None:
-    told = build_meta(
+def test_meta_omits_empty_values() -> None:
+    meta = build_meta(
         Trace("tr_1"), None, dry_run=False, replayed=True, applied_defaults={}, operation={"entity": "task"}
     )
 
-    assert set(told) == {"trace_id", "latency_ms", "warnings", "replayed", "operation"}
+    assert set(meta) == {"trace_id", "latency_ms", "warnings", "replayed", "operation"}

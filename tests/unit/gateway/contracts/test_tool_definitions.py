@@ -1,4 +1,4 @@
-"""The definitions handed to a model: small, the same bytes for all, and true of what the API takes."""
+"""The tool definitions for models are small and match what the API accepts."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from core import tokens
 from gateway.contracts import tool_definitions
 from tests.support.api import Api
 
-SENT = {
+BODIES = {
     "tool_help": {
         "path": "onto.task.update",
         "arg": "title",
@@ -36,20 +36,20 @@ def test_definitions_are_small() -> None:
 
 
 @pytest.mark.parametrize("tool", tool_definitions.GATEWAY_TOOLS, ids=lambda tool: str(tool["name"]))
-def test_every_parameter_is_taken_by_the_api(api: Api, live_catalog: Any, tool: dict[str, Any]) -> None:
-    call = tool["name"].removeprefix("tool_")
-    extra = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}]}
-    bodies = [SENT[tool["name"]], *extra.get(tool["name"], [])]
-    named = {name for body in bodies for name in body}
+def test_every_parameter_is_accepted_by_the_api(api: Api, live_catalog: Any, tool: dict[str, Any]) -> None:
+    endpoint = tool["name"].removeprefix("tool_")
+    more_bodies = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}]}
+    bodies = [BODIES[tool["name"]], *more_bodies.get(tool["name"], [])]
+    sent_names = {name for body in bodies for name in body}
     if tool["name"] == "tool_help":
         bodies.append({"path": "onto", "limit": 1, "cursor": api.help("onto", limit=1)["next_cursor"]})
-        named.add("cursor")
+        sent_names.add("cursor")
 
-    assert named == set(tool["parameters"]["properties"])
-    assert [api.post(call, body).status_code for body in bodies] == [200] * len(bodies)
+    assert sent_names == set(tool["parameters"]["properties"])
+    assert [api.post(endpoint, body).status_code for body in bodies] == [200] * len(bodies)
 
 
-def test_schemas_are_plain_enough_for_any_provider() -> None:
+def test_schemas_use_only_keywords_that_every_provider_accepts() -> None:
     for tool in tool_definitions.GATEWAY_TOOLS:
         assert set(tool["parameters"]) <= {"type", "additionalProperties", "required", "properties"}
         for name, argument in tool["parameters"]["properties"].items():

@@ -4,20 +4,20 @@ import pytest
 
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import MAX_ERRORS, build_pointer, describe_type, find_field_errors
-from registry.jsonschema import schemas
-from tests.support.sample_ops import TASK_ID, op
+from registry.jsonschema.validator import SchemaValidator
+from tests.support.sample_ops import TASK_ID, build_op
 
-UPDATE = op("task_id")
-
-
-def told(args: dict[str, Any], **sources: str) -> list[FieldError]:
-    return find_field_errors(UPDATE.validator, UPDATE.schema, {"task_id": TASK_ID} | args, id_sources=sources)
+UPDATE = build_op("task_id")
 
 
-# What is sent, and pointer, code, words of the message, expected and got of its one error.
-KEYWORDS: list[tuple[dict[str, Any], str, str, str, str | None, str | None]] = [
-    ({"title": 5}, "/title", "type", "title must be of the type string", "string", "integer"),
-    ({"title": None}, "/title", "type", "title must be of the type string", "string", "null"),
+def find_errors(args: dict[str, Any], **sources: str) -> list[FieldError]:
+    return find_field_errors(UPDATE.validator, {"task_id": TASK_ID} | args, id_sources=sources)
+
+
+# Args, and of their one error: pointer, code, words of the message, expected and got.
+ERRORS_BY_KEYWORD: list[tuple[dict[str, Any], str, str, str, str | None, str | None]] = [
+    ({"title": 5}, "/title", "type", "title must be of type string", "string", "integer"),
+    ({"title": None}, "/title", "type", "title must be of type string", "string", "null"),
     ({"description": 5}, "/description", "type", "string|null", "string|null", "integer"),
     ({"urgent": 1}, "/urgent", "type", "boolean", "boolean", "integer"),
     ({"priority": True}, "/priority", "type", "integer", "integer, 1..5", "boolean"),
@@ -54,16 +54,16 @@ KEYWORDS: list[tuple[dict[str, Any], str, str, str, str | None, str | None]] = [
     ({"place": {}}, "/place/room", "required", "room is required: string", "string", None),
     ({"place": {"room": "B1", "flor": 1}}, "/place/flor", "unknown_argument", "Did you mean floor?", "floor", None),
     ({"place": {"room": "B1", "x": 1}}, "/place/x", "unknown_argument", "Send only room, floor, owner_id.", None, None),
-    ({"a/b~c": 1}, "/a~1b~0c", "unknown_argument", "There is no a/b~c here.", None, None),
+    ({"a/b~c": 1}, "/a~1b~0c", "unknown_argument", "Unknown argument a/b~c.", None, None),
     ({"project_id": "x"}, "/project_id", "format", "project_id must be a UUID", "uuid", "string of 1 character"),
 ]
 
 
-@pytest.mark.parametrize(("sent", "path", "code", "words", "expected", "got"), KEYWORDS)
-def test_field_error_says_where_what_and_what_to_send_instead(
+@pytest.mark.parametrize(("sent", "path", "code", "words", "expected", "got"), ERRORS_BY_KEYWORD)
+def test_field_error_has_path_code_message_expected_and_got(
     sent: dict[str, Any], path: str, code: str, words: str, expected: str | None, got: str | None
 ) -> None:
-    (error,) = told(sent)
+    (error,) = find_errors(sent)
 
     assert (error.path, error.code, error.expected, error.got) == (path, code, expected, got)
     assert words in error.message
@@ -71,7 +71,7 @@ def test_field_error_says_where_what_and_what_to_send_instead(
 
 
 @pytest.mark.parametrize(
-    ("id", "what"),
+    ("id", "problem"),
     [
         (": ", "placeholder"),
         ("-", "placeholder"),
@@ -94,34 +94,34 @@ def test_field_error_says_where_what_and_what_to_send_instead(
         (f"{TASK_ID}\n", "must be a UUID"),
     ],
 )
-def test_field_error_of_an_id_says_what_it_is_and_where_to_find_one(id: str, what: str) -> None:
-    (error,) = told({"task_id": id}, task_id="onto.task.list")
+def test_id_error_says_what_is_wrong_and_where_to_find_ids(id: str, problem: str) -> None:
+    (error,) = find_errors({"task_id": id}, task_id="onto.task.list")
 
     assert (error.path, error.code) == ("/task_id", "format")
-    assert what in error.message
+    assert problem in error.message
     assert error.message.endswith("Take the whole id from onto.task.list.")
 
 
-def test_field_error_of_an_id_that_no_op_lists_says_never_to_guess() -> None:
-    (error,) = told({"task_id": "x"})
+def test_id_error_without_a_list_op_says_never_to_guess() -> None:
+    (error,) = find_errors({"task_id": "x"})
 
     assert "never guess" in error.message
 
 
 @pytest.mark.parametrize("name", ["7", "07", "+7"])
-def test_field_error_is_told_of_a_name_of_digits(name: str) -> None:
-    named = {"type": "object", "properties": {name: {"type": "string"}}}
-    schema = {"type": "object", "properties": {"lists": {"type": "array", "items": named}}}
+def test_field_error_path_contains_a_name_of_digits(name: str) -> None:
+    digits_schema = {"type": "object", "properties": {name: {"type": "string"}}}
+    schema = {"type": "object", "properties": {"lists": {"type": "array", "items": digits_schema}}}
 
-    error = find_field_errors(schemas.SchemaValidator(schema), schema, {"lists": [{}, {name: 5}]})[0]
+    error = find_field_errors(SchemaValidator(schema), {"lists": [{}, {name: 5}]})[0]
 
     assert (error.path, error.code, error.expected) == (f"/lists/1/{name}", "type", "string")
 
 
-def test_field_errors_are_all_of_them() -> None:
-    found = find_field_errors(UPDATE.validator, UPDATE.schema, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
+def test_all_field_errors_are_found() -> None:
+    errors = find_field_errors(UPDATE.validator, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
 
-    assert {error.path: error.code for error in found} == {
+    assert {error.path: error.code for error in errors} == {
         "/task_id": "required",
         "/title": "type",
         "/priority": "maximum",
@@ -132,17 +132,17 @@ def test_field_errors_are_all_of_them() -> None:
 
 
 def test_field_errors_are_bounded() -> None:
-    assert len(told({f"unknown_{number}": 1 for number in range(500)})) == MAX_ERRORS
+    assert len(find_errors({f"unknown_{number}": 1 for number in range(500)})) == MAX_ERRORS
 
 
-def test_field_errors_never_tell_the_value() -> None:
+def test_field_errors_never_contain_the_value() -> None:
     secret = "canary-7f3a91c0"
     sent: dict[str, Any] = {name: secret for name in UPDATE.arguments if name not in ("title", "description")}
 
-    found = told(sent | {"title": [secret], "description": {"a": secret}, "unknown": secret})
+    errors = find_errors(sent | {"title": [secret], "description": {"a": secret}, "unknown": secret})
 
-    assert len(found) >= 12
-    assert secret not in str([error.as_dict() for error in found])
+    assert len(errors) >= 12
+    assert secret not in str([error.as_dict() for error in errors])
 
 
 @pytest.mark.parametrize(
@@ -164,26 +164,26 @@ def test_field_errors_never_tell_the_value() -> None:
         ({"format": "ipv4"}, "x", "format"),
     ],
 )
-def test_field_error_of_any_keyword_is_a_sentence(schema: Any, value: Any, code: str) -> None:
+def test_field_error_of_every_keyword_is_a_sentence(schema: Any, value: Any, code: str) -> None:
     root = {"type": "object", "properties": {"x": schema}}
 
-    errors = find_field_errors(schemas.SchemaValidator(root), root, {"x": value})
+    errors = find_field_errors(SchemaValidator(root), {"x": value})
 
     assert len(errors) >= 1
     assert errors[0].path.startswith("/x")
     assert errors[0].message.endswith((".", "?"))
 
 
-def test_field_error_of_an_enum_lists_values_as_json_writes_them() -> None:
+def test_enum_error_lists_values_as_json() -> None:
     root = {"type": "object", "properties": {"x": {"enum": ["daily", 1, True, None]}}}
 
-    (error,) = find_field_errors(schemas.SchemaValidator(root), root, {"x": "hourly"})
+    (error,) = find_field_errors(SchemaValidator(root), {"x": "hourly"})
 
     assert error.message == "x must be one of daily, 1, true, null."
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
+    ("value", "expected_type"),
     [
         (None, "null"),
         (True, "boolean"),
@@ -195,13 +195,13 @@ def test_field_error_of_an_enum_lists_values_as_json_writes_them() -> None:
         ([1], "list"),
     ],
 )
-def test_kind_of_a_value_never_tells_the_value(value: Any, kind: str) -> None:
-    assert describe_type(value) == kind
+def test_describe_type_never_contains_the_value(value: Any, expected_type: str) -> None:
+    assert describe_type(value) == expected_type
 
 
 @pytest.mark.parametrize(
     ("parts", "text"),
     [([], ""), (["a", 0], "/a/0"), (["a/b", "c~d"], "/a~1b/c~0d"), ([""], "/"), (["x" * 300], "/" + "x" * 199)],
 )
-def test_pointer_is_rfc_6901_and_cut(parts: list[str | int], text: str) -> None:
+def test_pointer_follows_rfc_6901_and_is_truncated(parts: list[str | int], text: str) -> None:
     assert build_pointer(parts) == text

@@ -23,11 +23,11 @@ def call(db: None) -> KeyedCall:
     )
 
 
-def test_find_of_a_free_key_is_nothing(call: KeyedCall) -> None:
+def test_find_returns_none_for_a_free_key(call: KeyedCall) -> None:
     assert idempotency.find_stored_response(call, at=AT) is None
 
 
-def test_find_of_a_finished_call_is_its_answer(call: KeyedCall) -> None:
+def test_find_returns_the_response_of_a_finished_call(call: KeyedCall) -> None:
     claim = idempotency.claim_key(call, trace_id="tr_1", at=AT)
     assert claim is not None
     idempotency.store_response(claim, status=404, envelope={"ok": False, "text": "ä😀\u2028"})
@@ -35,7 +35,7 @@ def test_find_of_a_finished_call_is_its_answer(call: KeyedCall) -> None:
     assert idempotency.find_stored_response(call, at=AT) == StoredResponse(404, {"ok": False, "text": "ä😀\u2028"})
 
 
-def test_find_of_a_running_call_is_a_conflict(call: KeyedCall) -> None:
+def test_find_raises_a_conflict_for_a_running_call(call: KeyedCall) -> None:
     idempotency.claim_key(call, trace_id="tr_1", at=AT)
 
     with pytest.raises(ConflictError) as error:
@@ -45,23 +45,23 @@ def test_find_of_a_running_call_is_a_conflict(call: KeyedCall) -> None:
     assert error.value.headers == {"Retry-After": "1"}
 
 
-def test_find_of_another_call_is_a_conflict(call: KeyedCall) -> None:
+def test_find_raises_a_conflict_for_another_call(call: KeyedCall) -> None:
     idempotency.claim_key(call, trace_id="tr_1", at=AT)
-    other = KeyedCall(call.client_id, call.subject, call.key, call.op, "another")
+    second = KeyedCall(call.client_id, call.subject, call.key, call.op, "another")
 
     with pytest.raises(ConflictError) as error:
-        idempotency.find_stored_response(other, at=AT)
+        idempotency.find_stored_response(second, at=AT)
 
     assert (error.value.status, error.value.reason) == (422, "idempotency_key_reused")
 
 
-def test_claim_is_for_one(call: KeyedCall) -> None:
+def test_key_can_be_claimed_once(call: KeyedCall) -> None:
     assert idempotency.claim_key(call, trace_id="tr_1", at=AT) is not None
     assert idempotency.claim_key(call, trace_id="tr_2", at=AT) is None
     assert IdempotencyRecord.objects.get().trace_id == "tr_1"
 
 
-def test_claim_takes_over_what_is_past_its_time(call: KeyedCall) -> None:
+def test_claim_takes_over_an_expired_record(call: KeyedCall) -> None:
     claim = idempotency.claim_key(call, trace_id="tr_1", at=AT)
     assert claim is not None
     idempotency.store_response(claim, status=200, envelope={})
@@ -76,16 +76,16 @@ def test_claim_takes_over_what_is_past_its_time(call: KeyedCall) -> None:
     assert record.expires_at == later + timedelta(hours=24)
 
 
-def test_key_once_is_a_constraint(call: KeyedCall) -> None:
+def test_duplicate_key_violates_its_constraint(call: KeyedCall) -> None:
     idempotency.claim_key(call, trace_id="tr_1", at=AT)
-    twin = IdempotencyRecord.objects.get()
-    twin.pk = None
+    duplicate = IdempotencyRecord.objects.get()
+    duplicate.pk = None
 
     with pytest.raises(IntegrityError, match=r"idempotency_key_once|client_id, .*subject, .*key"), transaction.atomic():
-        twin.save(force_insert=True)
+        duplicate.save(force_insert=True)
 
 
-def test_done_without_an_answer_breaks_its_constraint(call: KeyedCall) -> None:
+def test_done_record_without_an_answer_violates_its_constraint(call: KeyedCall) -> None:
     idempotency.claim_key(call, trace_id="tr_1", at=AT)
 
     with pytest.raises(IntegrityError, match="idempotency_done_has_answer"), transaction.atomic():
@@ -107,22 +107,22 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.text(st.characters(codec="utf-8")), json_values, max_size=4))
 def test_fingerprint_does_not_depend_on_the_order_of_members(args: dict[str, object]) -> None:
-    backwards = dict(reversed(list(args.items())))
+    reversed_args = dict(reversed(list(args.items())))
 
-    assert idempotency.compute_fingerprint("op", args) == idempotency.compute_fingerprint("op", backwards)
+    assert idempotency.compute_fingerprint("op", args) == idempotency.compute_fingerprint("op", reversed_args)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "second", "same"),
     [
-        ({"n": 1}, {"n": 1.0}, True),  # one number in JSON
+        ({"n": 1}, {"n": 1.0}, True),  # the same number in JSON
         ({"n": 1}, {"n": "1"}, False),
         ({"n": 1}, {"n": True}, False),
         ({"n": None}, {}, False),
         ({"a": [1, 2]}, {"a": [2, 1]}, False),
-        ({"a": "é"}, {"a": "e\u0301"}, False),  # as sent, not as it looks
+        ({"a": "é"}, {"a": "e\u0301"}, False),  # not normalised
     ],
 )
-def test_fingerprint_is_of_the_json_value(one: dict[str, object], other: dict[str, object], same: bool) -> None:
-    assert (idempotency.compute_fingerprint("op", one) == idempotency.compute_fingerprint("op", other)) is same
-    assert idempotency.compute_fingerprint("op", one) != idempotency.compute_fingerprint("other", one)
+def test_fingerprint_compares_json_values(first: dict[str, object], second: dict[str, object], same: bool) -> None:
+    assert (idempotency.compute_fingerprint("op", first) == idempotency.compute_fingerprint("op", second)) is same
+    assert idempotency.compute_fingerprint("op", first) != idempotency.compute_fingerprint("other", first)

@@ -1,6 +1,5 @@
-"""Writes that no transaction undoes: one sending a key, and no outcome that is not known is told as known."""
+"""Writes to remote upstreams: each key is sent once, and an unknown outcome is never reported as known."""
 
-import http.client
 import os
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import orjson
 import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
@@ -22,23 +20,22 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from core.deadlines import DeadlineExceeded
 from gateway.batches import broker, runner, sweep
-from gateway.contracts.errors import ConflictError, OutcomeUnknownError, UpstreamUnreachableError
 from gateway.execution import idempotency
 from gateway.executors import EXECUTORS
-from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.executors.base import UpstreamResponse
 from gateway.jobs import retention
 from gateway.models import Batch, BatchEntry, IdempotencyRecord
-from registry.catalog import connections, model
+from registry.catalog import cache, connections
 from registry.files import loader
 from registry.releases import publishing
-from tests.support.api import Api, refused
-from tests.support.http_servers import Server, answer
+from tests.support.api import Api, assert_refused
+from tests.support.http_servers import Server, build_response
+from tests.support.remote_upstream import OP, RemoteExecutor
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 
-OP = "remote.send"
 KEYED = {"op": OP, "args": {}, "idempotency_key": "one"}
 CONTENT = {
     "format": 1,
@@ -57,42 +54,9 @@ CONTENT = {
 }
 
 
-class Remote:
-    """A scripted executor: it sends a request to a loopback server and reads what that says."""
-
-    transactional = False
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.after: Callable[[], None] = lambda: None  # what happens between an answer and its storing
-        self.timeout = 2.0
-
-    def prepare(self, work: UpstreamCall) -> None:
-        """Prepare nothing."""
-
-    def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
-        upstream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
-        try:
-            upstream.connect()
-        except OSError:
-            raise UpstreamUnreachableError("The upstream cannot be reached.") from None
-        try:
-            upstream.request("POST", "/", body=b"{}")
-            said = upstream.getresponse()
-            result = orjson.loads(said.read())
-        except OSError:
-            raise OutcomeUnknownError("The upstream did not answer.") from None
-        finally:
-            upstream.close()
-        if said.status == 409:
-            raise ConflictError("The upstream refused.", reason="refused_there")
-        self.after()
-        return UpstreamResponse(result)
-
-
 @pytest.fixture
-def go_on() -> Iterator[threading.Event]:
-    """What a slow upstream waits for."""
+def release() -> Iterator[threading.Event]:
+    """Return the event that a slow upstream waits for."""
     event = threading.Event()
     yield event
     event.set()
@@ -100,37 +64,37 @@ def go_on() -> Iterator[threading.Event]:
 
 @pytest.fixture
 def upstream() -> Iterator[Server]:
-    server = Server(lambda _: answer(b'{"sent": true}'))
+    server = Server(lambda _: build_response(b'{"sent": true}'))
     yield server
     server.stop()
 
 
 @pytest.fixture
-def remote(live_catalog: Any, upstream: Server, monkeypatch: pytest.MonkeyPatch) -> Remote:
-    """The upstream's executor, with its one op live."""
+def remote(live_catalog: Any, upstream: Server, monkeypatch: pytest.MonkeyPatch) -> RemoteExecutor:
+    """Publish the op of the upstream and connect its executor."""
     loader.load_into_draft(CONTENT)
     publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
-    model.refresh_live()
+    cache.refresh_live()
     connections.refresh_connections()
-    executor = Remote(upstream.port)
+    executor = RemoteExecutor(upstream.port)
     monkeypatch.setitem(EXECUTORS, "elsewhere", executor)
     kinds = connections._kinds | {"remote": "elsewhere"}
     monkeypatch.setattr(connections, "_kinds", kinds)
     return executor
 
 
-def state() -> str:
+def read_state() -> str:
     return IdempotencyRecord.objects.get().state
 
 
-def in_a_thread(work: Callable[[], Any]) -> Any:
+def run_and_disconnect(work: Callable[[], Any]) -> Any:
     try:
         return work()
     finally:
         connection.close()
 
 
-def test_write_is_sent_once_and_replayed(api: Api, remote: Remote, upstream: Server) -> None:
+def test_write_is_sent_once_and_replayed(api: Api, remote: RemoteExecutor, upstream: Server) -> None:
     first, second = (api.post("exec", KEYED) for _ in range(2))
 
     assert first.json()["result"] == second.json()["result"] == {"sent": True}
@@ -140,32 +104,32 @@ def test_write_is_sent_once_and_replayed(api: Api, remote: Remote, upstream: Ser
     assert OperationEvent.objects.filter(op=OP, ok=True, replayed=False).count() == 1
 
 
-def test_twin_is_refused_at_once_while_the_first_is_away(
-    api: Api, remote: Remote, upstream: Server, go_on: threading.Event
+def test_duplicate_is_refused_at_once_while_the_first_is_running(
+    api: Api, remote: RemoteExecutor, upstream: Server, release: threading.Event
 ) -> None:
-    came = threading.Event()
+    arrived = threading.Event()
 
-    def slow(_: bytes) -> bytes:
-        came.set()
-        go_on.wait(10)
-        return answer(b'{"sent": true}')
+    def answer_slowly(_: bytes) -> bytes:
+        arrived.set()
+        release.wait(10)
+        return build_response(b'{"sent": true}')
 
-    upstream.answers = slow
+    upstream.answers = answer_slowly
     remote.timeout = 15
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(in_a_thread, lambda: api.post("exec", KEYED))
-        assert came.wait(10)
-        refused(api.post("exec", KEYED), 409, "in_progress")
-        go_on.set()
+        first = pool.submit(run_and_disconnect, lambda: api.post("exec", KEYED))
+        assert arrived.wait(10)
+        assert_refused(api.post("exec", KEYED), 409, "in_progress")
+        release.set()
         assert first.result().json()["ok"] is True
 
     assert len(upstream.requests) == 1
 
 
-def test_upstream_that_cannot_be_reached_frees_the_key(api: Api, remote: Remote, upstream: Server) -> None:
+def test_key_is_freed_when_the_upstream_cannot_be_reached(api: Api, remote: RemoteExecutor, upstream: Server) -> None:
     port, remote.port = remote.port, 1
 
-    error = refused(api.post("exec", KEYED), 503, "upstream_unreachable")
+    error = assert_refused(api.post("exec", KEYED), 503, "upstream_unreachable")
     assert error["details"]["retryable"] is True
     assert not IdempotencyRecord.objects.exists()
 
@@ -174,98 +138,98 @@ def test_upstream_that_cannot_be_reached_frees_the_key(api: Api, remote: Remote,
     assert len(upstream.requests) == 1
 
 
-def test_refusal_by_the_upstream_is_kept(api: Api, remote: Remote, upstream: Server) -> None:
-    upstream.answers = lambda _: answer(b"{}", "409 Conflict")
+def test_refusal_by_the_upstream_is_stored(api: Api, remote: RemoteExecutor, upstream: Server) -> None:
+    upstream.answers = lambda _: build_response(b"{}", "409 Conflict")
 
     for _ in range(2):
-        refused(api.post("exec", KEYED), 409, "refused_there")
+        assert_refused(api.post("exec", KEYED), 409, "refused_there")
 
-    assert (state(), len(upstream.requests)) == ("done", 1)
+    assert (read_state(), len(upstream.requests)) == ("done", 1)
 
 
-def test_silence_of_the_upstream_is_doubt_and_never_sent_again(
-    api: Api, remote: Remote, upstream: Server, go_on: threading.Event
+def test_outcome_is_unknown_and_not_sent_again_when_the_upstream_is_silent(
+    api: Api, remote: RemoteExecutor, upstream: Server, release: threading.Event
 ) -> None:
-    upstream.answers = lambda _: [b"" for _ in range(1) if go_on.wait(10)]
+    upstream.answers = lambda _: [b"" for _ in range(1) if release.wait(10)]
     remote.timeout = 0.2
 
-    refused(api.post("exec", KEYED), 504, "outcome_unknown")
-    error = refused(api.post("exec", KEYED), 409, "outcome_unknown")
+    assert_refused(api.post("exec", KEYED), 504, "outcome_unknown")
+    error = assert_refused(api.post("exec", KEYED), 409, "outcome_unknown")
 
     assert error["details"]["retryable"] is False
-    assert (state(), len(upstream.requests)) == ("unknown", 1)
+    assert (read_state(), len(upstream.requests)) == ("unknown", 1)
 
     IdempotencyRecord.objects.update(expires_at=timezone.now() - timedelta(days=1))
-    retention.idempotency_records(timezone.now())
-    refused(api.post("exec", KEYED), 409, "outcome_unknown")
+    retention.delete_idempotency_records(timezone.now())
+    assert_refused(api.post("exec", KEYED), 409, "outcome_unknown")
     assert len(upstream.requests) == 1
 
 
 @pytest.mark.parametrize("fault", [RuntimeError("a bug"), DeadlineExceeded(), OperationalError("lost")])
-def test_whatever_fails_after_the_sending_is_doubt(
-    api: Api, remote: Remote, upstream: Server, fault: Exception
+def test_outcome_is_unknown_when_anything_fails_after_sending(
+    api: Api, remote: RemoteExecutor, upstream: Server, fault: Exception
 ) -> None:
-    def fails() -> None:
+    def fail() -> None:
         raise fault
 
-    remote.after = fails
+    remote.before_return = fail
 
-    error = refused(api.post("exec", KEYED), 504, "outcome_unknown")
-    refused(api.post("exec", KEYED), 409, "outcome_unknown")
+    error = assert_refused(api.post("exec", KEYED), 504, "outcome_unknown")
+    assert_refused(api.post("exec", KEYED), 409, "outcome_unknown")
 
     assert "othing was" not in error["message"]
     assert error["details"]["retryable"] is False
-    assert (state(), len(upstream.requests)) == ("unknown", 1)
+    assert (read_state(), len(upstream.requests)) == ("unknown", 1)
 
 
-def test_outcome_that_cannot_be_stored_is_doubt(
-    api: Api, remote: Remote, upstream: Server, monkeypatch: pytest.MonkeyPatch
+def test_outcome_is_unknown_when_it_cannot_be_stored(
+    api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lost(*_: Any, **__: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise OperationalError("the database went")
 
-    monkeypatch.setattr(idempotency, "store_response", lost)
+    monkeypatch.setattr(idempotency, "store_response", fail)
 
-    refused(api.post("exec", KEYED), 504, "outcome_unknown")
-    refused(api.post("exec", KEYED), 409, "in_progress")
+    assert_refused(api.post("exec", KEYED), 504, "outcome_unknown")
+    assert_refused(api.post("exec", KEYED), 409, "in_progress")
     IdempotencyRecord.objects.update(doubtful_at=timezone.now() - timedelta(seconds=1))
-    refused(api.post("exec", KEYED), 409, "outcome_unknown")
+    assert_refused(api.post("exec", KEYED), 409, "outcome_unknown")
 
     assert len(upstream.requests) == 1
 
 
-def test_outcome_is_kept_though_the_batch_has_given_its_entry_to_another(
-    api: Api, remote: Remote, upstream: Server, monkeypatch: pytest.MonkeyPatch
+def test_outcome_is_stored_when_another_runner_has_the_entry(
+    api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def given_away() -> None:
+    def give_entry_away() -> None:
         BatchEntry.objects.update(runner="another")
 
-    remote.after = given_away
+    remote.before_return = give_entry_away
     monkeypatch.setattr(broker, "wake_workers", lambda *_: None)
-    taken = api.post("batch", {"ops": [{"type": "exec", **KEYED}]}, Prefer="respond-async").json()
+    accepted = api.post("batch", {"ops": [{"type": "exec", **KEYED}]}, Prefer="respond-async").json()
 
-    runner.run_turn(UUID(taken["batch_id"]))
+    runner.run_turn(UUID(accepted["batch_id"]))
 
     assert BatchEntry.objects.get().state == "running"
-    assert (state(), len(upstream.requests)) == ("done", 1)
+    assert (read_state(), len(upstream.requests)) == ("done", 1)
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
-def test_entry_whose_process_died_while_it_was_sent_ends_in_doubt_also_past_its_time(
-    api: Api, remote: Remote, upstream: Server, monkeypatch: pytest.MonkeyPatch, mode: str
+def test_entry_has_an_unknown_outcome_when_its_process_died_while_sending(
+    api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     monkeypatch.setattr(broker, "wake_workers", lambda *_: None)
     body = {"ops": [{"type": "exec", **KEYED}], "mode": mode}
     id = UUID(api.post("batch", body, Prefer="respond-async").json()["batch_id"])
     batch = Batch.objects.get()
-    with monkeypatch.context() as dying:
-        dying.setattr(remote, "apply", _dies)
-        dying.setattr(idempotency, "mark_outcome_unknown", lambda _: None)  # nor does what is dead note anything
-        with pytest.raises(_Death):
+    with monkeypatch.context() as patch:
+        patch.setattr(remote, "apply", _die)
+        patch.setattr(idempotency, "mark_outcome_unknown", lambda _: None)  # a dead process marks nothing
+        with pytest.raises(_ProcessDeath):
             runner.run_turn(id)
     _lose_runners()
 
-    assert runner.run_next_entry(batch)  # what the first did may still come to its end
+    assert runner.run_next_entry(batch)  # the first attempt may still finish
     entry = BatchEntry.objects.get()
     assert (entry.state, entry.attempts) == ("running", 2)
     assert entry.held_until > timezone.now() + timedelta(seconds=30)
@@ -278,54 +242,54 @@ def test_entry_whose_process_died_while_it_was_sent_ends_in_doubt_also_past_its_
     api.http.delete(f"/api/v1/batches/{id}", headers=api.headers)
     assert runner.run_next_entry(batch)
 
-    told = api.get(f"batches/{id}").json()["results"][0]
-    assert told["error"]["details"]["reason"] == "outcome_unknown"
+    entry_result = api.get(f"batches/{id}").json()["results"][0]
+    assert entry_result["error"]["details"]["reason"] == "outcome_unknown"
     assert upstream.requests == []
 
 
-def _dies(*_: Any) -> UpstreamResponse:
-    """End as a process does: nothing after this is done."""
-    raise _Death
+def _die(*_: Any) -> UpstreamResponse:
+    """Fail like a process that dies."""
+    raise _ProcessDeath
 
 
-class _Death(BaseException):
-    """Not handled by anything."""
+class _ProcessDeath(BaseException):
+    """An exception that no code handles."""
 
 
 def _lose_runners() -> None:
     BatchEntry.objects.update(held_until=timezone.now() - timedelta(seconds=1))
 
 
-CRASHES = """
+CRASH_SCRIPT = """
 import django, os, signal, sys
 django.setup()
 from core import poller
-from gateway.clients import api_keys
+from gateway.clients import key_verification
 from gateway.contracts.envelopes import Trace
 from gateway.execution import pipeline
 from gateway.executors import EXECUTORS
 from gateway.request_context import Caller, UserContext
 from registry.catalog import connections
-from tests.unit.gateway.execution.test_remote_write import OP, Remote
+from tests.support.remote_upstream import OP, RemoteExecutor
 
 poller.refresh()
-executor = EXECUTORS["elsewhere"] = Remote(int(sys.argv[1]))
-executor.after = lambda: os.kill(os.getpid(), signal.SIGKILL)
+executor = EXECUTORS["elsewhere"] = RemoteExecutor(int(sys.argv[1]))
+executor.before_return = lambda: os.kill(os.getpid(), signal.SIGKILL)
 connections._kinds["remote"] = "elsewhere"
-key = api_keys.verify(sys.argv[2])
+key = key_verification.verify(sys.argv[2])
 caller = Caller(key=key, subject=sys.argv[3], context=UserContext())
 pipeline.execute(body={"op": OP, "args": {}, "idempotency_key": "one"}, caller=caller, trace=Trace("tr_crash"))
 """
 
 
-def test_process_that_dies_between_sending_and_storing_leaves_doubt(
-    api: Api, remote: Remote, upstream: Server, make_key: Callable[..., str]
+def test_outcome_is_unknown_when_the_process_dies_before_storing_it(
+    api: Api, remote: RemoteExecutor, upstream: Server, make_key: Callable[..., str]
 ) -> None:
     key = api.headers["Authorization"].removeprefix("Bearer ")
     url = Store(str(connection.settings_dict["NAME"])).url
 
-    died = subprocess.run(
-        [sys.executable, "-c", CRASHES, str(upstream.port), key, DEMO_SUBJECT],
+    process = subprocess.run(
+        [sys.executable, "-c", CRASH_SCRIPT, str(upstream.port), key, DEMO_SUBJECT],
         env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
         cwd=settings.BASE_DIR,
         check=False,
@@ -333,9 +297,9 @@ def test_process_that_dies_between_sending_and_storing_leaves_doubt(
         text=True,
     )
 
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    assert (state(), len(upstream.requests)) == ("claimed", 1)
-    refused(api.post("exec", KEYED), 409, "in_progress")
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    assert (read_state(), len(upstream.requests)) == ("claimed", 1)
+    assert_refused(api.post("exec", KEYED), 409, "in_progress")
     IdempotencyRecord.objects.update(doubtful_at=timezone.now() - timedelta(seconds=1))
-    refused(api.post("exec", KEYED), 409, "outcome_unknown")
+    assert_refused(api.post("exec", KEYED), 409, "outcome_unknown")
     assert len(upstream.requests) == 1

@@ -3,9 +3,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.utils.module_loading import import_string
 
+from config import wiring
 from core.deadlines import Deadline
 from gateway.contracts.errors import ErrorCode, GatewayError, InternalError
 from gateway.executors import EXECUTORS, executor_for
@@ -14,7 +13,7 @@ from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
 from registry.catalog import connections, model
 from registry.files import loader
 from registry.models import Connection
-from tests.support.sample_ops import op
+from tests.support.sample_ops import build_op
 from workspace import errors
 from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
@@ -22,10 +21,10 @@ from workspace.handlers import HANDLERS
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def work(**fields: Any) -> UpstreamCall:
-    found = op(**({"connection": "workspace"} | fields))
+def build_call(**fields: Any) -> UpstreamCall:
+    op_with_connection = build_op(**({"connection": "workspace"} | fields))
     return UpstreamCall(
-        op=found,
+        op=op_with_connection,
         catalog=model.build_catalog("v" * 64, {"groups": [], "ops": []}),
         args={"a": 1},
         subject="me",
@@ -34,7 +33,7 @@ def work(**fields: Any) -> UpstreamCall:
     )
 
 
-def test_every_refusal_of_the_workspace_has_its_error() -> None:
+def test_every_workspace_error_has_an_api_error() -> None:
     kinds = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.WorkspaceError)}
 
     assert set(ERROR_CLASSES) == kinds - {errors.WorkspaceError}
@@ -43,17 +42,17 @@ def test_every_refusal_of_the_workspace_has_its_error() -> None:
 
 @pytest.mark.parametrize("refusal", sorted(ERROR_CLASSES, key=lambda each: each.__name__))
 @pytest.mark.parametrize("step", ["prepare", "apply"])
-def test_refusal_is_passed_on_whole(
+def test_workspace_error_is_passed_on_completely(
     monkeypatch: pytest.MonkeyPatch, refusal: type[errors.WorkspaceError], step: str
 ) -> None:
-    def refuses(request: OpRequest) -> OpOutcome:
-        wrong = [errors.ArgumentError("/a", "bad", "Send b.", ["b"], None)]
-        raise refusal("No.", reason="because", field_errors=wrong, details={"requires_user_action": True})
+    def refuse(request: OpRequest) -> OpOutcome:
+        field_errors = [errors.ArgumentError("/a", "bad", "Send b.", ["b"], None)]
+        raise refusal("No.", reason="because", field_errors=field_errors, details={"requires_user_action": True})
 
-    monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply=refuses, prepare=refuses))
+    monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply=refuse, prepare=refuse))
 
     with pytest.raises(GatewayError) as error:
-        EmbeddedExecutor().prepare(work()) if step == "prepare" else EmbeddedExecutor().apply(work(), None)
+        EmbeddedExecutor().prepare(build_call()) if step == "prepare" else EmbeddedExecutor().apply(build_call(), None)
 
     assert type(error.value) is ERROR_CLASSES[refusal]
     assert (str(error.value), error.value.reason, error.value.help_path) == ("No.", "because", "onto.task.update")
@@ -61,19 +60,19 @@ def test_refusal_is_passed_on_whole(
     assert error.value.as_dict()["details"]["requires_user_action"] is True
 
 
-def test_handler_is_given_the_call_and_what_it_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[OpRequest] = []
+def test_handler_gets_the_call_and_its_prepared_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[OpRequest] = []
 
     def apply(request: OpRequest) -> OpOutcome:
-        given.append(request)
+        requests.append(request)
         return OpOutcome({"x": 1}, ("careful",), "id", "name")
 
     monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply=apply, prepare=lambda _: "prepared"))
-    todo = work()
+    call = build_call()
 
-    outcome = EmbeddedExecutor().apply(todo, EmbeddedExecutor().prepare(todo))
+    outcome = EmbeddedExecutor().apply(call, EmbeddedExecutor().prepare(call))
 
-    assert given == [OpRequest("me", {"a": 1}, AT, "prepared")]
+    assert requests == [OpRequest("me", {"a": 1}, AT, "prepared")]
     assert (outcome.result, outcome.warnings, outcome.entity_id, outcome.entity_name) == (
         {"x": 1},
         ("careful",),
@@ -83,18 +82,18 @@ def test_handler_is_given_the_call_and_what_it_prepared(monkeypatch: pytest.Monk
 
 
 def test_handler_without_prepare_prepares_nothing() -> None:
-    assert EmbeddedExecutor().prepare(work()) is None
+    assert EmbeddedExecutor().prepare(build_call()) is None
 
 
 @pytest.mark.parametrize("fields", [{"tool_name": "nothing"}, {"connection": "nothing"}])
 def test_op_without_a_handler_is_not_connected(fields: dict[str, str]) -> None:
     with pytest.raises(InternalError) as error:
-        EmbeddedExecutor().prepare(work(**fields))
+        EmbeddedExecutor().prepare(build_call(**fields))
 
     assert (error.value.status, error.value.reason) == (503, "not_connected")
 
 
-def test_executors_know_every_kind_of_connection() -> None:
+def test_executors_cover_every_kind_of_connection() -> None:
     assert set(EXECUTORS) == set(Connection.Kind)
 
 
@@ -103,14 +102,14 @@ def test_op_without_a_connection_is_not_connected(connection: str, monkeypatch: 
     monkeypatch.setattr(connections, "_kinds", {"workspace": "embedded"})
 
     with pytest.raises(InternalError) as error:
-        executor_for(op(connection=connection))
+        executor_for(build_op(connection=connection))
 
     assert (error.value.status, error.value.reason) == (503, "not_connected")
-    assert isinstance(executor_for(op(connection="workspace")), EmbeddedExecutor)
+    assert isinstance(executor_for(build_op(connection="workspace")), EmbeddedExecutor)
 
 
-def test_every_shipped_op_has_its_handler_and_every_handler_its_op(live_catalog: Any) -> None:
+def test_shipped_ops_and_handlers_match(live_catalog: Any) -> None:
     assert loader.read_shipped_catalog()
-    for connection, path in settings.GATEWAY_EMBEDDED.items():
+    for connection, handlers in wiring.EMBEDDED_UPSTREAMS.items():
         ops = [each for each in live_catalog.ops.values() if each.connection == connection]
-        assert {each.tool_name for each in ops} == set(import_string(path))
+        assert {each.tool_name for each in ops} == set(handlers)

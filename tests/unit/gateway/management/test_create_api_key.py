@@ -8,30 +8,30 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from gateway.clients import api_keys
+from gateway.clients import key_verification
 from gateway.models import ApiKey, Client, Scope
 
 pytestmark = pytest.mark.django_db
 
 
-def create(*arguments: str) -> tuple[str, str]:
+def run_create_api_key(*arguments: str) -> tuple[str, str]:
     out, err = StringIO(), StringIO()
     call_command("create_api_key", *arguments, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
 
 
-def test_command_prints_the_key_alone_on_standard_output() -> None:
-    out, err = create("chat")
+def test_command_prints_only_the_key_to_stdout() -> None:
+    out, err = run_create_api_key("chat")
 
-    key = api_keys.verify(out.removesuffix("\n"))
+    key = key_verification.verify(out.removesuffix("\n"))
     assert key is not None
     assert (key.client, key.scopes, key.rate) == ("chat", set(Scope.values), 50)
     assert key.prefix in err
     assert out.strip() not in err
 
 
-def test_command_makes_a_key_as_told() -> None:
-    out, _ = create(
+def test_command_creates_a_key_with_the_given_options() -> None:
+    out, _ = run_create_api_key(
         *(
             "chat",
             "--name",
@@ -58,9 +58,9 @@ def test_command_makes_a_key_as_told() -> None:
     assert key.created_by == "create_api_key"
 
 
-def test_command_adds_a_key_to_a_client_that_exists() -> None:
-    create("chat")
-    create("chat")
+def test_command_adds_a_key_to_an_existing_client() -> None:
+    run_create_api_key("chat")
+    run_create_api_key("chat")
 
     assert Client.objects.get().keys.count() == 2
 
@@ -68,7 +68,7 @@ def test_command_adds_a_key_to_a_client_that_exists() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["old", "--ops", "onto.*"],  # the client exists: its ops are changed in the admin
+        ["old", "--ops", "onto.*"],  # ops of an existing client are changed in the admin
         ["old", "--subjects", "acme-*"],
         ["new", "--scopes", "everything"],
         ["new", "--rate", "0"],
@@ -78,18 +78,18 @@ def test_command_adds_a_key_to_a_client_that_exists() -> None:
         [],
     ],
 )
-def test_command_refuses_with_a_sentence_and_makes_nothing(arguments: list[str]) -> None:
+def test_command_refuses_invalid_arguments_and_creates_nothing(arguments: list[str]) -> None:
     Client.objects.create(name="old")
 
     with pytest.raises(CommandError) as error:
-        create(*arguments)
+        run_create_api_key(*arguments)
 
     assert str(error.value)
     assert not ApiKey.objects.exists()
 
 
 @pytest.mark.parametrize("patterns", [[], "onto.*", [""], [1], {"onto.*": 1}])
-def test_client_with_malformed_patterns_is_refused(patterns: Any) -> None:
+def test_client_with_malformed_patterns_is_invalid(patterns: Any) -> None:
     with pytest.raises(ValidationError) as error:
         Client(name="chat", op_patterns=patterns).full_clean()
 
@@ -97,7 +97,7 @@ def test_client_with_malformed_patterns_is_refused(patterns: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--days", "0"), "days must be 1 to 3650"),
         (("--days", "-3"), "days must be 1 to 3650"),
@@ -107,7 +107,7 @@ def test_client_with_malformed_patterns_is_refused(patterns: Any) -> None:
         (("--subject", "é x"), "visible ASCII"),
     ],
 )
-def test_command_refuses_a_key_that_could_not_be_used_as_told(arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(CommandError, match=re.escape(said)):
-        create("chat", *arguments)
+def test_command_refuses_unusable_options_with_a_message(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(message)):
+        run_create_api_key("chat", *arguments)
     assert not ApiKey.objects.exists()

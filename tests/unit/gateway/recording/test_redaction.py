@@ -23,59 +23,61 @@ VALUES = st.recursive(
 )
 
 
-def op(schema: dict[str, Any] | None = None, **fields: Any) -> CatalogOp:
+def build_op(schema: dict[str, Any] | None = None, **fields: Any) -> CatalogOp:
     return CatalogOp(op="crm.person.add", tool_name="add", kind="write", summary="", schema=schema or SCHEMA, **fields)
 
 
-def answer(result: Any) -> EnvelopeResponse:
+def build_response(result: Any) -> EnvelopeResponse:
     return EnvelopeResponse(200, {"op": "x", "ok": True, "result": result, "meta": {}})
 
 
-def kept(args: dict[str, Any], result: Any = None) -> Any:
-    return redaction.build_content(op(), args, answer(result or {}))
+def build_content(args: dict[str, Any], result: Any = None) -> Any:
+    return redaction.build_content(build_op(), args, build_response(result or {}))
 
 
 @pytest.fixture(autouse=True)
-def _switched_on(settings: Any) -> None:
+def _content_enabled(settings: Any) -> None:
     settings.GATEWAY_CONTENT_DAYS = 1
 
 
-def test_nothing_is_kept_by_default(settings: Any) -> None:
+def test_content_is_not_stored_by_default(settings: Any) -> None:
     settings.GATEWAY_CONTENT_DAYS = 0
 
-    assert kept({"name": "Ana"}) is None
+    assert build_content({"name": "Ana"}) is None
 
 
-def test_what_the_schema_marks_is_blacked_out_at_every_level_of_args_and_result() -> None:
+def test_marked_values_are_redacted_at_every_level() -> None:
     args = {"token": "t0k", "name": "Ana", "person": {"phone": "123", "name": "B"}}
 
-    assert kept(args, {"people": [{"phone": "123", "id": 1}]}) == {
+    assert build_content(args, {"people": [{"phone": "123", "id": 1}]}) == {
         "args": {"token": "[redacted]", "name": "Ana", "person": {"phone": "[redacted]", "name": "B"}},
         "result": {"people": [{"phone": "[redacted]", "id": 1}]},
     }
 
 
 @pytest.mark.parametrize(
-    "secret",
+    "pin_schema",
     [
         {"$ref": "#/$defs/secret"},
-        {"$ref": "#/$defs/again"},  # as it leads back, too
-        {"anyOf": [{"type": "string", "writeOnly": True}, {"type": "null"}]},  # an optional secret of pydantic
+        {"$ref": "#/$defs/again"},  # also through a recursive $ref
+        {
+            "anyOf": [{"type": "string", "writeOnly": True}, {"type": "null"}]
+        },  # an optional secret as pydantic writes it
         {"type": "array", "items": {"type": "string", "x-redact": True}},
         {"type": "object", "additionalProperties": {"type": "string", "x-redact": True}},
     ],
 )
-def test_a_mark_counts_wherever_in_the_schema_of_a_member_it_stands(secret: dict[str, Any]) -> None:
-    marked, again = (
+def test_value_is_redacted_wherever_its_schema_has_the_mark(pin_schema: dict[str, Any]) -> None:
+    secret_schema, recursive_schema = (
         {"type": "string", "writeOnly": True},
         {"anyOf": [{"$ref": "#/$defs/again"}, True, {"$ref": "#/$defs/secret"}]},
     )
-    defs = {"secret": marked, "again": again}
-    schema = {"type": "object", "properties": {"pin": secret, "name": {"type": "string"}}, "$defs": defs}
+    defs = {"secret": secret_schema, "again": recursive_schema}
+    schema = {"type": "object", "properties": {"pin": pin_schema, "name": {"type": "string"}}, "$defs": defs}
 
-    found = redaction.build_content(op(schema), {"pin": ["123"], "name": "Ana"}, answer({}))
+    content = redaction.build_content(build_op(schema), {"pin": ["123"], "name": "Ana"}, build_response({}))
 
-    assert found == {"args": {"pin": "[redacted]", "name": "Ana"}, "result": {}}
+    assert content == {"args": {"pin": "[redacted]", "name": "Ana"}, "result": {}}
 
 
 @pytest.mark.parametrize(
@@ -88,32 +90,34 @@ def test_a_mark_counts_wherever_in_the_schema_of_a_member_it_stands(secret: dict
         {"acess_token": "s3cret"},
     ],
 )
-def test_a_secret_is_one_however_it_is_spelt(args: dict[str, Any]) -> None:
+def test_secret_is_redacted_in_every_spelling_of_its_name(args: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"access_token": {"type": "string", "writeOnly": True}}}
     aliases = {"pat": "access_token", "login.key": "access_token"}
 
-    assert "s3cret" not in str(redaction.build_content(op(schema, argument_aliases=aliases), args, answer({})))
+    assert "s3cret" not in str(
+        redaction.build_content(build_op(schema, argument_aliases=aliases), args, build_response({}))
+    )
 
 
-def test_what_is_too_large_is_not_kept() -> None:
-    assert set(kept({"name": "x" * redaction.MAX_CONTENT_BYTES})) == {"too_large"}
+def test_too_large_content_is_not_stored() -> None:
+    assert set(build_content({"name": "x" * redaction.MAX_CONTENT_BYTES})) == {"too_large"}
 
 
-def test_of_an_op_that_is_not_there_nothing_is_kept() -> None:
-    assert redaction.build_content(None, {"name": "Ana"}, answer({})) is None
+def test_content_of_an_unknown_op_is_not_stored() -> None:
+    assert redaction.build_content(None, {"name": "Ana"}, build_response({})) is None
 
 
 @given(value=VALUES)
-def test_no_secret_is_left_wherever_it_stands(value: Any) -> None:
-    found = redaction.redact({"x": value}, frozenset({"pin"}))
+def test_redact_removes_secrets_at_every_depth(value: Any) -> None:
+    content = redaction.redact({"x": value}, frozenset({"pin"}))
 
-    assert all(each == redaction.REDACTED for each in _pins(found))
+    assert all(each == redaction.REDACTED for each in _find_pins(content))
     assert redaction.redact(value, frozenset()) == value
 
 
-def _pins(value: Any) -> list[Any]:
+def _find_pins(value: Any) -> list[Any]:
     if isinstance(value, list):
-        return [pin for each in value for pin in _pins(each)]
+        return [pin for each in value for pin in _find_pins(each)]
     if isinstance(value, dict):
-        return [pin for name, each in value.items() for pin in ([each] if name == "pin" else _pins(each))]
+        return [pin for name, each in value.items() for pin in ([each] if name == "pin" else _find_pins(each))]
     return []

@@ -1,4 +1,4 @@
-"""A small catalog that is live."""
+"""A small live catalog."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The draft in the admin: its pages answer, what services own is read-only, what is shipped stays."""
+"""Admin pages of the draft: they open, fields owned by services are read-only, shipped rows cannot be deleted."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
-from tests.support.admin_pages import form_of, save, url
+from tests.support.admin_pages import get_registry_url, read_form, save_row
 from tests.support.copy_rows import make_op
 
 MODELS = [Group, Op, PromptSection, Connection, Release, Activation]
@@ -18,50 +18,50 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_lists_searches_and_forms_answer(admin_client: Client, published: Release, model: Any) -> None:
+def test_lists_searches_and_forms_open(admin_client: Client, published: Release, model: Any) -> None:
     row = model.objects.first()
 
-    assert admin_client.get(url(model, "changelist")).status_code == 200
-    assert admin_client.get(url(model, "changelist"), {"q": "onto"}).status_code == 200
-    assert admin_client.get(url(model, "change", row.pk)).status_code == 200
+    assert admin_client.get(get_registry_url(model, "changelist")).status_code == 200
+    assert admin_client.get(get_registry_url(model, "changelist"), {"q": "onto"}).status_code == 200
+    assert admin_client.get(get_registry_url(model, "change", row.pk)).status_code == 200
 
 
 @pytest.mark.parametrize("model", [Release, Activation])
-def test_what_services_own_is_read_only(admin_client: Client, published: Release, model: Any) -> None:
+def test_fields_owned_by_services_are_read_only(admin_client: Client, published: Release, model: Any) -> None:
     row = model.objects.first()
 
-    assert admin_client.get(url(model, "add")).status_code == 403
-    assert admin_client.post(url(model, "change", row.pk), {"note": "x"}).status_code == 403
-    assert admin_client.post(url(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    assert admin_client.get(get_registry_url(model, "add")).status_code == 403
+    assert admin_client.post(get_registry_url(model, "change", row.pk), {"note": "x"}).status_code == 403
+    assert admin_client.post(get_registry_url(model, "delete", row.pk), {"post": "yes"}).status_code == 403
 
 
-def test_shipped_rows_are_kept_and_own_rows_can_go(admin_client: Client) -> None:
+def test_admin_deletes_own_rows_but_no_shipped_rows(admin_client: Client) -> None:
     shipped = make_op(shipped={"op": "onto.task.add"})
     own = make_op("onto.task.own")
 
     def delete(*rows: Op) -> int:
         data = {"action": "delete_selected", "_selected_action": [row.pk for row in rows], "post": "yes"}
-        return admin_client.post(url(Op, "changelist"), data).status_code
+        return admin_client.post(get_registry_url(Op, "changelist"), data).status_code
 
-    assert admin_client.post(url(Op, "delete", shipped.pk), {"post": "yes"}).status_code == 403
+    assert admin_client.post(get_registry_url(Op, "delete", shipped.pk), {"post": "yes"}).status_code == 403
     assert delete(shipped, own) == 403
     assert delete(own) == 302
     assert list(Op.objects.all()) == [shipped]
     assert OpAlias.objects.get().op == shipped
 
 
-def test_every_model_of_copy_has_its_admin() -> None:
+def test_every_copy_model_has_an_admin_page() -> None:
     assert set(MODELS) <= set(admin.site._registry)
 
 
-def test_what_is_saved_is_told_to_be_the_draft(admin_client: Client) -> None:
+def test_save_message_names_the_draft(admin_client: Client) -> None:
     section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
-    sent = form_of(admin_client.get(url(PromptSection, "change", section.pk)))
+    sent = read_form(admin_client.get(get_registry_url(PromptSection, "change", section.pk)))
 
-    changed = save(admin_client, section, sent | {"text": "y"})
-    added = admin_client.post(url(PromptSection, "add"), sent | {"name": "b", "position": "2"})
+    changed = save_row(admin_client, section, sent | {"text": "y"})
+    added = admin_client.post(get_registry_url(PromptSection, "add"), sent | {"name": "b", "position": "2"})
 
     for answer in (changed, added):
-        told = "".join(str(message) for message in get_messages(answer.wsgi_request))
-        assert "Saved in the draft." in told
-        assert reverse("admin:registry_release_review") in told
+        messages = "".join(str(message) for message in get_messages(answer.wsgi_request))
+        assert "Saved in the draft." in messages
+        assert reverse("admin:registry_release_review") in messages

@@ -1,4 +1,4 @@
-"""Copy as files in the admin: taken out as an archive, brought in after a look at what changes."""
+"""Export copy as an archive in the admin, and import files after a review of the changes."""
 
 import io
 import zipfile
@@ -24,23 +24,23 @@ pytestmark = pytest.mark.django_db
 GROUPS = "groups:\n  - {path: util, summary: Utilities}\n"
 
 
-def text(response: HttpResponse) -> str:
+def read_page_text(response: HttpResponse) -> str:
     return " ".join(response.content.decode().split())
 
 
-def look(client: Client, *files: tuple[str, str | bytes]) -> HttpResponse:
-    """Send files to be looked at."""
-    sent = [SimpleUploadedFile(name, said.encode() if isinstance(said, str) else said) for name, said in files]
+def upload_for_review(client: Client, *files: tuple[str, str | bytes]) -> HttpResponse:
+    """Upload files and return the review page."""
+    sent = [SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text) for name, text in files]
     return client.post(reverse("admin:registry_op_files"), {"chosen": sent})
 
 
-def bring_in(client: Client, looked: HttpResponse, **said: str) -> HttpResponse:
-    """Agree to what was looked at."""
-    form = {name: looked.context[name] for name in ("content", "seen")} | said
+def confirm_import(client: Client, review_page: HttpResponse, **fields: str) -> HttpResponse:
+    """Confirm the reviewed import."""
+    form = {name: review_page.context[name] for name in ("content", "seen")} | fields
     return client.post(reverse("admin:registry_op_files"), form, follow=True)
 
 
-def test_draft_is_taken_out_and_brought_in_elsewhere(admin_client: Client, published: Release) -> None:
+def test_exported_draft_can_be_imported_elsewhere(admin_client: Client, published: Release) -> None:
     before = snapshot.snapshot_draft()
 
     sent = admin_client.get(reverse("admin:registry_op_download"))
@@ -48,93 +48,97 @@ def test_draft_is_taken_out_and_brought_in_elsewhere(admin_client: Client, publi
     assert sent.headers["Content-Type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(sent.content)) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == export.to_files(before)
-    assert "Nothing to import. The draft matches these files." in text(look(admin_client, ("draft.zip", sent.content)))
+    assert "Nothing to import. The draft matches these files." in read_page_text(
+        upload_for_review(admin_client, ("draft.zip", sent.content))
+    )
     Op.objects.all().delete()
     Group.objects.all().delete()
-    bring_in(admin_client, look(admin_client, ("draft.zip", sent.content)))
+    confirm_import(admin_client, upload_for_review(admin_client, ("draft.zip", sent.content)))
     assert snapshot.snapshot_draft() == before
 
 
-def test_files_are_looked_at_before_they_are_brought_in(admin_client: Client, published: Release) -> None:
+def test_import_shows_changes_before_it_writes_them(admin_client: Client, published: Release) -> None:
     op = export.dump_yaml({"ops": [snapshot.snapshot_draft()["ops"][0] | {"summary": "Brought in"}]})
 
-    looked = look(admin_client, ("groups.yaml", GROUPS), ("ops.yaml", op))
+    review_page = upload_for_review(admin_client, ("groups.yaml", GROUPS), ("ops.yaml", op))
 
-    assert "These files add or change 1 op and 1 group in the draft." in text(looked)
-    assert "Brought in</ins>" in text(looked)
+    assert "These files add or change 1 op and 1 group in the draft." in read_page_text(review_page)
+    assert "Brought in</ins>" in read_page_text(review_page)
     assert not Group.objects.filter(path="util").exists()
 
-    told = bring_in(admin_client, looked)
+    response = confirm_import(admin_client, review_page)
 
-    assert "Imported into the draft: 1 op and 1 group." in text(told)
-    assert told.redirect_chain[0][0] == reverse("admin:registry_release_review")
+    assert "Imported into the draft: 1 op and 1 group." in read_page_text(response)
+    assert response.redirect_chain[0][0] == reverse("admin:registry_release_review")
     assert Op.objects.get().summary == "Brought in"
     assert set(AuditEntry.objects.values_list("by", "note")) == {("admin", "Import of files")}
     assert publishing.get_live_release() == published
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "message"),
     [
         (("a.txt", "hello"), "No YAML files found."),
         (("a.yaml", "ops: ["), "a.yaml, YAML"),
         (("a.yaml", "opps: []"), "A file may only contain lists named groups"),
-        (("a.yaml", GROUPS + "ops: [{op: <b>x</b>}]"), "is a required property"),
+        (("a.yaml", GROUPS + "ops: [{op: <b>x</b>}]"), "is missing"),
         (("a.yaml", b"\xff\xfe\x00"), "a.yaml, YAML"),
         (("a.yaml", ""), "The submitted file is empty."),
     ],
 )
-def test_what_is_no_copy_is_refused_with_a_sentence(admin_client: Client, file: Any, said: str) -> None:
-    page = look(admin_client, file)
+def test_upload_refuses_files_without_copy_and_says_why(admin_client: Client, file: Any, message: str) -> None:
+    page = upload_for_review(admin_client, file)
 
     assert page.status_code == 200
-    assert said in text(page)
+    assert message in read_page_text(page)
     assert "<b>x</b>" not in page.content.decode()
 
 
-def test_choosing_nothing_is_told(admin_client: Client) -> None:
-    assert "This field is required." in text(admin_client.post(reverse("admin:registry_op_files"), {}))
+def test_upload_without_files_asks_for_files(admin_client: Client) -> None:
+    assert "This field is required." in read_page_text(admin_client.post(reverse("admin:registry_op_files"), {}))
 
 
-def test_what_would_break_the_draft_is_not_brought_in(admin_client: Client, published: Release) -> None:
+def test_import_refuses_files_that_would_break_the_draft(admin_client: Client, published: Release) -> None:
     alone = "ops:\n  - {op: no.group.get, tool_name: x, kind: read, summary: X, parameters_schema: {type: object}}\n"
 
-    told = bring_in(admin_client, look(admin_client, ("a.yaml", alone)))
+    response = confirm_import(admin_client, upload_for_review(admin_client, ("a.yaml", alone)))
 
-    assert "Nothing was imported." in text(told)
-    assert "The group no.group is missing" in text(told)
+    assert "Nothing was imported." in read_page_text(response)
+    assert "The group no.group is missing" in read_page_text(response)
     assert Op.objects.count() == 1
 
 
-def test_a_draft_that_was_edited_meanwhile_is_looked_at_again(admin_client: Client, published: Release) -> None:
-    looked = look(admin_client, ("groups.yaml", GROUPS))
+def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
+    admin_client: Client, published: Release
+) -> None:
+    review_page = upload_for_review(admin_client, ("groups.yaml", GROUPS))
     Op.objects.update(summary="Meanwhile")
 
-    told = bring_in(admin_client, looked)
+    response = confirm_import(admin_client, review_page)
 
-    assert "The draft has changed since you reviewed it." in text(told)
+    assert "The draft has changed since you reviewed it." in read_page_text(response)
     assert not Group.objects.filter(path="util").exists()
 
 
 @pytest.mark.parametrize("content", ["", "nonsense", "e30:1abc:xyz"])
-def test_what_was_not_looked_at_is_not_brought_in(admin_client: Client, content: str) -> None:
-    told = bring_in(admin_client, look(admin_client, ("groups.yaml", GROUPS)), content=content)
+def test_import_refuses_files_that_were_not_reviewed(admin_client: Client, content: str) -> None:
+    response = confirm_import(admin_client, upload_for_review(admin_client, ("groups.yaml", GROUPS)), content=content)
 
-    assert "Choose the files again." in text(told)
+    assert "Choose the files again." in read_page_text(response)
     assert not Group.objects.exists()
 
 
-def test_of_many_changes_some_are_shown(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_shows_only_some_of_many_changes(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_page, "PAGE_SIZE", 2)
     groups = export.dump_yaml({"groups": [{"path": f"g{number}", "summary": "A group"} for number in range(5)]})
 
-    page = text(look(admin_client, ("groups.yaml", groups)))
+    page = read_page_text(upload_for_review(admin_client, ("groups.yaml", groups)))
 
-    assert page.count('class="desk-difference"') == 2
+    assert page.count('class="ui-diff"') == 2
     assert "And 3 more." in page
 
 
-def test_files_are_for_who_may_write_the_whole_draft(
+def test_files_require_permission_to_write_the_whole_draft(
     client: Client, published: Release, django_user_model: Any
 ) -> None:
     reader = django_user_model.objects.create_user("reader", is_staff=True)
@@ -143,10 +147,10 @@ def test_files_are_for_who_may_write_the_whole_draft(
 
     assert client.get(reverse("admin:registry_op_files")).status_code == 403
     assert client.get(reverse("admin:registry_op_download")).status_code == 403
-    assert look(client, ("groups.yaml", GROUPS)).status_code == 403
+    assert upload_for_review(client, ("groups.yaml", GROUPS)).status_code == 403
 
 
-def test_an_archive_is_the_same_bytes_for_the_same_copy(admin_client: Client) -> None:
+def test_archive_has_the_same_bytes_for_the_same_copy(admin_client: Client) -> None:
     make_op()
 
     assert export.to_zip(snapshot.snapshot_draft()) == export.to_zip(snapshot.snapshot_draft())

@@ -1,4 +1,4 @@
-"""What is typed into an op's page, read from the forms that the page has."""
+"""Read the entry that an op's page contains from its forms."""
 
 from typing import Any
 
@@ -12,25 +12,25 @@ from registry.admin import form_entry
 from registry.catalog.model import Catalog
 from registry.models import Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
-from tests.support.copy_rows import TITLED, make_op
+from tests.support.copy_rows import TITLE_SCHEMA, make_op
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def page(admin_user: Any) -> "Page":
-    return Page(admin_user)
+def op_forms(admin_user: Any) -> "OpForms":
+    return OpForms(admin_user)
 
 
-class Page:
-    """The forms of an op's page without the page."""
+class OpForms:
+    """The forms of an op's page, without a request."""
 
     def __init__(self, user: Any) -> None:
         self.admin = admin.site.get_model_admin(Op)
         self.request = RequestFactory().get("/")
         self.request.user = user
 
-    def forms(self, op: Op | None, data: Any = None) -> tuple[Any, list[Any]]:
+    def build_forms(self, op: Op | None, data: Any = None) -> tuple[Any, list[Any]]:
         form = self.admin.get_form(self.request, op, change=op is not None)(data, instance=op)
         pairs = self.admin.get_formsets_with_inlines(self.request, op)
         return form, [
@@ -38,9 +38,9 @@ class Page:
             for formset, inline in pairs
         ]
 
-    def sent(self, op: Op | None) -> dict[str, str]:
-        """What a browser sends of the page as it stands."""
-        form, formsets = self.forms(op)
+    def get_form_data(self, op: Op | None) -> dict[str, str]:
+        """Return the form data that a browser sends for the unchanged page."""
+        form, formsets = self.build_forms(op)
         forms = [form, *(each for formset in formsets for each in (formset.management_form, *formset.forms))]
         fields = [field for each in forms for field in each]
         values = {field.html_name: field.value() for field in fields if not isinstance(field.field, BooleanField)}
@@ -48,31 +48,31 @@ class Page:
         sent = {name: "" if value is None else str(value) for name, value in values.items()} | ticked
         return {name: value.replace("\n", "\r\n") for name, value in sent.items()}
 
-    def read(self, op: Op | None, sent: dict[str, str]) -> form_entry.FormEntry:
+    def read_entry(self, op: Op | None, sent: dict[str, str]) -> form_entry.FormEntry:
         data = QueryDict(mutable=True)
         data.update(sent)
-        return form_entry.read_op_forms(*self.forms(op, data))
+        return form_entry.read_op_forms(*self.build_forms(op, data))
 
 
-def test_a_page_as_it_stands_says_what_the_draft_says(page: Page, live_catalog: Catalog) -> None:
+def test_unchanged_form_gives_the_entry_of_the_draft(op_forms: OpForms, live_catalog: Catalog) -> None:
     for op in Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases"):
         entry = snapshot.op_to_entry(op)
 
-        found = page.read(op, page.sent(op))
+        found = op_forms.read_entry(op, op_forms.get_form_data(op))
 
         assert found.entry == entry
         assert found.unreadable == []
 
 
-def test_what_is_typed_is_read_as_saving_would_leave_it(page: Page) -> None:
+def test_form_entry_equals_the_entry_after_saving(op_forms: OpForms) -> None:
     op = make_op()
     PolicyRule.objects.create(op=op, kind="do", text="Second", position=2)
-    sent = page.sent(op) | {"summary": "New", "description": "a\r\nb", "keywords": '["x"]', "contexts": ""}
+    sent = op_forms.get_form_data(op) | {"summary": "New", "description": "a\r\nb", "keywords": '["x"]', "contexts": ""}
     sent |= {"rules-TOTAL_FORMS": "6", "rules-4-kind": "do", "rules-4-text": "Between", "rules-4-position": "1"}
     sent |= {"rules-5-kind": "do", "rules-5-text": "Never mind", "rules-5-position": "5", "rules-5-DELETE": "on"}
     sent |= {"examples-0-args": '{"title": "B"}', "aliases-0-DELETE": "on"}
 
-    found = page.read(op, sent)
+    found = op_forms.read_entry(op, sent)
 
     assert found.unreadable == []
     entry = found.entry
@@ -84,14 +84,14 @@ def test_what_is_typed_is_read_as_saving_would_leave_it(page: Page) -> None:
     assert not PolicyRule.objects.filter(text="Between").exists()
 
 
-def test_a_place_in_the_entry_leads_to_its_input(page: Page) -> None:
+def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
     op = make_op()
     op.rules.filter(kind="do").update(position=1)
     PolicyRule.objects.create(op=op, kind="do", text="First", position=0)
     OpAlias.objects.create(op=op, name="a")
-    sent = page.sent(op)
+    sent = op_forms.get_form_data(op)
 
-    found = page.read(op, sent)
+    found = op_forms.read_entry(op, sent)
 
     assert sent[found.find_input("policy/do/0")[0]] == "First"
     assert sent[found.find_input("policy/do/1")[0]] == "Rule do"
@@ -113,16 +113,18 @@ def test_a_place_in_the_entry_leads_to_its_input(page: Page) -> None:
         ("kind", "watch", "not one of the available choices", "write"),
         ("timeout_ms", "soon", "whole number", 30_000),
         ("timeout_ms", "1", "greater than or equal to 100", 30_000),
-        ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: Invalid JSON", TITLED),
+        ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: Invalid JSON", TITLE_SCHEMA),
         ("keywords", '{"a": 1}', "list of non-empty strings", []),
         ("connection", "999999", "not one of the available choices", "workspace"),
         ("notes", "a\x00b", "Null characters are not allowed", "ab"),
     ],
 )
-def test_what_a_column_cannot_take_is_told(page: Page, name: str, text: str, message: str, shown: Any) -> None:
+def test_form_entry_reports_values_that_a_column_refuses(
+    op_forms: OpForms, name: str, text: str, message: str, shown: Any
+) -> None:
     op = make_op()
 
-    found = page.read(op, page.sent(op) | {name: text})
+    found = op_forms.read_entry(op, op_forms.get_form_data(op) | {name: text})
 
     assert [each.input for each in found.unreadable] == [name]
     assert message in found.unreadable[0].message
@@ -130,17 +132,17 @@ def test_what_a_column_cannot_take_is_told(page: Page, name: str, text: str, mes
     assert snapshot.get_value(found.entry, name) == shown
 
 
-def test_an_error_in_json_has_its_line(page: Page) -> None:
+def test_json_error_names_its_line(op_forms: OpForms) -> None:
     op = make_op()
 
-    found = page.read(op, page.sent(op) | {"examples-0-args": '{\r\n  "title" 1\r\n}'})
+    found = op_forms.read_entry(op, op_forms.get_form_data(op) | {"examples-0-args": '{\r\n  "title" 1\r\n}'})
 
     assert [(each.input, each.line, each.column) for each in found.unreadable] == [("examples-0-args", 2, 11)]
     assert found.entry["examples"][0]["args"] == {"title": "Book venue"}
 
 
-def test_a_new_op_is_read_from_an_empty_form(page: Page) -> None:
-    found = page.read(None, page.sent(None) | {"op": "onto.task.new"})
+def test_form_entry_reads_a_new_op(op_forms: OpForms) -> None:
+    found = op_forms.read_entry(None, op_forms.get_form_data(None) | {"op": "onto.task.new"})
 
     assert found.entry["op"] == "onto.task.new"
     assert {each.input for each in found.unreadable} == {"summary", "tool_name", "kind"}
@@ -156,7 +158,7 @@ def test_a_new_op_is_read_from_an_empty_form(page: Page) -> None:
         {"rules-0-kind": "maybe", "rules-1-text": "", "rules-0-position": "-1"},
     ],
 )
-def test_odd_forms_are_read_as_far_as_they_go(page: Page, odd: dict[str, str]) -> None:
+def test_form_entry_reads_malformed_forms_as_far_as_possible(op_forms: OpForms, odd: dict[str, str]) -> None:
     op = make_op()
 
-    assert page.read(op, page.sent(op) | odd).entry["op"] == op.op
+    assert op_forms.read_entry(op, op_forms.get_form_data(op) | odd).entry["op"] == op.op

@@ -1,4 +1,4 @@
-"""What is done with a release: a page says what will happen, one click does it, and what cannot be done is told."""
+"""Release actions: a page says what will happen, one click does it, and invalid actions are refused."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
 from registry.releases import publishing
-from tests.support.admin_pages import url
+from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -24,123 +24,125 @@ def newer(published: Release) -> Release:
     return publishing.publish_draft(note="Better words", by="ann", at=timezone.now())
 
 
-def address(step: str, release: Release, **query: str) -> str:
+def get_action_url(step: str, release: Release, **query: str) -> str:
     return reverse(f"admin:registry_release_{step}", args=[release.pk], query=query)
 
 
-def text(response: HttpResponse) -> str:
+def read_page_text(response: HttpResponse) -> str:
     return " ".join(response.content.decode().split())
 
 
-def take(client: Client, step: str, release: Release, op: str = "", **said: Any) -> HttpResponse:
-    """Open the page of a step and send its form with what was said."""
-    there = address(step, release, **({"op": op} if op else {}))
+def submit_action(client: Client, step: str, release: Release, op: str = "", **fields: Any) -> HttpResponse:
+    """Open the page of an action and submit its form with these values."""
+    there = get_action_url(step, release, **({"op": op} if op else {}))
     page = client.get(there)
-    form = page.context["form"].initial | {"note": "Back", "seen": page.context.get("seen", "")} | said
+    form = page.context["form"].initial | {"note": "Back", "seen": page.context.get("seen", "")} | fields
     return client.post(there, form, follow=True)
 
 
-def test_an_older_release_is_made_live_with_one_click_and_one_confirmation(
+def test_older_release_is_made_live_after_one_confirmation(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    page = text(admin_client.get(address("make_live", published)))
-    assert "It replaces the live release for everyone within two seconds" in page
+    page = read_page_text(admin_client.get(get_action_url("make_live", published)))
+    assert "This release replaces the live release for everyone within two seconds" in page
     assert "1 op." in page
     assert "Other</del>" in page
     assert publishing.get_live_release() == newer
 
-    told = text(take(admin_client, "make_live", published, note="The words were better"))
+    page_text = read_page_text(submit_action(admin_client, "make_live", published, note="The words were better"))
 
     now = Activation.objects.get(is_live=True)
     assert (now.release, now.note, now.activated_by) == (published, "The words were better", "admin")
-    assert f"Release {published} is live." in told
+    assert f"Release {published} is live." in page_text
 
 
-def test_what_is_live_is_not_made_live_again(admin_client: Client, published: Release) -> None:
-    told = text(admin_client.post(address("make_live", published), {"note": "x"}))
+def test_live_release_cannot_be_made_live_again(admin_client: Client, published: Release) -> None:
+    page_text = read_page_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
 
-    assert "This release is live already." in told
+    assert "This release is live already." in page_text
     assert Activation.objects.count() == 1
 
 
-def test_a_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
-    assert "can never be live again" in text(admin_client.get(address("withdraw", published)))
-    assert "This field is required." in text(take(admin_client, "withdraw", published, reason=" "))
+def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
+    assert "can never be live again" in read_page_text(admin_client.get(get_action_url("withdraw", published)))
+    assert "This field is required." in read_page_text(submit_action(admin_client, "withdraw", published, reason=" "))
 
-    told = text(take(admin_client, "withdraw", published, reason="It told lies"))
+    page_text = read_page_text(submit_action(admin_client, "withdraw", published, reason="It told lies"))
 
     published.refresh_from_db()
     assert (published.withdrawn_by, published.withdrawn_reason) == ("admin", "It told lies")
-    assert "no longer served" in told
+    assert "no longer served" in page_text
     for step in ("make_live", "withdraw"):
-        refused = text(admin_client.post(address(step, published), {"note": "x", "reason": "x"}))
+        refused = read_page_text(admin_client.post(get_action_url(step, published), {"note": "x", "reason": "x"}))
         assert "This is not possible." in refused
         assert "It told lies" in refused
     assert publishing.get_live_release() == newer
 
 
-def test_what_is_live_is_not_withdrawn(admin_client: Client, published: Release) -> None:
-    told = text(admin_client.post(address("withdraw", published), {"reason": "x"}))
+def test_live_release_cannot_be_withdrawn(admin_client: Client, published: Release) -> None:
+    page_text = read_page_text(admin_client.post(get_action_url("withdraw", published), {"reason": "x"}))
 
     published.refresh_from_db()
-    assert "Make another release live first" in told
+    assert "Make another release live first" in page_text
     assert published.withdrawn_at is None
 
 
-def test_a_release_is_restored_into_the_draft_whole(admin_client: Client, published: Release, newer: Release) -> None:
-    page = text(admin_client.get(address("restore", published)))
+def test_restore_writes_a_whole_release_into_the_draft(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    page = read_page_text(admin_client.get(get_action_url("restore", published)))
     assert "The live release stays until you publish" in page
     assert "Other</del>" in page
 
-    told = text(take(admin_client, "restore", published))
+    page_text = read_page_text(submit_action(admin_client, "restore", published))
 
-    assert f"Restored release {published} into the draft: 1 changes." in told
+    assert f"Restored release {published} into the draft: 1 op." in page_text
     assert publishing.compute_draft_version() == published.version
     assert publishing.get_live_release() == newer
-    assert "No changes." in text(admin_client.get(address("restore", published)))
-    assert "The draft has this content already." in text(take(admin_client, "restore", published))
+    assert "No changes." in read_page_text(admin_client.get(get_action_url("restore", published)))
+    assert "The draft has this content already." in read_page_text(submit_action(admin_client, "restore", published))
 
 
-def test_one_op_of_a_release_is_restored_into_the_draft(
+def test_restore_writes_one_op_of_a_release_into_the_draft(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
     other = make_op("onto.task.other", tool_name="other_task")
-    page = text(admin_client.get(address("restore", published, op="onto.task.add")))
+    page = read_page_text(admin_client.get(get_action_url("restore", published, op="onto.task.add")))
     assert "Only <strong>onto.task.add</strong> is restored." in page
     assert "1 op." in page
 
-    told = text(take(admin_client, "restore", published, op="onto.task.add"))
+    page_text = read_page_text(submit_action(admin_client, "restore", published, op="onto.task.add"))
 
-    assert f"Restored onto.task.add from release {published} into the draft." in told
+    assert f"Restored onto.task.add from release {published} into the draft." in page_text
     assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
     assert Op.objects.filter(pk=other.pk).exists()
     for method in (admin_client.get, admin_client.post):
-        assert method(address("restore", published, op="nothing")).status_code == 404
+        assert method(get_action_url("restore", published, op="nothing")).status_code == 404
 
 
-def test_a_draft_that_was_edited_meanwhile_is_looked_at_again(
+def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    seen = admin_client.get(address("restore", published)).context["seen"]
+    seen = admin_client.get(get_action_url("restore", published)).context["seen"]
     Op.objects.update(summary="Meanwhile")
 
-    told = text(take(admin_client, "restore", published, seen=seen))
+    page_text = read_page_text(submit_action(admin_client, "restore", published, seen=seen))
 
-    assert "The draft has changed since you reviewed it." in told
+    assert "The draft has changed since you reviewed it." in page_text
     assert Op.objects.get().summary == "Meanwhile"
 
 
 @pytest.mark.parametrize("step", RELEASE_ACTIONS, ids=lambda step: step.name)
-def test_a_step_needs_its_permission(
+def test_release_action_requires_its_permission(
     client: Client, published: Release, newer: Release, django_user_model: Any, step: Any
 ) -> None:
     reader = django_user_model.objects.create_user("reader", is_staff=True)
     reader.user_permissions.set(Permission.objects.filter(codename__in=["view_release", "view_op"]))
     client.force_login(reader)
 
-    shown = text(client.get(url(Release, "change", published.pk)))
-    assert client.get(address(step.name, published)).status_code == 403
-    assert client.post(address(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
+    shown = read_page_text(client.get(get_registry_url(Release, "change", published.pk)))
+    assert client.get(get_action_url(step.name, published)).status_code == 403
+    assert client.post(get_action_url(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
 
     assert f"../{step.url_path}/" not in shown
     assert publishing.get_live_release() == newer

@@ -1,4 +1,4 @@
-"""Releases in the admin: what was live when, what they are, and how they are compared and read."""
+"""Releases in the admin: what was live when, and how releases are shown, read and compared."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from django.utils import timezone
 from registry.admin import diff_page
 from registry.models import Activation, Op, Release
 from registry.releases import publishing
-from tests.support.admin_pages import url
+from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 
 
-def text(response: HttpResponse) -> str:
+def read_page_text(response: HttpResponse) -> str:
     return " ".join(response.content.decode().split())
 
 
@@ -31,58 +31,57 @@ def newer(published: Release) -> Release:
     return publish("Better words", summary="Other")
 
 
-def test_the_list_tells_the_state_and_the_last_note_of_each(
-    admin_client: Client, published: Release, newer: Release
-) -> None:
+def test_release_list_shows_state_and_last_note(admin_client: Client, published: Release, newer: Release) -> None:
     publish("Once more", summary="Third")
     publishing.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
 
     rows = [
         row
-        for row in admin_client.get(url(Release, "changelist")).content.decode().split("<tr")
+        for row in admin_client.get(get_registry_url(Release, "changelist")).content.decode().split("<tr")
         if "field-state" in row
     ]
 
-    told = {str(release): row for row in rows for release in Release.objects.all() if str(release) in row}
-    assert "was live" in told[str(published)]
-    assert "withdrawn" in told[str(newer)]
-    assert "Better words" in told[str(newer)]
+    results = {str(release): row for row in rows for release in Release.objects.all() if str(release) in row}
+    assert "was live" in results[str(published)]
+    assert "withdrawn" in results[str(newer)]
+    assert "Better words" in results[str(newer)]
     assert sum(">live<" in row for row in rows) == 1
 
 
-def test_the_timeline_tells_what_was_live_when_and_leads_on(
+def test_timeline_shows_what_was_live_when_and_links_to_it(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
     publishing.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
 
-    page = admin_client.get(url(Release, "changelist"))
+    page = admin_client.get(get_registry_url(Release, "changelist"))
 
     assert [each.note for each in page.context["timeline"]] == ["Back", "Better words", "Test"]
     assert page.context["timeline"][0].until is None
     assert page.context["timeline"][1].until == page.context["timeline"][0].activated_at
-    assert reverse("admin:registry_release_make_live", args=[newer.pk]) in text(page)
-    assert f"?before={newer.pk}&amp;after={published.pk}" in text(page)
-    assert "until now" in text(admin_client.get(url(Activation, "changelist")))
+    assert reverse("admin:registry_release_make_live", args=[newer.pk]) in read_page_text(page)
+    assert f"?before={newer.pk}&amp;after={published.pk}" in read_page_text(page)
+    assert "until now" in read_page_text(admin_client.get(get_registry_url(Activation, "changelist")))
 
 
-def test_a_timeline_of_nothing_says_what_to_do(admin_client: Client) -> None:
-    assert "No release has been live yet." in text(admin_client.get(url(Release, "changelist")))
+def test_empty_timeline_says_what_to_do(admin_client: Client) -> None:
+    assert "No release has been live yet." in read_page_text(admin_client.get(get_registry_url(Release, "changelist")))
 
 
-def test_the_list_costs_the_same_however_many_releases(
+def test_release_list_query_count_does_not_depend_on_releases(
     admin_client: Client, published: Release, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(12):
         publish(f"Number {number}", summary=f"Summary {number}")
 
     with django_assert_max_num_queries(12):
-        admin_client.get(url(Release, "changelist"))
+        admin_client.get(get_registry_url(Release, "changelist"))
 
 
-def test_a_release_tells_what_it_is_and_what_can_be_done_with_it(
-    admin_client: Client, published: Release, newer: Release
-) -> None:
-    old, live = (text(admin_client.get(url(Release, "change", release.pk))) for release in (published, newer))
+def test_release_page_shows_its_state_and_actions(admin_client: Client, published: Release, newer: Release) -> None:
+    old, live = (
+        read_page_text(admin_client.get(get_registry_url(Release, "change", release.pk)))
+        for release in (published, newer)
+    )
 
     assert published.version in old
     assert "by tests, for" in old
@@ -93,7 +92,7 @@ def test_a_release_tells_what_it_is_and_what_can_be_done_with_it(
     assert "Accepted warnings" not in old
 
 
-def test_the_ops_of_a_release_are_found_by_path_and_come_in_pages(
+def test_ops_of_a_release_can_be_searched_by_path_and_paged(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diff_page, "PAGE_SIZE", 2)
@@ -102,7 +101,7 @@ def test_the_ops_of_a_release_are_found_by_path_and_come_in_pages(
     release = publish("Three")
 
     def ops(**query: Any) -> list[str]:
-        page = admin_client.get(url(Release, "change", release.pk), query).context["page"]
+        page = admin_client.get(get_registry_url(Release, "change", release.pk), query).context["page"]
         return [op for op, *_ in page]
 
     assert ops() == ["onto.task.a", "onto.task.b"]
@@ -111,7 +110,7 @@ def test_the_ops_of_a_release_are_found_by_path_and_come_in_pages(
     assert ops(q="<b>") == []
 
 
-def test_an_op_is_read_as_it_was(admin_client: Client, published: Release, newer: Release) -> None:
+def test_op_page_shows_the_op_as_released(admin_client: Client, published: Release, newer: Release) -> None:
     op = Op.objects.get()
     address = reverse("admin:registry_release_read", args=[published.pk])
 
@@ -120,15 +119,15 @@ def test_an_op_is_read_as_it_was(admin_client: Client, published: Release, newer
     forms = {form: body for form, body, _ in page.context["answers"]}
     assert set(forms) == {"short", "full"}
     assert forms["full"]["summary"] == f"Add {op.op}"
-    assert "Other</ins>" in text(page)
-    assert "Restore this op into the draft" in text(page)
+    assert "Other</ins>" in read_page_text(page)
+    assert "Restore this op into the draft" in read_page_text(page)
     of_newer = reverse("admin:registry_release_read", args=[newer.pk])
-    assert "No changes." in text(admin_client.get(of_newer, {"op": op.op}))
+    assert "No changes." in read_page_text(admin_client.get(of_newer, {"op": op.op}))
     Op.objects.all().delete()
-    assert "The draft no longer has this op." in text(admin_client.get(address, {"op": op.op}))
+    assert "The draft no longer has this op." in read_page_text(admin_client.get(address, {"op": op.op}))
 
 
-def test_a_withdrawn_release_is_read_as_well(admin_client: Client, published: Release, newer: Release) -> None:
+def test_withdrawn_release_can_be_read(admin_client: Client, published: Release, newer: Release) -> None:
     publishing.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
 
     page = admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": "onto.task.add"})
@@ -138,32 +137,36 @@ def test_a_withdrawn_release_is_read_as_well(admin_client: Client, published: Re
 
 
 @pytest.mark.parametrize("op", ["", "nothing", "onto.task.add\x7f"])
-def test_an_op_that_a_release_has_not_is_no_page(admin_client: Client, published: Release, op: str) -> None:
+def test_op_page_is_not_found_when_the_release_lacks_the_op(admin_client: Client, published: Release, op: str) -> None:
     assert admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": op}).status_code == 404
 
 
 @pytest.mark.parametrize("name", ["read", "make_live", "withdraw", "restore"])
-def test_a_release_that_is_not_there_is_no_page(admin_client: Client, name: str) -> None:
+def test_release_page_is_not_found_for_an_unknown_release(admin_client: Client, name: str) -> None:
     for version in ("abc", "0" * 64, "é"):
         assert admin_client.get(reverse(f"admin:registry_release_{name}", args=[version])).status_code == 404
 
 
-def test_any_two_releases_and_the_draft_are_compared(admin_client: Client, published: Release, newer: Release) -> None:
+def test_compare_page_compares_any_two_releases_and_the_draft(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
     Op.objects.update(summary="Draft")
 
-    def compared(before: str, after: str) -> str:
-        return text(admin_client.get(reverse("admin:registry_release_compare"), {"before": before, "after": after}))
+    def compare(before: str, after: str) -> str:
+        return read_page_text(
+            admin_client.get(reverse("admin:registry_release_compare"), {"before": before, "after": after})
+        )
 
-    assert "Other</ins>" in compared(published.pk, newer.pk)
-    assert "Other</del>" in compared(newer.pk, published.pk)
-    assert "Draft</ins>" in compared(newer.pk, "")
-    assert "No differences." in compared(newer.pk, newer.pk)
-    assert "Select a valid choice" in compared("0" * 64, "")
-    assert "Better words" in compared("", "")
+    assert "Other</ins>" in compare(published.pk, newer.pk)
+    assert "Other</del>" in compare(newer.pk, published.pk)
+    assert "Draft</ins>" in compare(newer.pk, "")
+    assert "No differences." in compare(newer.pk, newer.pk)
+    assert "Select a valid choice" in compare("0" * 64, "")
+    assert "Better words" in compare("", "")
 
 
-def test_comparing_begins_with_a_choice(admin_client: Client, published: Release) -> None:
-    page = text(admin_client.get(reverse("admin:registry_release_compare")))
+def test_compare_page_starts_with_a_choice(admin_client: Client, published: Release) -> None:
+    page = read_page_text(admin_client.get(reverse("admin:registry_release_compare")))
 
     assert "The draft" in page
     assert str(published) in page

@@ -1,4 +1,4 @@
-"""Catalogs in memory: swapped when another release goes live, kept when what is stored is not what was published."""
+"""Catalogs in memory: replaced when another release goes live, kept when the stored release is corrupt."""
 
 import json
 import logging
@@ -11,23 +11,21 @@ from django.conf import settings
 from pytest_django import DjangoAssertNumQueries
 
 from core import poller
-from registry.catalog import connections, model
+from registry.catalog import cache, connections, model
 from registry.catalog.model import Visibility
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Connection, Op, Release
 from registry.releases import publishing
 from tests.support.copy_rows import make_op
-from tests.support.op_entries import catalog, content, op
+from tests.support.op_entries import build_catalog, build_content, build_op_entry
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-
-
 SEEN: list[tuple[str, str | None]] = []
 
 
-def note_what_is_live(catalog: model.Catalog) -> None:
-    SEEN.append((catalog.version, model.get_live_version()))
+def record_live_version(catalog: model.Catalog) -> None:
+    SEEN.append((catalog.version, cache.get_live_version()))
 
 
 def publish(summary: str) -> Release:
@@ -37,31 +35,31 @@ def publish(summary: str) -> Release:
 
 
 @pytest.mark.django_db
-def test_live_says_what_to_do_where_nothing_is() -> None:
-    with pytest.raises(model.NoLiveRelease, match=r"load_catalog --publish"):
-        model.get_live_catalog()
+def test_live_catalog_error_says_what_to_do_when_nothing_is_live() -> None:
+    with pytest.raises(cache.NoLiveRelease, match=r"load_catalog --publish"):
+        cache.get_live_catalog()
 
 
 @pytest.mark.django_db
 def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> None:
     publish("First")
     poller.refresh()
-    first = model.get_live_catalog()
+    first = cache.get_live_catalog()
 
     second = publish("Second")
-    assert model.get_live_catalog() is first  # until the follower looks
-    with caplog.at_level(logging.INFO, "registry.catalog.model"):
+    assert cache.get_live_catalog() is first  # until the poller runs
+    with caplog.at_level(logging.INFO, "registry.catalog.cache"):
         poller.refresh()
 
-    assert model.get_live_catalog().version == second.version
-    assert model.get_live_catalog().ops["onto.task.add"].summary == "Second"
+    assert cache.get_live_catalog().version == second.version
+    assert cache.get_live_catalog().ops["onto.task.add"].summary == "Second"
     assert first.ops["onto.task.add"].summary == "First"
     assert f"release.live version={second.version[:12]}" in caplog.text
 
 
 @pytest.mark.django_db
-def test_follow_makes_a_catalog_ready_before_it_is_live(settings: Any) -> None:
-    settings.GATEWAY_WARMS = [f"{__name__}.note_what_is_live"]
+def test_follow_warms_a_catalog_before_it_is_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_warmers", (record_live_version,))
     first = publish("First")
     poller.refresh()
     second = publish("Second")
@@ -73,25 +71,25 @@ def test_follow_makes_a_catalog_ready_before_it_is_live(settings: Any) -> None:
 @pytest.mark.django_db
 def test_follow_costs_one_query_when_nothing_changed(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     publish("First")
-    model.refresh_live()
-    before = model.get_live_catalog()
+    cache.refresh_live()
+    before = cache.get_live_catalog()
 
     with django_assert_num_queries(1):
-        model.refresh_live()
+        cache.refresh_live()
 
-    assert model.get_live_catalog() is before
+    assert cache.get_live_catalog() is before
 
 
 @pytest.mark.django_db
-def test_follow_lets_go_where_nothing_is_live_any_more() -> None:
+def test_follow_drops_the_catalog_when_nothing_is_live() -> None:
     publish("First")
-    model.refresh_live()
+    cache.refresh_live()
     Activation.objects.update(is_live=False)
 
-    model.refresh_live()
+    cache.refresh_live()
 
-    with pytest.raises(model.NoLiveRelease):
-        model.get_live_catalog()
+    with pytest.raises(cache.NoLiveRelease):
+        cache.get_live_catalog()
 
 
 @pytest.mark.django_db
@@ -99,20 +97,20 @@ def test_get_keeps_the_last_few_versions(
     django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = [publish(f"Summary {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 1)]
-    loaded = {version: model.get_catalog(version) for version in versions}
+    loaded = {version: cache.get_catalog(version) for version in versions}
 
     with django_assert_num_queries(0):
-        assert all(model.get_catalog(version) is loaded[version] for version in versions[1:])
+        assert all(cache.get_catalog(version) is loaded[version] for version in versions[1:])
     with django_assert_num_queries(1):
-        assert model.get_catalog(versions[0]).version == versions[0]
+        assert cache.get_catalog(versions[0]).version == versions[0]
     with django_assert_num_queries(1):
-        model.get_catalog(versions[1])  # the one that was used longest ago made room
+        cache.get_catalog(versions[1])  # the least recently used one was dropped
 
 
 @pytest.mark.django_db
-def test_get_raises_where_there_is_no_such_release() -> None:
+def test_get_raises_for_an_unknown_release() -> None:
     with pytest.raises(Release.DoesNotExist):
-        model.get_catalog("0" * 64)
+        cache.get_catalog("0" * 64)
 
 
 @pytest.mark.django_db
@@ -126,10 +124,10 @@ def test_get_raises_where_there_is_no_such_release() -> None:
     ],
     ids=["edited", "cut", "reformatted", "spaced"],
 )
-def test_a_corrupt_release_is_refused_and_the_old_one_stays(
+def test_corrupt_release_is_refused_and_the_old_one_stays(
     corrupt: Callable[[str], str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(poller, "close_old_connections", lambda: None)  # would lose the test's transaction
+    monkeypatch.setattr(poller, "close_old_connections", lambda: None)  # it would end the test's transaction
     first = publish("First")
     poller.refresh()
     second = publish("Second")
@@ -138,34 +136,32 @@ def test_a_corrupt_release_is_refused_and_the_old_one_stays(
     with caplog.at_level(logging.WARNING, "core.poller"):
         poller.refresh()
 
-    assert model.get_live_catalog().version == first.version
+    assert cache.get_live_catalog().version == first.version
     assert f"Release {second.version[:12]} is not what was published. The previous live release stays." in caplog.text
-    with pytest.raises(model.CorruptRelease):
-        model.get_catalog(second.version)
+    with pytest.raises(cache.CorruptRelease):
+        cache.get_catalog(second.version)
 
 
 @pytest.mark.django_db
-def test_a_cached_answer_costs_no_query(
-    live_catalog: object, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_cached_answer_costs_no_query(live_catalog: object, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     queries = [HelpQuery(), HelpQuery(path="onto.task"), HelpQuery(path="onto.task.update", format="full")]
-    first = [help_pages.answer_query(model.get_live_catalog(), query) for query in queries]
+    first = [help_pages.answer_query(cache.get_live_catalog(), query) for query in queries]
 
     with django_assert_num_queries(0):
-        again = [help_pages.answer_query(model.get_live_catalog(), query) for query in queries]
+        again = [help_pages.answer_query(cache.get_live_catalog(), query) for query in queries]
         help_pages.answer_query(
-            model.get_live_catalog(), HelpQuery(query="overdue tasks")
-        )  # nor does one that is not cached
+            cache.get_live_catalog(), HelpQuery(query="overdue tasks")
+        )  # an uncached answer costs no query either
 
     assert all(one is other for one, other in zip(first, again, strict=True))
 
 
 OPS = [
-    op("onto.task.get"),
-    op("onto.task.add", kind="write", aliases=["add"], tool_name="add_task"),
-    op("onto.project.get"),
-    op("util.info"),
-    op("old.op", status="retired", successor="onto.task.get"),
+    build_op_entry("onto.task.get"),
+    build_op_entry("onto.task.add", kind="write", aliases=["add"], tool_name="add_task"),
+    build_op_entry("onto.project.get"),
+    build_op_entry("util.info"),
+    build_op_entry("old.op", status="retired", successor="onto.task.get"),
 ]
 
 
@@ -182,7 +178,7 @@ OPS = [
     ],
 )
 def test_view_hides_by_pattern_and_kind(visibility: Visibility, ops: set[str], root: tuple[str, ...]) -> None:
-    found = catalog(*OPS)
+    found = build_catalog(*OPS)
 
     view = found.view_for(visibility)
 
@@ -192,16 +188,16 @@ def test_view_hides_by_pattern_and_kind(visibility: Visibility, ops: set[str], r
     assert found.view_for(visibility) is view
 
 
-def test_view_lists_no_group_that_holds_nothing_visible() -> None:
-    view = catalog(*OPS).view_for(Visibility(kinds=frozenset(["write"])))
+def test_view_hides_groups_without_visible_ops() -> None:
+    view = build_catalog(*OPS).view_for(Visibility(kinds=frozenset(["write"])))
 
     assert view.children == {"root": ("onto",), "onto": ("onto.task",), "onto.task": ("onto.task.add",)}
     assert view.counts == {"root": 1, "onto": 1, "onto.task": 1}
 
 
-def test_views_are_kept_for_a_bounded_number_of_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_view_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MAX_CACHED_VIEWS", 3)
-    found = catalog(*OPS)
+    found = build_catalog(*OPS)
 
     for number in range(10):
         found.view_for(Visibility(patterns=(f"p{number}",)))
@@ -223,28 +219,34 @@ def test_views_are_kept_for_a_bounded_number_of_callers(monkeypatch: pytest.Monk
     ],
 )
 def test_find_matches_names_exactly(name: str, path: str | None) -> None:
-    found = catalog(*OPS).find_op(name)
+    found = build_catalog(*OPS).find_op(name)
 
     assert (found.op if found else None) == path
 
 
-GIVEN = [op("onto.task.get", aliases=["one"]), op("onto.task.add", upstream_name="add"), op("util.info")]
+GIVEN = [
+    build_op_entry("onto.task.get", aliases=["one"]),
+    build_op_entry("onto.task.add", upstream_name="add"),
+    build_op_entry("util.info"),
+]
 OTHERS = [
-    pytest.param(op("onto.task.find"), id="new"),
-    pytest.param(op("onto.task.get", summary="Another", tool_name="get_task", aliases=["a_task"]), id="in place"),
-    pytest.param(op("onto.task.get", status="retired", successor="util.info"), id="retired"),
-    pytest.param(op("onto.task.get", aliases=["util.info", "util_info"]), id="names of another"),
-    pytest.param(op("onto.task.get", upstream_name="add"), id="upstream's name of another"),
+    pytest.param(build_op_entry("onto.task.find"), id="new"),
+    pytest.param(
+        build_op_entry("onto.task.get", summary="Another", tool_name="get_task", aliases=["a_task"]), id="in place"
+    ),
+    pytest.param(build_op_entry("onto.task.get", status="retired", successor="util.info"), id="retired"),
+    pytest.param(build_op_entry("onto.task.get", aliases=["util.info", "util_info"]), id="names of another"),
+    pytest.param(build_op_entry("onto.task.get", upstream_name="add"), id="upstream's name of another"),
 ]
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_with_op_is_the_catalog_that_a_release_with_it_would_be(other: dict[str, Any]) -> None:
+def test_with_op_equals_the_catalog_of_a_release_with_the_op(other: dict[str, Any]) -> None:
     rest = [each for each in GIVEN if each["op"] != other["op"]]
 
-    found = catalog(*GIVEN).with_op(model.build_op(other), version="draft")
+    found = build_catalog(*GIVEN).with_op(model.build_op(other), version="draft")
 
-    released = catalog(*rest, other)
+    released = build_catalog(*rest, other)
     assert found.ops == released.ops
     assert found.names == released.names
     assert found.groups == released.groups
@@ -252,12 +254,12 @@ def test_with_op_is_the_catalog_that_a_release_with_it_would_be(other: dict[str,
     assert found.version == "draft"
 
 
-def test_with_op_leaves_the_catalog_it_was_made_of_alone() -> None:
-    live = catalog(*GIVEN)
+def test_with_op_does_not_change_the_original_catalog() -> None:
+    live = build_catalog(*GIVEN)
     before = dict(live.ops), dict(live.names), live.view_for(Visibility())
     help_pages.answer_query(live, HelpQuery(path="onto.task.get"))
 
-    found = live.with_op(model.build_op(op("onto.task.get", summary="Another")), version="draft")
+    found = live.with_op(model.build_op(build_op_entry("onto.task.get", summary="Another")), version="draft")
 
     assert (live.ops, live.names, live.view_for(Visibility())) == before
     assert live.version == "v" * 64
@@ -267,13 +269,13 @@ def test_with_op_leaves_the_catalog_it_was_made_of_alone() -> None:
 
 def test_with_op_keeps_the_prompts() -> None:
     section = {"prompt": "guide", "name": "one", "title": "One", "text": "Text", "position": 0, "status": "active"}
-    live = model.build_catalog("v" * 64, content(*GIVEN) | {"sections": [section]})
+    live = model.build_catalog("v" * 64, build_content(*GIVEN) | {"sections": [section]})
 
-    assert live.with_op(model.build_op(op("util.new")), version="draft").prompts == live.prompts != {}
+    assert live.with_op(model.build_op(build_op_entry("util.new")), version="draft").prompts == live.prompts != {}
 
 
-def test_an_op_tells_what_it_is() -> None:
-    found = catalog(*OPS).ops["onto.task.add"]
+def test_op_has_its_kind_and_properties() -> None:
+    found = build_catalog(*OPS).ops["onto.task.add"]
 
     assert (found.group, found.is_write, found.is_active) == ("onto", True, True)
     assert found.validator.is_valid({})
@@ -281,7 +283,7 @@ def test_an_op_tells_what_it_is() -> None:
 
 
 @pytest.mark.django_db
-def test_connections_are_followed_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_follow_updates_connections_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     Connection.objects.create(name="workspace")
     with django_assert_num_queries(1):
         connections.refresh_connections()
@@ -292,12 +294,12 @@ def test_connections_are_followed_by_name(django_assert_num_queries: DjangoAsser
 
 
 @pytest.mark.django_db
-def test_what_is_live_stays_in_memory_however_many_others_are_asked_for() -> None:
+def test_live_catalog_stays_in_memory_when_many_others_are_loaded() -> None:
     versions = [publish(f"Number {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 2)]
-    model.refresh_live()
+    cache.refresh_live()
 
     for version in versions[:-1]:
-        model.get_catalog(version)
+        cache.get_catalog(version)
 
-    assert model.get_catalog(versions[-1]) is model.get_live_catalog()
-    assert sum(map(model.is_loaded, versions)) == settings.GATEWAY_RELEASES_KEPT
+    assert cache.get_catalog(versions[-1]) is cache.get_live_catalog()
+    assert sum(map(cache.is_loaded, versions)) == settings.GATEWAY_RELEASES_KEPT

@@ -1,4 +1,4 @@
-"""What is switched off, in memory: by op, group and connection, in one query, and gone from every list."""
+"""Switches in memory: ops, groups and connections, read in one query and left out of every list."""
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -10,24 +10,26 @@ from registry.catalog.switches import ALL_ON, Switches
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Switch
-from tests.support.op_entries import catalog, op
-from tests.support.switches import switch
+from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.switches import create_switch
 
 OPS = [
-    op("onto.task.get", summary="Get one task", connection="workspace"),
-    op("onto.task.add", summary="Add one task", kind="write", aliases=["onto.task.make"], connection="workspace"),
-    op("onto.project.get", summary="Get one project", connection="workspace"),
-    op("util.info", summary="Tell of fields", connection="utilities"),
-    op("old.op", status="retired", successor="onto.task.get"),
+    build_op_entry("onto.task.get", summary="Get one task", connection="workspace"),
+    build_op_entry(
+        "onto.task.add", summary="Add one task", kind="write", aliases=["onto.task.make"], connection="workspace"
+    ),
+    build_op_entry("onto.project.get", summary="Get one project", connection="workspace"),
+    build_op_entry("util.info", summary="Tell of fields", connection="utilities"),
+    build_op_entry("old.op", status="retired", successor="onto.task.get"),
 ]
 OTHERS = {path["op"] for path in OPS} - {"old.op"}
 
 
 @pytest.mark.parametrize(
-    ("off", "hidden", "told"),
+    ("off", "hidden", "reason"),
     [
         (Switches(ops={"onto.task.add": "Broken"}), {"onto.task.add"}, "onto.task.add is switched off: Broken."),
-        # Renamed since: the name it had is its alias now.
+        # Renamed since: its old name is now an alias.
         (Switches(ops={"onto.task.make": "Broken."}), {"onto.task.add"}, "onto.task.add is switched off: Broken."),
         (
             Switches(groups={"onto.task": "Down!"}),
@@ -40,23 +42,25 @@ OTHERS = {path["op"] for path in OPS} - {"old.op"}
             {"onto.task.add", "onto.task.get", "onto.project.get"},
             "onto.task.add is switched off with its connection workspace: Moving.",
         ),
-        # Only whole names: onto.tas is no group of onto.task.add.
+        # Only whole path segments: onto.tas is not a group of onto.task.add.
         (Switches(groups={"onto.tas": "x"}, ops={"onto": "x"}, connections={"work": "x"}), set(), None),
     ],
 )
-def test_what_is_off_is_in_no_list_and_says_why(off: Switches, hidden: set[str], told: str | None) -> None:
-    found = catalog(*OPS)
+def test_switched_off_op_is_in_no_list_and_gives_its_reason(
+    off: Switches, hidden: set[str], reason: str | None
+) -> None:
+    found = build_catalog(*OPS)
 
     view = found.view_for(Visibility(switches=off))
 
     assert view.ops == OTHERS - hidden
     assert view.counts["root"] == len(OTHERS - hidden)
-    assert view.off_reasons.get("onto.task.add") == told
+    assert view.off_reasons.get("onto.task.add") == reason
     assert {path for path in view.off_reasons if path in found.ops} == hidden
 
 
-def test_a_group_of_which_all_is_off_is_gone_and_says_why() -> None:
-    found = catalog(*OPS)
+def test_group_with_all_ops_off_is_hidden_and_gives_the_reason() -> None:
+    found = build_catalog(*OPS)
 
     whole = found.view_for(Visibility(switches=Switches(groups={"onto.task": "Down"})))
     one_by_one = found.view_for(Visibility(switches=Switches(ops={"onto.task.add": "A", "onto.task.get": "B"})))
@@ -68,17 +72,17 @@ def test_a_group_of_which_all_is_off_is_gone_and_says_why() -> None:
     assert "onto" not in one_by_one.off_reasons
 
 
-def test_nobody_is_told_of_what_is_not_for_them() -> None:
+def test_switched_off_op_outside_the_visibility_is_not_mentioned() -> None:
     off = Switches(ops={"onto.task.add": "Broken"})
 
-    view = catalog(*OPS).view_for(Visibility(patterns=("util.*",), switches=off))
+    view = build_catalog(*OPS).view_for(Visibility(patterns=("util.*",), switches=off))
 
     assert view.off_reasons == {}
 
 
 @pytest.mark.parametrize("name", ["onto.task.add", "onto.task.make", "onto_task_add"])
-def test_help_of_what_is_off_says_so_by_any_name(name: str) -> None:
-    found = catalog(*OPS)
+def test_help_reports_a_switched_off_op_under_all_its_names(name: str) -> None:
+    found = build_catalog(*OPS)
 
     with pytest.raises(help_pages.UnknownPath, match=r"onto\.task\.add is switched off: Broken\.") as refused:
         help_pages.answer_query(
@@ -88,8 +92,8 @@ def test_help_of_what_is_off_says_so_by_any_name(name: str) -> None:
     assert refused.value.help_path == "onto.task"
 
 
-def test_search_and_kept_answers_leave_out_what_is_off_at_once() -> None:
-    found = catalog(*OPS)
+def test_search_and_cached_answers_drop_a_switched_off_op_at_once() -> None:
+    found = build_catalog(*OPS)
     on, off = Visibility(), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
     query = HelpQuery(path="onto.task")
 
@@ -103,13 +107,13 @@ def test_search_and_kept_answers_leave_out_what_is_off_at_once() -> None:
 
 
 @pytest.mark.django_db
-def test_follow_swaps_in_what_changed_and_keeps_what_did_not(
+def test_follow_replaces_only_what_changed(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     assert switches.get_switches() is ALL_ON
-    switch("util")
+    create_switch("util")
 
-    assert switches.get_switches() is ALL_ON  # until the follower looks
+    assert switches.get_switches() is ALL_ON  # until the poller runs
     with django_assert_num_queries(1):
         switches.refresh_switches()
     found = switches.get_switches()
@@ -127,7 +131,7 @@ def test_follow_swaps_in_what_changed_and_keeps_what_did_not(
 
 
 @pytest.mark.django_db
-def test_a_process_that_never_looked_looks_before_it_runs_anything() -> None:
-    switch("util")
+def test_new_process_reads_switches_before_its_first_call() -> None:
+    create_switch("util")
 
     assert switches.get_switches().groups == {"util": "Broken"}

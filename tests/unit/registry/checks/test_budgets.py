@@ -1,12 +1,12 @@
-"""What help may cost."""
+"""Token budgets of help."""
 
 import pytest
 
 from registry import checks
 from registry.checks import budgets
 from registry.help import token_counts
-from tests.support.check_findings import context
-from tests.support.op_entries import catalog, op, schema
+from tests.support.check_findings import build_check_context
+from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
 
 @pytest.mark.parametrize(
@@ -18,22 +18,24 @@ from tests.support.op_entries import catalog, op, schema
         ((200, 500), ["200 tokens; the budget is 180.", "500 tokens; the budget is 450."]),
     ],
 )
-def test_each_form_has_its_budget(counts: tuple[int, int], messages: list[str]) -> None:
+def test_short_and_full_help_have_separate_budgets(counts: tuple[int, int], messages: list[str]) -> None:
     assert [found.message for found in budgets.check("a.b", counts)] == messages
 
 
-def test_an_op_is_counted_as_it_would_be_served() -> None:
-    entry = op("a.b", description="word " * 500, parameters_schema=schema(("b",), a={}, b={}), policy={"do": ["Do."]})
+def test_op_tokens_are_counted_on_the_served_help() -> None:
+    entry = build_op_entry(
+        "a.b", description="word " * 500, parameters_schema=build_schema(("b",), a={}, b={}), policy={"do": ["Do."]}
+    )
 
     counted = token_counts.count_entry_tokens(entry)
-    (found,) = checks.check_entry(entry, context(entry))
+    (found,) = checks.check_entry(entry, build_check_context(entry))
 
-    assert counted["a.b"] == token_counts.count_catalog_tokens(catalog(entry, op("a.c")))["a.b"]
+    assert counted["a.b"] == token_counts.count_catalog_tokens(build_catalog(entry, build_op_entry("a.c")))["a.b"]
     assert (found.rule, found.message) == (
         "full_over_budget",
         f"{counted['a.b'][1]} tokens; the budget is 450.",
     )
 
 
-def test_a_retired_op_costs_nothing() -> None:
-    assert token_counts.count_entry_tokens(op("a.b", status="retired")) == {}
+def test_retired_op_costs_no_tokens() -> None:
+    assert token_counts.count_entry_tokens(build_op_entry("a.b", status="retired")) == {}

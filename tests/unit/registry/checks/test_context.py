@@ -12,7 +12,7 @@ from tests.support.copy_rows import make_op
 pytestmark = pytest.mark.django_db
 
 
-def test_the_outline_of_a_draft_says_of_its_ops_what_the_draft_says() -> None:
+def test_draft_outline_agrees_with_the_draft() -> None:
     make_op(), make_op("onto.task.old", status="retired", successor="onto.task.add", display_only=["why"])
     names = {*snapshot.OUTLINE_FIELDS, "aliases"}
 
@@ -24,7 +24,7 @@ def test_the_outline_of_a_draft_says_of_its_ops_what_the_draft_says() -> None:
     ]
 
 
-def test_checks_find_beside_the_outline_what_they_find_beside_the_draft() -> None:
+def test_checks_find_the_same_with_the_outline_and_with_the_draft() -> None:
     make_op(), make_op("onto.task.list", kind="read", summary="Add onto.task.add")
     make_op(
         "onto.task.get", description="Send title from onto.task.add; see onto.task.lost.", without_id="onto.task.list"
@@ -46,7 +46,7 @@ def test_checks_find_beside_the_outline_what_they_find_beside_the_draft() -> Non
         lambda op: OpAlias.objects.get(op=op).delete(),
     ],
 )
-def test_the_current_context_is_kept_until_the_draft_changes(change: Any) -> None:
+def test_current_context_is_cached_until_the_draft_changes(change: Any) -> None:
     op = make_op()
     before = checks.get_current_context()
     with CaptureQueriesContext(
@@ -61,7 +61,7 @@ def test_the_current_context_is_kept_until_the_draft_changes(change: Any) -> Non
     assert set(checks.get_current_context().ops) == set(Op.objects.values_list("op", flat=True))
 
 
-def test_without_an_op_its_names_are_free() -> None:
+def test_context_without_an_op_frees_its_names() -> None:
     make_op(), make_op("onto.task.other")
 
     left = checks.get_current_context().without_op("onto.task.add")

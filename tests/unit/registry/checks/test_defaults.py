@@ -1,11 +1,11 @@
-"""Defaults that no call with them would survive."""
+"""Defaults that their own schema refuses."""
 
 from typing import Any
 
 import pytest
 
 from registry.checks import defaults
-from tests.support.check_findings import arguments
+from tests.support.check_findings import build_op_with_arguments
 
 STATE = {"type": "string", "enum": ["todo", "done"]}
 
@@ -39,16 +39,16 @@ STATE = {"type": "string", "enum": ["todo", "done"]}
         ),
     ],
 )
-def test_a_default_that_its_schema_refuses_is_found(argument: Any, rule: str, message: str, fix: str) -> None:
-    (found,) = defaults.check(arguments(a=argument))
+def test_default_that_its_schema_refuses_is_found(argument: Any, rule: str, message: str, fix: str) -> None:
+    (found,) = defaults.check(build_op_with_arguments(a=argument))
 
     assert (found.rule, found.message, found.fix) == (rule, message, fix)
     assert found.field == "parameters_schema/properties/a/default"
 
 
-def test_a_default_is_found_at_every_level_and_through_references() -> None:
+def test_invalid_default_is_found_at_every_level_and_through_references() -> None:
     inner = {"type": "object", "properties": {"s~/t": {"$ref": "#/$defs/state", "default": "gone"}}}
-    op = arguments(a={"type": "array", "items": inner})
+    op = build_op_with_arguments(a={"type": "array", "items": inner})
     op.schema["$defs"] = {"state": STATE}
 
     (found,) = defaults.check(op)
@@ -60,5 +60,5 @@ def test_a_default_is_found_at_every_level_and_through_references() -> None:
     "argument",
     [STATE | {"default": "done"}, STATE, {"default": None}, {"type": "array", "items": STATE, "default": ["todo"]}],
 )
-def test_a_default_that_fits_is_not(argument: Any) -> None:
-    assert list(defaults.check(arguments(a=argument))) == []
+def test_valid_default_is_accepted(argument: Any) -> None:
+    assert list(defaults.check(build_op_with_arguments(a=argument))) == []

@@ -1,4 +1,4 @@
-"""What would break serving, each with the sentence that a person reads."""
+"""Errors that would break serving, each with its message."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ import pytest
 from gateway.contracts import tool_definitions
 from registry import checks
 from registry.checks import errors
-from tests.support.op_entries import content, op, schema
+from tests.support.op_entries import build_content, build_op_entry, build_schema
 
-A = schema(("a",), a={"type": "integer"})
+A = build_schema(("a",), a={"type": "integer"})
 
-GET = op("a.get", without_id="a.list", parameters_schema=schema(("a_id",), a_id={"type": "string"}))
+GET = build_op_entry("a.get", without_id="a.list", parameters_schema=build_schema(("a_id",), a_id={"type": "string"}))
 BOTH_READS = "Both the op and its replacement must be reads. Name a read op, or leave it empty."
 
 
-def said(snapshot: dict[str, Any]) -> list[str]:
+def find_messages(snapshot: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in checks.find_errors(snapshot)]
 
 
@@ -24,153 +24,159 @@ def said(snapshot: dict[str, Any]) -> list[str]:
     [
         # names
         (
-            [op("a.b", tool_name="t"), op("a.c", tool_name="t")],
+            [build_op_entry("a.b", tool_name="t"), build_op_entry("a.c", tool_name="t")],
             None,
             "a.c, tool_name: t is already a name of a.b. Use each name for one op only.",
         ),
         (
-            [op("a.b", tool_name="t"), op("a.b", tool_name="u")],
+            [build_op_entry("a.b", tool_name="t"), build_op_entry("a.b", tool_name="u")],
             None,
             "a.b, op: a.b is already a name of a.b. Use each name for one op only.",
         ),
         (
-            [op("a.b"), op("a.c", aliases=["a.b"])],
+            [build_op_entry("a.b"), build_op_entry("a.c", aliases=["a.b"])],
             None,
             "a.c, aliases/0: a.b is already a name of a.b. Use each name for one op only.",
         ),
         (
-            [op("a.b", aliases=["x", "x"])],
+            [build_op_entry("a.b", aliases=["x", "x"])],
             None,
             "a.b, aliases/1: x is already a name of a.b. Use each name for one op only.",
         ),
         (
-            [op("a.b")],
+            [build_op_entry("a.b")],
             ("root", "a", "a.b"),
             "a.b, op: A group already has the path a.b. Rename one of the two.",
         ),
         (
-            [op("a.b.c"), op("a.d", aliases=["a.b"])],
+            [build_op_entry("a.b.c"), build_op_entry("a.d", aliases=["a.b"])],
             None,
             "a.d, aliases/0: A group already has the path a.b. Rename one of the two.",
         ),
         (
-            [op("a.d", tool_name="root")],
+            [build_op_entry("a.d", tool_name="root")],
             None,
             "a.d, tool_name: A group already has the path root. Rename one of the two.",
         ),
-        ([op("a.b")], ("root", "a", "a"), "a, path: 2 groups have this path. Delete one of them."),
-        # the way to it
-        ([op("a.b")], ("root",), "a.b, op: The group a is missing. Add the group, so that models can browse to it."),
+        ([build_op_entry("a.b")], ("root", "a", "a"), "a, path: 2 groups have this path. Delete one of them."),
+        # the connection
         (
-            [op("a.b.c")],
+            [build_op_entry("a.b")],
+            ("root",),
+            "a.b, op: The group a is missing. Add the group, so that models can browse to it.",
+        ),
+        (
+            [build_op_entry("a.b.c")],
             ("root", "a.b"),
             "a.b, path: The group a is missing. Add the group, so that models can browse to it.",
         ),
         (
-            [op("a.b", status="retired", successor="a.z")],
+            [build_op_entry("a.b", status="retired", successor="a.z")],
             None,
             "a.b, successor: There is no op a.z. Name an existing op.",
         ),
-        # what runs where an id is left out
+        # the op that runs if an id is missing
         ([GET], None, "a.get, without_id: There is no op a.list. Name an existing op."),
-        ([GET | {"kind": "write"}, op("a.list")], None, f"a.get, without_id: {BOTH_READS}"),
-        ([GET, op("a.list", kind="write")], None, f"a.get, without_id: {BOTH_READS}"),
+        ([GET | {"kind": "write"}, build_op_entry("a.list")], None, f"a.get, without_id: {BOTH_READS}"),
+        ([GET, build_op_entry("a.list", kind="write")], None, f"a.get, without_id: {BOTH_READS}"),
         (
-            [GET, op("a.list", parameters_schema=A)],
+            [GET, build_op_entry("a.list", parameters_schema=A)],
             None,
-            "a.get, without_id: a.list has required arguments. Name an op without any.",
+            "a.get, without_id: a.list has required arguments. Name an op without required arguments.",
         ),
         (
-            [GET | {"parameters_schema": A}, op("a.list")],
+            [GET | {"parameters_schema": A}, build_op_entry("a.list")],
             None,
-            "a.get, without_id: It is only for an op with one required argument that is an id. Leave it empty.",
+            "a.get, without_id: This field is only for ops whose one required argument is an id. Leave it empty.",
         ),
         (
-            [GET | {"parameters_schema": schema(("b_id", "c_id"), b_id={}, c_id={})}, op("a.list")],
+            [GET | {"parameters_schema": build_schema(("b_id", "c_id"), b_id={}, c_id={})}, build_op_entry("a.list")],
             None,
-            "a.get, without_id: It is only for an op with one required argument that is an id. Leave it empty.",
+            "a.get, without_id: This field is only for ops whose one required argument is an id. Leave it empty.",
         ),
-        # schemas and what is held against them
+        # schemas, and the values they validate
         (
-            [op("a.b", parameters_schema=[])],
+            [build_op_entry("a.b", parameters_schema=[])],
             None,
             'a.b, parameters_schema: The schema must be an object with "type": "object", because args are an object. '
             "Write a JSON Schema 2020-12 for an object.",
         ),
         (
-            [op("a.b", parameters_schema=A, examples=[{"args": {"a": 1}}, {"args": {"a": "x"}}])],
+            [build_op_entry("a.b", parameters_schema=A, examples=[{"args": {"a": 1}}, {"args": {"a": "x"}}])],
             None,
             'a.b, examples/1: /a: "x" is not of type "integer". Correct the args or widen the schema.',
         ),
         (
-            [op("a.b", parameters_schema=A, examples=[{"args": []}])],
+            [build_op_entry("a.b", parameters_schema=A, examples=[{"args": []}])],
             None,
-            'a.b, examples/0: /: [] is not of type "object". Correct the args or widen the schema.',
+            'a.b, examples/0: [] is not of type "object". Correct the args or widen the schema.',
         ),
         (
-            [op("a.b", parameters_schema=A, argument_aliases={"b": "c"})],
+            [build_op_entry("a.b", parameters_schema=A, argument_aliases={"b": "c"})],
             None,
-            "a.b, argument_aliases: b must not be an argument, and must map to one. "
+            "a.b, argument_aliases: b must not be an argument, and must map to an argument. "
             "Map a name that is not an argument to one that is.",
         ),
         (
-            [op("a.b", parameters_schema=A, argument_aliases={"a": "a"})],
+            [build_op_entry("a.b", parameters_schema=A, argument_aliases={"a": "a"})],
             None,
-            "a.b, argument_aliases: a must not be an argument, and must map to one. "
+            "a.b, argument_aliases: a must not be an argument, and must map to an argument. "
             "Map a name that is not an argument to one that is.",
         ),
         (
-            [op("a.b", parameters_schema=A, display_only=["a"])],
+            [build_op_entry("a.b", parameters_schema=A, display_only=["a"])],
             None,
             "a.b, display_only: a is an argument. Remove it from one of the two.",
         ),
-        # what JSON cannot carry
-        ([op("a.b", summary="a\x00")], None, "a.b, content: The text has a NUL character. Delete it."),
+        # text that JSON cannot contain
+        ([build_op_entry("a.b", summary="a\x00")], None, "a.b, content: The text has a NUL character. Delete it."),
         (
-            [op("a.b", notes="\ud800")],
+            [build_op_entry("a.b", notes="\ud800")],
             None,
             "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can represent.",
         ),
         (
-            [op("a.b", examples=[{"args": {"a": 2**53}}])],
+            [build_op_entry("a.b", examples=[{"args": {"a": 2**53}}])],
             None,
             "a.b, content: 9007199254740992 exceeds safe integer domain for JSON floats. "
             "Use text and numbers that JSON can represent.",
         ),
         (
-            [op("a.b", examples=[{"args": {"a": "\ud800"}}])],
+            [build_op_entry("a.b", examples=[{"args": {"a": "\ud800"}}])],
             None,
             "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can represent.",
         ),
     ],
 )
-def test_problems_says(ops: list[Any], groups: tuple[str, ...] | None, problem: str) -> None:
-    assert said(content(*ops, groups=groups)) == [problem]
+def test_find_errors_reports(ops: list[Any], groups: tuple[str, ...] | None, problem: str) -> None:
+    assert find_messages(build_content(*ops, groups=groups)) == [problem]
 
 
 @pytest.mark.parametrize(
     "ops",
     [
         [],
-        [op("a.b")],
-        [op("top")],
-        [op("a.b", tool_name="a.b")],  # a tool may be named by its path
-        [op("a.b", aliases=["x", "y"]), op("a.c", status="retired", successor="a.b")],
-        [op("a.b", parameters_schema=A, argument_aliases={"A": "a"}, display_only=["title"])],
-        [op("a.b", parameters_schema=A, display_only=["t"], examples=[{"args": {"a": 1, "t": "shown"}}])],
-        [op("a.b", description="Send \\u0000 to end; C:\\\\u0000")],  # text that shows an escape holds no NUL
-        [op("a.b", parameters_schema=schema(a={"type": "number", "maximum": 1e300}))],
+        [build_op_entry("a.b")],
+        [build_op_entry("top")],
+        [build_op_entry("a.b", tool_name="a.b")],  # a tool name may equal its path
+        [build_op_entry("a.b", aliases=["x", "y"]), build_op_entry("a.c", status="retired", successor="a.b")],
+        [build_op_entry("a.b", parameters_schema=A, argument_aliases={"A": "a"}, display_only=["title"])],
+        [build_op_entry("a.b", parameters_schema=A, display_only=["t"], examples=[{"args": {"a": 1, "t": "shown"}}])],
+        [
+            build_op_entry("a.b", description="Send \\u0000 to end; C:\\\\u0000")
+        ],  # text that shows an escape sequence has no NUL
+        [build_op_entry("a.b", parameters_schema=build_schema(a={"type": "number", "maximum": 1e300}))],
     ],
     ids=range(9),
 )
-def test_problems_finds_none(ops: list[Any]) -> None:
-    assert said(content(*ops)) == []
+def test_find_errors_finds_none_in_valid_copy(ops: list[Any]) -> None:
+    assert find_messages(build_content(*ops)) == []
 
 
-def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
-    snapshot = content(
-        op("a.b", parameters_schema=A, examples=[{"args": {}}], display_only=["a"]),
-        op("a.c", parameters_schema={"type": "object", "$id": "x"}),
+def test_find_errors_reports_all_errors_in_the_order_of_the_ops() -> None:
+    snapshot = build_content(
+        build_op_entry("a.b", parameters_schema=A, examples=[{"args": {}}], display_only=["a"]),
+        build_op_entry("a.c", parameters_schema={"type": "object", "$id": "x"}),
     )
 
     assert [(problem.op, problem.field) for problem in checks.find_errors(snapshot)] == [
@@ -180,8 +186,8 @@ def test_problems_finds_all_at_once_in_the_order_of_the_ops() -> None:
     ]
 
 
-def test_an_op_that_another_stands_in_for_is_no_problem() -> None:
-    assert said(content(GET, op("a.list"))) == []
+def test_op_with_a_without_id_op_is_valid() -> None:
+    assert find_messages(build_content(GET, build_op_entry("a.list"))) == []
 
 
 @pytest.mark.parametrize(
@@ -195,10 +201,10 @@ def test_an_op_that_another_stands_in_for_is_no_problem() -> None:
         ("overview", "Read tool_help, update_onto_task, onto.task.update.", []),
     ],
 )
-def test_a_surfaces_prompt_names_only_what_is_on_it(surface: str, text: str, named: list[str]) -> None:
+def test_surface_prompt_names_only_tools_of_its_surface(surface: str, text: str, named: list[str]) -> None:
     section = {"prompt": f"{surface}_surface", "name": "working", "title": "How to act", "text": text}
     named_as = {"onto.task.update": "update_onto_task", "crm.fetch": "fetch", "crm.user.get": "getUser"}
-    # A tool may be named by its path, which a model sends on the gateway surface.
+    # A tool name may equal its path, which a model sends on the gateway surface.
     ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
 
     found = list(errors.find_off_surface_names(section, ops))
@@ -207,5 +213,5 @@ def test_a_surfaces_prompt_names_only_what_is_on_it(surface: str, text: str, nam
     assert all(finding.is_blocking and finding.field == "text" for finding in found)
 
 
-def test_the_gateways_tools_are_those_that_are_handed_out() -> None:
+def test_gateway_tool_names_match_the_toolset() -> None:
     assert {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS} == errors.GATEWAY_TOOLS

@@ -1,4 +1,4 @@
-"""Names in prose: doubted where they are sent, let be where they are told."""
+"""Names in prose: unknown names are found where they are sent, and accepted where they describe an answer."""
 
 from typing import Any
 
@@ -7,22 +7,24 @@ import pytest
 from registry.checks import names
 from registry.checks.finding import Finding
 from registry.checks.text_locations import CheckedOp
-from tests.support.check_findings import context
-from tests.support.op_entries import op, schema
+from tests.support.check_findings import build_check_context
+from tests.support.op_entries import build_op_entry, build_schema
 
 STATES = {"type": "string", "enum": ["in_progress", "done"], "x-aliases": {"not_started": "done"}}
-UPDATE = op(
+UPDATE = build_op_entry(
     "onto.task.update",
-    parameters_schema=schema(task_id={"type": "string"}, due_at={}, state_key=STATES, props=schema(sub_key={})),
+    parameters_schema=build_schema(
+        task_id={"type": "string"}, due_at={}, state_key=STATES, props=build_schema(sub_key={})
+    ),
     argument_aliases={"taskId": "task_id", "project.old_id": "task_id"},
     display_only=["task_title"],
 )
-LIST = op("onto.task.list", parameters_schema=schema(sort_by={}), aliases=["onto.tasks.list"])
-OLD = op("onto.task.old", status="retired", successor="onto.task.list")
+LIST = build_op_entry("onto.task.list", parameters_schema=build_schema(sort_by={}), aliases=["onto.tasks.list"])
+OLD = build_op_entry("onto.task.old", status="retired", successor="onto.task.list")
 
 
-def found(**fields: Any) -> list[Finding]:
-    return list(names.check(CheckedOp(UPDATE | fields), context(UPDATE, LIST, OLD)))
+def check_names(**fields: Any) -> list[Finding]:
+    return list(names.check(CheckedOp(UPDATE | fields), build_check_context(UPDATE, LIST, OLD)))
 
 
 @pytest.mark.parametrize(
@@ -37,14 +39,14 @@ def found(**fields: Any) -> list[Finding]:
         ("Read it first; then pass `parent_ref`.", "onto.task.update has no argument parent_ref.", ""),
         ("The argument owner_name decides.", "onto.task.update has no argument owner_name.", ""),
         ("The row_state parameter decides.", "onto.task.update has no argument row_state.", ""),
-        ("Send sort_by.", "onto.task.update has no argument sort_by.", ""),  # another op's, which is not named
+        ("Send sort_by.", "onto.task.update has no argument sort_by.", ""),  # an argument of another op
         ("It takes task_ids.", "onto.task.update has no argument task_ids.", "Write: It takes task_id."),
         ("Find it with onto.task.lst.", "There is no op onto.task.lst.", "Use onto.task.list."),
         ("Find it with onto.task.old.", "onto.task.old is retired.", "Use onto.task.list."),
     ],
 )
-def test_a_name_that_leads_nowhere_is_found(text: str, message: str, fix: str) -> None:
-    (finding,) = found(policy={"do": ["Read it.", text]})
+def test_unknown_name_is_found(text: str, message: str, fix: str) -> None:
+    (finding,) = check_names(policy={"do": ["Read it.", text]})
 
     assert (finding.field, finding.message) == ("policy/do/1", message)
     assert finding.fix == (fix or names.ARGUMENT.fix)
@@ -56,7 +58,7 @@ def test_a_name_that_leads_nowhere_is_found(text: str, message: str, fix: str) -
         "Send task_id, due_at and sub_key.",
         "Set taskId or old_id; send task_title to show it.",
         "Set state_key to in_progress or not_started.",
-        "Send next_offset as due_at.",  # what an answer holds, sent under a name that there is
+        "Send next_offset as due_at.",  # a field of an answer, sent as an existing argument
         "Answers has_more and next_cursor; started_at is told.",
         "To sort, send sort_by to onto.task.list.",
         "Send sort_by to onto.tasks.list.",
@@ -65,23 +67,23 @@ def test_a_name_that_leads_nowhere_is_found(text: str, message: str, fix: str) -
         "",
     ],
 )
-def test_a_name_that_leads_somewhere_is_not(text: str) -> None:
-    assert found(notes=text) == []
+def test_known_name_is_accepted(text: str) -> None:
+    assert check_names(notes=text) == []
 
 
-def test_names_are_looked_for_wherever_a_model_reads() -> None:
-    said = "Send other_id."
+def test_names_are_checked_in_every_text_that_a_model_reads() -> None:
+    text = "Send other_id."
     properties = UPDATE["parameters_schema"]["properties"]
-    described = schema(**properties | {"a": {"type": "array", "items": {"description": said}}})
+    described = build_schema(**properties | {"a": {"type": "array", "items": {"description": text}}})
 
     fields = [
         finding.field
-        for finding in found(
-            summary=said,
-            description=said,
-            notes=said,
-            policy={"dont": [said]},
-            examples=[{"args": {}, "title": said, "note": said}],
+        for finding in check_names(
+            summary=text,
+            description=text,
+            notes=text,
+            policy={"dont": [text]},
+            examples=[{"args": {}, "title": text, "note": text}],
             parameters_schema=described,
         )
     ]
@@ -92,5 +94,5 @@ def test_names_are_looked_for_wherever_a_model_reads() -> None:
     ]
 
 
-def test_a_name_is_told_once_a_text() -> None:
-    assert len(found(notes="Send other_id. Never send other_id twice.")) == 1
+def test_name_is_reported_once_per_text() -> None:
+    assert len(check_names(notes="Send other_id. Never send other_id twice.")) == 1

@@ -1,9 +1,9 @@
-"""Rules that forbid what others ask for."""
+"""Rules that forbid what other rules ask for."""
 
 import pytest
 
 from registry.checks import policies
-from tests.support.op_entries import op
+from tests.support.op_entries import build_op_entry
 
 
 @pytest.mark.parametrize(
@@ -14,20 +14,22 @@ from tests.support.op_entries import op
         ("Always read the task first.", "Do not read the task first.", True),
         ("Search tasks before creating one", "Don't search tasks before creating ones.", True),
         ("Delete duplicates.", "Avoid delete duplicates", True),
-        # one of the two says when it holds
+        # one of the two has a condition
         ("Send only fields that change.", "Never send fields that do not change.", False),
         ("Send dates with an offset.", "Never send dates without an offset.", False),
         ("Delete the event to cancel it.", "Never delete the event to move it.", False),
         ("Ask the user.", "Never ask the user more than once.", False),
-        # other objects, other verbs, no object
+        # different objects, different verbs, no object
         ("Read the task before replacing it.", "Never read urgency out of the order of rows.", False),
         ("Find the id with search.", "Never guess the id; find it with search.", False),
         ("Search.", "Never search.", False),
         ("", "Never.", False),
     ],
 )
-def test_do_and_dont_contradict_where_both_mean_one_act(do: str, dont: str, contradict: bool) -> None:
-    found = list(policies.check(op("a.b", policy={"do": ["Be kind.", do], "dont": [dont], "edge_cases": [dont]})))
+def test_do_and_dont_contradict_when_both_name_one_action(do: str, dont: str, contradict: bool) -> None:
+    found = list(
+        policies.check(build_op_entry("a.b", policy={"do": ["Be kind.", do], "dont": [dont], "edge_cases": [dont]}))
+    )
 
     assert [(finding.field, "policy/do/1" in finding.message) for finding in found] == [
         ("policy/dont/0", True)

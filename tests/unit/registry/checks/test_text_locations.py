@@ -1,16 +1,16 @@
-"""Where an entry says something, and the paths that lead there."""
+"""The texts of an entry, and the paths that lead to them."""
 
 from registry.checks.text_locations import CheckedOp, iter_strings
-from tests.support.op_entries import op, schema
+from tests.support.op_entries import build_op_entry, build_schema
 
-NESTED = schema(
-    a={"type": "array", "items": schema(b={"anyOf": [{"type": "integer"}, schema(c={})]})},
-    **{"x/y~z": {"additionalProperties": schema(d={"$ref": "#/$defs/e"})}},
-) | {"$defs": {"e": schema(f={})}}
+NESTED = build_schema(
+    a={"type": "array", "items": build_schema(b={"anyOf": [{"type": "integer"}, build_schema(c={})]})},
+    **{"x/y~z": {"additionalProperties": build_schema(d={"$ref": "#/$defs/e"})}},
+) | {"$defs": {"e": build_schema(f={})}}
 
 
-def test_every_argument_is_found_with_a_path_that_leads_to_it() -> None:
-    entry = op("o.p", parameters_schema=NESTED)
+def test_argument_paths_lead_to_their_arguments() -> None:
+    entry = build_op_entry("o.p", parameters_schema=NESTED)
     found = {argument.name: argument for argument in CheckedOp(entry).arguments}
 
     assert set(found) == {"a", "b", "c", "x/y~z", "d", "f"}
@@ -22,8 +22,8 @@ def test_every_argument_is_found_with_a_path_that_leads_to_it() -> None:
         assert value is argument.schema
 
 
-def test_types_are_those_of_alternatives_lists_and_references() -> None:
-    reading = CheckedOp(op("o.p", parameters_schema=NESTED))
+def test_types_include_alternatives_lists_and_references() -> None:
+    reading = CheckedOp(build_op_entry("o.p", parameters_schema=NESTED))
     types = {argument.name: argument.collect_types(reading.schema) for argument in reading.arguments}
 
     assert types["a"] == {"array", "object"}
@@ -31,7 +31,7 @@ def test_types_are_those_of_alternatives_lists_and_references() -> None:
     assert types["d"] == {"object"}
 
 
-def test_strings_are_found_with_names_and_values() -> None:
+def test_strings_include_names_and_values() -> None:
     assert list(iter_strings({"a": ["x", {"b/c": "y"}], "n": 1})) == [
         ("a", "a"),
         ("a/0", "x"),

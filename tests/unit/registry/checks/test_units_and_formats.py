@@ -1,20 +1,21 @@
-"""Units, directions and forms: missing ones are found, told ones are not asked for again."""
+"""Units, directions and formats: missing ones are found, stated ones are accepted."""
 
 from typing import Any
 
 import pytest
 
 from registry.checks import units_and_formats
-from tests.support.check_findings import arguments, reading
-from tests.support.op_entries import schema
+from tests.support.check_findings import build_checked_op, build_op_with_arguments
+from tests.support.op_entries import build_schema
 
 NUMBER, INTEGER, TEXT = {"type": "number"}, {"type": "integer"}, {"type": "string"}
 DURATION = "The copy does not give the unit or range of duration."
 
 
-def rules(name: str, argument: Any, description: str = "") -> list[str]:
+def find_rules(name: str, argument: Any, description: str = "") -> list[str]:
     return [
-        found.rule for found in units_and_formats.check(arguments(**{name: argument | {"description": description}}))
+        found.rule
+        for found in units_and_formats.check(build_op_with_arguments(**{name: argument | {"description": description}}))
     ]
 
 
@@ -29,8 +30,8 @@ def rules(name: str, argument: Any, description: str = "") -> list[str]:
         ("rate", {"type": ["number", "null"]}, "The rate (e.g., 0.8)"),
     ],
 )
-def test_a_number_without_unit_is_found(name: str, argument: Any, description: str) -> None:
-    assert rules(name, argument, description) == ["number_without_unit"]
+def test_number_without_unit_is_found(name: str, argument: Any, description: str) -> None:
+    assert find_rules(name, argument, description) == ["number_without_unit"]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +54,8 @@ def test_a_number_without_unit_is_found(name: str, argument: Any, description: s
         ("on", {"type": "boolean"}, ""),
     ],
 )
-def test_a_number_whose_unit_is_told_is_not(name: str, argument: Any, description: str) -> None:
-    assert rules(name, argument, description) == []
+def test_number_with_unit_is_accepted(name: str, argument: Any, description: str) -> None:
+    assert find_rules(name, argument, description) == []
 
 
 @pytest.mark.parametrize(
@@ -69,17 +70,18 @@ def test_a_number_whose_unit_is_told_is_not(name: str, argument: Any, descriptio
         ("low = 5, high = 1", False),
     ],
 )
-def test_a_priority_says_which_end_is_the_top(description: str, found: bool) -> None:
+def test_priority_must_say_which_end_is_highest(description: str, found: bool) -> None:
     expected = ["priority_without_direction"] if found else []
 
-    assert rules("priority", INTEGER | {"minimum": 1, "maximum": 5}, description) == expected
-    assert rules("task_urgency", {"type": "array", "items": INTEGER}, description) == expected
-    assert rules("priority", TEXT | {"enum": ["low", "high"]}, description) == []
+    assert find_rules("priority", INTEGER | {"minimum": 1, "maximum": 5}, description) == expected
+    assert find_rules("task_urgency", {"type": "array", "items": INTEGER}, description) == expected
+    assert find_rules("priority", TEXT | {"enum": ["low", "high"]}, description) == []
 
 
-def test_a_direction_may_stand_anywhere_in_the_copy() -> None:
-    op = reading(
-        parameters_schema=schema(priority=INTEGER), policy={"do": ["Of priorities, 1 is the priority at the top."]}
+def test_direction_may_be_anywhere_in_the_copy() -> None:
+    op = build_checked_op(
+        parameters_schema=build_schema(priority=INTEGER),
+        policy={"do": ["Of priorities, 1 is the priority at the top."]},
     )
 
     assert list(units_and_formats.check(op)) == []
@@ -88,8 +90,8 @@ def test_a_direction_may_stand_anywhere_in_the_copy() -> None:
 @pytest.mark.parametrize(
     "name", ["date", "start_date", "startDate", "due_at", "deadline", "end_time", "time_min", "birthday"]
 )
-def test_a_date_without_a_form_is_found(name: str) -> None:
-    (found,) = units_and_formats.check(arguments(**{name: TEXT}))
+def test_date_without_format_is_found(name: str) -> None:
+    (found,) = units_and_formats.check(build_op_with_arguments(**{name: TEXT}))
 
     assert (found.rule, found.field) == ("date_without_format", f"parameters_schema/properties/{name}")
     assert '"format": "date' in found.fix
@@ -112,27 +114,30 @@ def test_a_date_without_a_form_is_found(name: str) -> None:
         ("due_at", INTEGER | {"description": "Unix seconds"}),
     ],
 )
-def test_a_date_whose_form_is_told_is_not(name: str, argument: Any) -> None:
-    assert list(units_and_formats.check(arguments(**{name: argument}))) == []
+def test_date_with_format_is_accepted(name: str, argument: Any) -> None:
+    assert list(units_and_formats.check(build_op_with_arguments(**{name: argument}))) == []
 
 
-def test_a_form_may_be_told_once_for_all_dates() -> None:
-    op = reading(
-        parameters_schema=schema(start_at=TEXT, due_at=TEXT), notes="Dates are date-times with offset, or 2026-04."
+def test_one_format_may_apply_to_all_dates() -> None:
+    op = build_checked_op(
+        parameters_schema=build_schema(start_at=TEXT, due_at=TEXT),
+        notes="Dates are date-times with offset, or 2026-04.",
     )
 
     assert list(units_and_formats.check(op)) == []
 
 
-def test_members_of_objects_in_lists_are_looked_at_too() -> None:
-    (found,) = units_and_formats.check(arguments(rows={"type": "array", "items": schema(duration=INTEGER)}))
+def test_members_of_objects_in_lists_are_checked() -> None:
+    (found,) = units_and_formats.check(
+        build_op_with_arguments(rows={"type": "array", "items": build_schema(duration=INTEGER)})
+    )
 
     assert found.message == DURATION
     assert found.field == "parameters_schema/properties/rows/items/properties/duration/description"
 
 
-def test_a_schema_that_refers_to_itself_ends() -> None:
-    op = arguments(tree={"$ref": "#/$defs/node"}, twin={"anyOf": [{"$ref": "#/$defs/node"}, NUMBER]})
+def test_check_ends_on_a_recursive_schema() -> None:
+    op = build_op_with_arguments(tree={"$ref": "#/$defs/node"}, twin={"anyOf": [{"$ref": "#/$defs/node"}, NUMBER]})
     op.schema["$defs"] = {"node": {"anyOf": [{"$ref": "#/$defs/node"}, {"$ref": "#/$defs/node"}, INTEGER]}}
 
     assert {found.field.split("/")[2] for found in units_and_formats.check(op)} == {"tree", "twin"}

@@ -1,4 +1,4 @@
-"""Whole entries into the draft: what is given is what is wanted, nothing breaks, and the history tells all of it."""
+"""Writing whole entries into the draft stores exactly what is given, refuses new errors and records changes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +23,7 @@ PATH = "onto.task.add"
 
 
 def content(**fields: Any) -> dict[str, Any]:
-    """The draft with other fields of its op."""
+    """Return the draft with changed fields of its op."""
     found = snapshot.snapshot_draft()
     found["ops"] = [entry | (fields if entry["op"] == PATH else {}) for entry in found["ops"]]
     return found
@@ -35,11 +35,11 @@ def entry(**fields: Any) -> dict[str, Any]:
     return now | fields
 
 
-def told() -> list[tuple[str, str, str, str]]:
+def list_changes() -> list[tuple[str, str, str, str]]:
     return [(each.by, each.kind, each.name, each.action) for each in AuditEntry.objects.order_by("id")]
 
 
-def test_write_takes_what_is_given_and_leaves_the_rest() -> None:
+def test_write_replaces_given_entries_and_keeps_the_rest() -> None:
     make_op(shipped={"op": PATH, "summary": "As shipped"})
     make_op("onto.task.other")
     wanted = content(
@@ -62,14 +62,14 @@ def test_write_takes_what_is_given_and_leaves_the_rest() -> None:
     assert draft.read_entry(Kind.SECTION, "guide/ids") == wanted["sections"][0]
     assert Op.objects.get(op=PATH).shipped == {"op": PATH, "summary": "As shipped"}
     assert Op.objects.filter(op="onto.task.other").exists()
-    assert told() == [("ann", "op", PATH, "changed"), ("ann", "section", "guide/ids", "added")]
+    assert list_changes() == [("ann", "op", PATH, "changed"), ("ann", "section", "guide/ids", "added")]
     summary = AuditEntry.objects.get(kind="op").changes["summary"]
     assert summary == [f"Add {PATH}", "New"]
     with pytest.raises(draft.NothingToChange):
         draft.write_snapshot(wanted, **BY)
 
 
-def test_write_whole_leaves_exactly_what_is_given() -> None:
+def test_write_whole_leaves_exactly_the_given_entries() -> None:
     make_op()
     before = snapshot.snapshot_draft()
     make_op("onto.task.other")
@@ -90,7 +90,7 @@ def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
     draft.write_snapshot(shipped, **BY)
 
     assert not diff.diff_snapshots(shipped, snapshot.snapshot_draft())
-    assert len(told()) == len(shipped["ops"]) + len(shipped["groups"]) + len(shipped["sections"])
+    assert len(list_changes()) == len(shipped["ops"]) + len(shipped["groups"]) + len(shipped["sections"])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
         ({"examples": [{"args": {}}]}, "examples/0"),
     ],
 )
-def test_write_refuses_what_would_be_worse_than_before(fields: dict[str, Any], problem: str) -> None:
+def test_write_refuses_new_errors(fields: dict[str, Any], problem: str) -> None:
     make_op()
     make_op("onto.task.other")
     before = snapshot.snapshot_draft()
@@ -111,17 +111,17 @@ def test_write_refuses_what_would_be_worse_than_before(fields: dict[str, Any], p
         draft.write_snapshot(content(**fields), **BY)
 
     assert snapshot.snapshot_draft() == before
-    assert not told()
+    assert not list_changes()
 
 
-def test_write_goes_on_beside_what_was_wrong_before() -> None:
+def test_write_accepts_errors_that_were_there_before() -> None:
     make_op()
     make_op("lost.in.space")  # its group is missing
 
     assert draft.write_snapshot(content(summary="New"), **BY)
 
 
-def test_write_refuses_an_entry_that_stands_twice() -> None:
+def test_write_refuses_a_duplicate_entry() -> None:
     make_op()
     wanted = content(summary="New")
     wanted["ops"] *= 2
@@ -130,7 +130,7 @@ def test_write_refuses_an_entry_that_stands_twice() -> None:
         draft.write_snapshot(wanted, **BY)
 
 
-def test_write_refuses_a_draft_that_moved_since_it_was_looked_at() -> None:
+def test_write_refuses_a_draft_that_changed_since_the_review() -> None:
     op = make_op()
     wanted, seen = content(notes="New"), snapshot.compute_version(snapshot.snapshot_draft())
     Op.objects.filter(pk=op.pk).update(summary="Somebody else's")
@@ -138,10 +138,10 @@ def test_write_refuses_a_draft_that_moved_since_it_was_looked_at() -> None:
     with pytest.raises(draft.DraftChanged):
         draft.write_snapshot(wanted, seen=seen, **BY)
 
-    assert not told()
+    assert not list_changes()
 
 
-def test_write_says_so_where_two_ops_exchange_their_names() -> None:
+def test_write_refuses_two_ops_that_swap_names_and_says_why() -> None:
     make_op()
     make_op("onto.task.other")
     wanted = snapshot.snapshot_draft()
@@ -150,10 +150,10 @@ def test_write_says_so_where_two_ops_exchange_their_names() -> None:
     with pytest.raises(draft.DraftChanged, match="swap names"):
         draft.write_snapshot(wanted, **BY)
 
-    assert not told()
+    assert not list_changes()
 
 
-def test_true_is_not_one() -> None:
+def test_changing_one_to_true_is_a_change() -> None:
     one, true = ({"op": "a.b", "parameters_schema": {"default": value}} for value in (1, True))
 
     assert diff.diff_entries(Kind.OP, one, true) is not None
@@ -161,10 +161,10 @@ def test_true_is_not_one() -> None:
     assert diff.diff_entries(Kind.OP, one, {**one, "timeout_ms": 30_000, "keywords": []}) is None
 
 
-# --- taking back ------------------------------------------------------------------------------------------------------
+# --- reverting --------------------------------------------------------------------------------------------------------
 
 
-def last() -> AuditEntry:
+def get_last_change() -> AuditEntry:
     return AuditEntry.objects.latest("id")
 
 
@@ -177,36 +177,36 @@ def last() -> AuditEntry:
         {"connection": "", "confirm": True, "timeout_ms": 500},
     ],
 )
-def test_a_change_is_taken_back_whole(fields: dict[str, Any]) -> None:
+def test_revert_undoes_a_whole_change(fields: dict[str, Any]) -> None:
     make_op()
     before = snapshot.snapshot_draft()
     draft.write_entry(Kind.OP, PATH, entry(**fields), **BY)
     assert snapshot.snapshot_draft() != before
 
-    change = revert.revert_change(last(), by="bob", at=AT)
+    change = revert.revert_change(get_last_change(), by="bob", at=AT)
 
     assert snapshot.snapshot_draft() == before
     assert change.action == Action.CHANGED
-    assert (last().by, last().note) == ("bob", "Reverted what ann changed at 2026-03-01 09:00")
+    assert (get_last_change().by, get_last_change().note) == ("bob", "Reverted what ann changed at 2026-03-01 09:00")
 
 
-def test_what_was_added_goes_and_what_was_removed_comes_back() -> None:
+def test_revert_removes_added_entries_and_restores_removed_ones() -> None:
     make_op()
     before = snapshot.snapshot_draft()
     draft.write_entry(Kind.OP, PATH, None, **BY)
     assert not Op.objects.exists()
     assert not OpAlias.objects.exists()
 
-    revert.revert_change(last(), by="bob", at=AT)
+    revert.revert_change(get_last_change(), by="bob", at=AT)
     assert snapshot.snapshot_draft() == before
-    revert.revert_change(last(), by="bob", at=AT)
+    revert.revert_change(get_last_change(), by="bob", at=AT)
     assert not Op.objects.exists()
 
 
-def test_a_change_of_one_field_is_taken_back_beside_another_of_a_later_one() -> None:
+def test_revert_keeps_later_changes_of_other_fields() -> None:
     make_op()
     draft.write_entry(Kind.OP, PATH, entry(summary="New"), **BY)
-    first = last()
+    first = get_last_change()
     draft.write_entry(Kind.OP, PATH, entry(notes="Later"), **BY)
 
     revert.revert_change(first, by="bob", at=AT)
@@ -214,20 +214,20 @@ def test_a_change_of_one_field_is_taken_back_beside_another_of_a_later_one() -> 
     assert draft.read_entry(Kind.OP, PATH) == entry(summary=f"Add {PATH}", notes="Later")
 
 
-def test_what_was_changed_again_since_is_not_taken_back() -> None:
+def test_revert_refuses_a_field_that_changed_again() -> None:
     make_op()
     draft.write_entry(Kind.OP, PATH, entry(summary="New"), **BY)
-    first = last()
+    first = get_last_change()
     draft.write_entry(Kind.OP, PATH, entry(summary="Newer"), **BY)
 
     with pytest.raises(revert.NotRevertible, match="changed again later: summary"):
         revert.revert_change(first, by="bob", at=AT)
 
 
-def test_what_is_no_copy_or_not_there_is_not_taken_back() -> None:
+def test_revert_refuses_changes_of_other_models_and_missing_rows() -> None:
     make_op()
     draft.write_entry(Kind.OP, PATH, entry(summary="New"), **BY)
-    first = last()
+    first = get_last_change()
     draft.write_entry(Kind.OP, PATH, None, **BY)
 
     with pytest.raises(revert.NotRevertible, match="no longer exists"):
@@ -246,17 +246,17 @@ def test_what_is_no_copy_or_not_there_is_not_taken_back() -> None:
         ({"without_id": "nowhere"}, "There is no op nowhere"),
     ],
 )
-def test_put_refuses_what_would_be_worse_than_before(fields: dict[str, Any], problem: str) -> None:
+def test_put_refuses_new_errors(fields: dict[str, Any], problem: str) -> None:
     make_op()
     make_op("onto.task.other")
 
     with pytest.raises(draft.DraftRefused, match=problem):
         draft.write_entry(Kind.OP, PATH, entry(**fields), **BY)
 
-    assert not told()
+    assert not list_changes()
 
 
-def test_put_of_what_concerns_one_op_reads_no_other() -> None:
+def test_put_of_one_op_reads_no_other_op() -> None:
     make_op()
     for number in range(20):
         make_op(f"onto.task.other{number}")
@@ -269,17 +269,17 @@ def test_put_of_what_concerns_one_op_reads_no_other() -> None:
     assert not any('FROM "registry_op"' in each["sql"] and "WHERE" not in each["sql"] for each in queries)
 
 
-def test_a_group_under_which_an_op_lies_is_not_removed() -> None:
+def test_group_with_ops_cannot_be_removed() -> None:
     make_op()
 
     with pytest.raises(draft.DraftRefused, match=r"onto\.task is missing"):
         draft.write_entry(Kind.GROUP, "onto.task", None, **BY)
 
 
-def test_editors_are_told_the_last_first() -> None:
+def test_editors_are_listed_last_first() -> None:
     make_op()
     for by in ("ann", "bob", "ann"):
-        draft.write_entry(Kind.OP, PATH, entry(summary=f"By {by} {len(told())}"), by=by, at=AT, note="")
+        draft.write_entry(Kind.OP, PATH, entry(summary=f"By {by} {len(list_changes())}"), by=by, at=AT, note="")
 
     assert history.list_editors(since=None) == {("op", PATH): ["ann", "bob"]}
     assert history.list_editors(since=AT) == {}

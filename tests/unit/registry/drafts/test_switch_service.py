@@ -1,4 +1,4 @@
-"""Switching: with a reason and an author, what there is and nothing else, one switch a target."""
+"""Switching needs a reason, an author and an existing target; each target has one switch."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from registry.drafts import switch_service
 from registry.models import Op, Switch
 from registry.releases import publishing
 from tests.support.copy_rows import make_op
-from tests.support.switches import AT, switch
+from tests.support.switches import AT, create_switch
 
 pytestmark = pytest.mark.both_databases
 
@@ -24,7 +24,7 @@ OFF = {"kind": "op", "name": "onto.task.add", "reason": "Broken upstream", "by":
     ("kind", "name"),
     [("op", "onto.task.add"), ("group", "onto.task"), ("group", "root"), ("connection", "workspace")],
 )
-def test_off_and_on_again(kind: str, name: str) -> None:
+def test_switch_turns_off_and_on(kind: str, name: str) -> None:
     make_op()
 
     off = switch_service.switch_off(**OFF | {"kind": kind, "name": name})
@@ -40,7 +40,7 @@ def test_off_and_on_again(kind: str, name: str) -> None:
 
 
 @pytest.mark.django_db
-def test_doing_nothing_is_said() -> None:
+def test_switch_raises_when_nothing_changes() -> None:
     make_op()
     switch_service.switch_off(**OFF)
 
@@ -55,29 +55,29 @@ def test_doing_nothing_is_said() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"name": "onto.task.ad"}, "There is no op onto.task.ad. Did you mean onto.task.add?"),
         ({"name": "onto.task"}, "There is no op onto.task. Did you mean onto.task.add?"),
         ({"kind": "group", "name": "elsewhere"}, "There is no group elsewhere."),
         ({"kind": "connection", "name": "nowhere"}, "There is no connection nowhere."),
-        ({"reason": " \n"}, "Give a reason. Callers read this sentence."),
+        ({"reason": " \n"}, "Give a reason. Callers see it."),
         ({"kind": "planet"}, "Value 'planet' is not a valid choice."),
         ({"reason": "x" * 201}, "Ensure this value has at most 200 characters (it has 201)."),
     ],
 )
-def test_what_cannot_be_switched_is_refused_with_a_sentence(fields: dict[str, Any], told: str) -> None:
+def test_switch_refuses_other_targets_and_says_why(fields: dict[str, Any], message: str) -> None:
     make_op()
 
     with pytest.raises(ValidationError) as refused:
         switch_service.switch_off(**OFF | fields)
 
-    assert switch_service.format_error(refused.value) == told
+    assert switch_service.format_error(refused.value) == message
     assert not Switch.objects.exists()
 
 
 @pytest.mark.django_db
-def test_an_op_that_only_the_live_release_has_can_be_switched_off() -> None:
+def test_op_of_the_live_release_only_can_be_switched_off() -> None:
     make_op()
     publishing.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.all().delete()
@@ -86,8 +86,8 @@ def test_an_op_that_only_the_live_release_has_can_be_switched_off() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_gone_can_be_switched_on_again() -> None:
-    switch("gone")
+def test_missing_target_can_be_switched_on_again() -> None:
+    create_switch("gone")
 
     assert not switch_service.switch_on(kind="group", name="gone", by="ann", at=AT).is_off
 
@@ -101,18 +101,18 @@ def test_what_is_gone_can_be_switched_on_again() -> None:
         ({"name": "taken"}, "switch_once_a_target"),
     ],
 )
-def test_the_database_holds_the_rules(fields: dict[str, Any], constraint: str) -> None:
-    switch("taken")
+def test_switch_constraints_refuse_invalid_rows(fields: dict[str, Any], constraint: str) -> None:
+    create_switch("taken")
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        switch(**{"name": "other"} | fields)
+        create_switch(**{"name": "other"} | fields)
 
     # SQLite names the columns of a unique constraint, not the constraint.
     assert constraint in str(refused.value) or "registry_switch.kind, registry_switch.name" in str(refused.value)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_this_process_follows_at_once() -> None:
+def test_switch_takes_effect_in_this_process_at_once() -> None:
     make_op()
     assert switches.get_switches().ops == {}
 

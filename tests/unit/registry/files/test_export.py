@@ -1,4 +1,4 @@
-"""Copy as files: the same content gives the same bytes, what is read back is what was written, and tables are inert."""
+"""Copy as files: equal content gives equal bytes, files read back as written, and CSV cells are never formulas."""
 
 import csv
 import io
@@ -12,39 +12,39 @@ from hypothesis import strategies as st
 
 from registry.files import export, loader, yaml_format
 from registry.snapshot import diff
-from tests.support.op_entries import op
+from tests.support.op_entries import build_op_entry
 
 SHIPPED = loader.read_shipped_catalog()
 
 
-def written(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_shipped_catalog_survives_the_way_through_files(tmp_path: Path) -> None:
+def test_shipped_catalog_survives_export_and_import(tmp_path: Path) -> None:
     first = export.write_to_folder(SHIPPED, tmp_path / "first")
     read = yaml_format.read_folder(tmp_path / "first")
     export.write_to_folder(read, tmp_path / "second")
 
     assert not diff.diff_snapshots(SHIPPED, read)
-    assert written(tmp_path / "first") == written(tmp_path / "second")
+    assert read_files(tmp_path / "first") == read_files(tmp_path / "second")
     assert {"groups.yaml", "prompts.yaml", "onto.task.yaml"} <= {path.name for path in first}
     assert all(len(line) <= 200 for path in first for line in path.read_text().splitlines())
 
 
-def test_order_of_what_has_none_makes_no_difference(tmp_path: Path) -> None:
-    def turned(value: Any) -> Any:
+def test_export_ignores_the_order_of_unordered_values(tmp_path: Path) -> None:
+    def reverse_order(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: turned(value[name]) for name in reversed(value)}
-        return [turned(item) for item in value] if isinstance(value, list) else value
+            return {name: reverse_order(value[name]) for name in reversed(value)}
+        return [reverse_order(item) for item in value] if isinstance(value, list) else value
 
     export.write_to_folder(SHIPPED, tmp_path / "one")
-    export.write_to_folder(turned(SHIPPED), tmp_path / "other")
+    export.write_to_folder(reverse_order(SHIPPED), tmp_path / "other")
 
-    assert written(tmp_path / "one") == written(tmp_path / "other")
+    assert read_files(tmp_path / "one") == read_files(tmp_path / "other")
 
 
-def test_writing_again_over_what_was_written_is_fine_and_over_other_files_is_not(tmp_path: Path) -> None:
+def test_export_overwrites_its_own_files_and_refuses_others(tmp_path: Path) -> None:
     export.write_to_folder(SHIPPED, tmp_path)
     export.write_to_folder(SHIPPED, tmp_path)
     (tmp_path / "mine.yaml").write_text("groups: []")
@@ -53,12 +53,16 @@ def test_writing_again_over_what_was_written_is_fine_and_over_other_files_is_not
         export.write_to_folder(SHIPPED, tmp_path)
 
 
-def test_a_group_called_groups_shares_its_file(tmp_path: Path) -> None:
-    content = {"format": 1, "groups": [{"path": "groups", "summary": "Of people"}], "ops": [op("groups.get")]}
+def test_group_named_groups_shares_its_file(tmp_path: Path) -> None:
+    content = {
+        "format": 1,
+        "groups": [{"path": "groups", "summary": "Of people"}],
+        "ops": [build_op_entry("groups.get")],
+    }
 
     export.write_to_folder(content, tmp_path)
 
-    assert list(written(tmp_path)) == ["groups.yaml"]
+    assert list(read_files(tmp_path)) == ["groups.yaml"]
     assert not diff.diff_snapshots(content, yaml_format.read_folder(tmp_path))
 
 
@@ -82,13 +86,13 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
 
 
 @given(TEXTS)
-def test_any_text_is_read_back_as_it_was(text: str) -> None:
+def test_any_text_survives_export_and_import(text: str) -> None:
     assert yaml.safe_load(export.dump_yaml({"text": text})) == {"text": text}
 
 
 @given(TEXTS)
-def test_no_cell_of_a_table_is_a_formula(text: str) -> None:
-    content = {"ops": [op("a.b", description=text, keywords=[text], examples=[{"args": {"x": text}}])]}
+def test_csv_cells_are_never_formulas(text: str) -> None:
+    content = {"ops": [build_op_entry("a.b", description=text, keywords=[text], examples=[{"args": {"x": text}}])]}
 
     header, row = csv.reader(io.StringIO(export.to_csv(content, {"a.b": [3, 9]}), newline=""))
 
@@ -99,5 +103,5 @@ def test_no_cell_of_a_table_is_a_formula(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"])
-def test_a_cell_that_would_run_is_quoted(text: str) -> None:
-    assert f"'{text}" in export.to_csv({"ops": [op("a.b", description=text)]}, {})
+def test_csv_quotes_a_cell_that_a_spreadsheet_would_execute(text: str) -> None:
+    assert f"'{text}" in export.to_csv({"ops": [build_op_entry("a.b", description=text)]}, {})

@@ -1,4 +1,4 @@
-"""Shipped copy meets an admin's: files flow in, edits stay, and the report says which is which."""
+"""Loading shipped copy over edited copy: shipped changes are applied, edits stay, and the report lists both."""
 
 import copy
 from pathlib import Path
@@ -12,44 +12,44 @@ from registry.files import export, loader, yaml_format
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from tests.support.op_entries import content, op, schema
+from tests.support.op_entries import build_content, build_op_entry, build_schema
 
 pytestmark = pytest.mark.django_db
 
-ADD = op(
+ADD = build_op_entry(
     "onto.task.add",
     kind="write",
     description="Adds one task.",
     connection="workspace",
-    parameters_schema=schema(("title",), title={"type": "string"}),
+    parameters_schema=build_schema(("title",), title={"type": "string"}),
     policy={"do": ["Search first."], "dont": ["Never invent."]},
     examples=[{"title": "Minimal", "args": {"title": "Book venue"}}],
     aliases=["task.add"],
 )
-SHIPPED = content(ADD, op("onto.task.get"))
+SHIPPED = build_content(ADD, build_op_entry("onto.task.get"))
 GROUPS = len(SHIPPED["groups"])
 
 
 def ship(**changes: Any) -> loader.MergeReport:
-    """Load the catalog with these changes of onto.task.add in the files."""
-    return loader.load_into_draft(content({**ADD, **changes}, op("onto.task.get")))
+    """Load the catalog with these changes to onto.task.add in the files."""
+    return loader.load_into_draft(build_content({**ADD, **changes}, build_op_entry("onto.task.get")))
 
 
-def stored(path: str = "onto.task.add") -> dict[str, Any]:
+def get_stored_entry(path: str = "onto.task.add") -> dict[str, Any]:
     return snapshot.op_to_entry(Op.objects.get(op=path))
 
 
-def test_the_first_load_adds_everything() -> None:
+def test_first_load_adds_everything() -> None:
     report = loader.load_into_draft(SHIPPED)
 
     assert report.added == ["onto", "onto.task", "root", "onto.task.add", "onto.task.get"]
     assert (report.updated, report.kept_edits, report.no_longer_shipped, report.unchanged) == ([], [], [], 0)
-    assert stored() == {"status": "active", "timeout_ms": 30_000} | ADD
+    assert get_stored_entry() == {"status": "active", "timeout_ms": 30_000} | ADD
     assert Connection.objects.get().name == "workspace"
     assert str(report) == "5 added, 0 updated, 0 unchanged."
 
 
-def test_the_second_load_changes_nothing() -> None:
+def test_second_load_changes_nothing() -> None:
     loader.load_into_draft(SHIPPED)
     version, ids = publishing.compute_draft_version(), set(Example.objects.values_list("pk", flat=True))
     times = list(Op.objects.values_list("op", "updated_at"))
@@ -69,8 +69,8 @@ def test_the_second_load_changes_nothing() -> None:
         {"kind": "read", "timeout_ms": 5000},
         {"needs_subject": False},
         {"notes": "Now with notes", "keywords": ["new"]},
-        {"description": ""},  # a field that is no longer said
-        {"parameters_schema": schema(("title",), title={"type": "string"}, due={"type": "string"})},
+        {"description": ""},  # a field that is no longer in the file
+        {"parameters_schema": build_schema(("title",), title={"type": "string"}, due={"type": "string"})},
         {"policy": {"do": ["Search first.", "Then add."]}},
         {"policy": {}},
         {"examples": [{"args": {"title": "Other"}}, {"args": {"title": "Third"}, "note": "n"}]},
@@ -79,14 +79,14 @@ def test_the_second_load_changes_nothing() -> None:
         {"status": "retired", "successor": "onto.task.get"},
     ],
 )
-def test_a_shipped_change_flows_in(changes: dict[str, Any]) -> None:
+def test_load_applies_a_shipped_change(changes: dict[str, Any]) -> None:
     loader.load_into_draft(SHIPPED)
 
     report = ship(**changes)
 
     assert (report.updated, report.kept_edits, report.added) == (["onto.task.add"], [], [])
     expected = {"status": "active", "timeout_ms": 30_000} | ADD | changes
-    assert stored() == {name: value for name, value in expected.items() if value not in ("", {}, [])}
+    assert get_stored_entry() == {name: value for name, value in expected.items() if value not in ("", {}, [])}
     assert ship(**changes).updated == []
 
 
@@ -124,43 +124,43 @@ EDITS: list[tuple[Any, str, Any]] = [
 
 
 @pytest.mark.parametrize("edit", [*(edit for edit, _, _ in EDITS), retire])
-def test_an_edit_stays_when_other_fields_are_shipped(edit: Any) -> None:
+def test_load_keeps_an_edit_when_other_fields_change(edit: Any) -> None:
     loader.load_into_draft(SHIPPED)
     edit(Op.objects.get(op="onto.task.add"))
-    edited = stored()
+    edited = get_stored_entry()
 
     report = ship(notes="Newly shipped")
 
     assert (report.updated, report.kept_edits) == (["onto.task.add"], [])
-    assert stored() == edited | {"notes": "Newly shipped"}
+    assert get_stored_entry() == edited | {"notes": "Newly shipped"}
 
 
 @pytest.mark.parametrize(("edit", "field", "newer"), EDITS, ids=[field for _, field, _ in EDITS])
-def test_an_edit_stays_against_a_newer_text_and_is_told(edit: Any, field: str, newer: Any) -> None:
+def test_load_keeps_an_edit_against_a_newer_text_and_reports_it(edit: Any, field: str, newer: Any) -> None:
     loader.load_into_draft(SHIPPED)
     edit(Op.objects.get(op="onto.task.add"))
-    edited = stored()
+    edited = get_stored_entry()
 
     report = ship(**{field: newer})
 
     assert report.kept_edits == [f"onto.task.add {field}"]
-    assert stored() == edited
+    assert get_stored_entry() == edited
     assert f"Kept your edit: onto.task.add {field}." in str(report)
-    assert ship(**{field: newer}).kept_edits == []  # told once: the newer text is the baseline now
+    assert ship(**{field: newer}).kept_edits == []  # reported once: the newer text is now the baseline
 
 
-def test_both_sides_changing_is_settled_field_by_field() -> None:
+def test_load_merges_changes_of_both_sides_by_field() -> None:
     loader.load_into_draft(SHIPPED)
     Op.objects.filter(op="onto.task.add").update(summary="Edited", notes="Edited")
 
     report = ship(summary="Shipped", description="Shipped", notes="Edited")
 
     assert (report.updated, report.kept_edits) == (["onto.task.add"], ["onto.task.add summary"])
-    after = stored()
+    after = get_stored_entry()
     assert (after["summary"], after["description"], after["notes"]) == ("Edited", "Shipped", "Edited")
 
 
-def test_an_edit_taken_back_follows_the_files_again() -> None:
+def test_load_updates_a_row_whose_edit_was_reverted() -> None:
     loader.load_into_draft(SHIPPED)
     Op.objects.filter(op="onto.task.add").update(summary="Edited")
     ship(summary="Second")
@@ -169,10 +169,10 @@ def test_an_edit_taken_back_follows_the_files_again() -> None:
     report = ship(summary="Third")
 
     assert report.kept_edits == []
-    assert stored()["summary"] == "Third"
+    assert get_stored_entry()["summary"] == "Third"
 
 
-def test_a_row_of_the_admins_own_is_never_overwritten() -> None:
+def test_load_never_overwrites_an_own_row() -> None:
     Group.objects.create(path="onto", summary="Mine")
     Op.objects.create(op="onto.task.add", tool_name="onto_task_add", kind="write", summary="Mine")
 
@@ -180,10 +180,10 @@ def test_a_row_of_the_admins_own_is_never_overwritten() -> None:
 
     assert "onto summary" in report.kept_edits
     assert "onto.task.add summary" in report.kept_edits
-    assert (stored()["summary"], Group.objects.get(path="onto").summary) == ("Mine", "Mine")
+    assert (get_stored_entry()["summary"], Group.objects.get(path="onto").summary) == ("Mine", "Mine")
 
 
-def test_a_groups_edit_is_kept_and_a_shipped_change_flows_in() -> None:
+def test_load_keeps_a_group_edit_and_applies_a_shipped_change() -> None:
     loader.load_into_draft(SHIPPED)
     Group.objects.filter(path="onto").update(summary="Edited")
     newer = copy.deepcopy(SHIPPED)
@@ -200,11 +200,11 @@ def test_a_groups_edit_is_kept_and_a_shipped_change_flows_in() -> None:
     }
 
 
-def test_an_op_no_longer_shipped_stays_and_is_told() -> None:
+def test_load_keeps_and_reports_an_op_that_is_no_longer_shipped() -> None:
     loader.load_into_draft(SHIPPED)
     Op.objects.create(op="onto.mine", tool_name="mine", kind="read", summary="Never shipped")
 
-    report = loader.load_into_draft(content(ADD))
+    report = loader.load_into_draft(build_content(ADD))
 
     assert report.no_longer_shipped == ["onto.task.get"]
     assert "No longer shipped, left unchanged: onto.task.get." in str(report)
@@ -216,8 +216,8 @@ def test_an_op_no_longer_shipped_stays_and_is_told() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(loader.read_shipped_catalog, "__defaults__", (tmp_path,))  # what the command reads
-    write(tmp_path, ADD, op("onto.task.get"))
+    monkeypatch.setattr(loader.read_shipped_catalog, "__defaults__", (tmp_path,))  # the folder that the command reads
+    write(tmp_path, ADD, build_op_entry("onto.task.get"))
     return tmp_path
 
 
@@ -227,29 +227,32 @@ def write(folder: Path, *ops: dict[str, Any]) -> None:
     (folder / "empty.yaml").write_text("# nothing\n")
 
 
-def test_read_settles_entries_as_rows_write_them(folder: Path) -> None:
+def test_read_normalises_entries_as_rows_do(folder: Path) -> None:
     write(folder, ADD | {"notes": "", "examples": [{"title": "No args"}], "aliases": ["b", "a"]})
 
     with pytest.raises(yaml_format.InvalidCatalogFiles, match="examples/0"):
         loader.read_shipped_catalog(folder)
-    write(folder, op("onto.task.ping", notes="", examples=[{"title": "No args"}], aliases=["b", "a"]))
+    write(folder, build_op_entry("onto.task.ping", notes="", examples=[{"title": "No args"}], aliases=["b", "a"]))
 
     assert loader.read_shipped_catalog(folder)["ops"] == [
-        op("onto.task.ping", examples=[{"title": "No args", "args": {}}], aliases=["a", "b"])
+        build_op_entry("onto.task.ping", examples=[{"title": "No args", "args": {}}], aliases=["a", "b"])
     ]
 
 
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ([ADD, op("onto.task.other", tool_name="onto_task_add")], "onto_task_add is already a name of onto.task.add"),
+        (
+            [ADD, build_op_entry("onto.task.other", tool_name="onto_task_add")],
+            "onto_task_add is already a name of onto.task.add",
+        ),
         ([ADD, ADD | {"tool_name": "other", "aliases": []}], "onto.task.add is already a name of onto.task.add"),
         ([ADD | {"examples": [{"args": {}}]}], "onto.task.add, examples/0"),
-        ([op("far.away")], "The group far is missing"),
-        ([ADD | {"parameters_schema": schema(a={"$ref": "https://example.com"})}], "points outside the schema"),
+        ([build_op_entry("far.away")], "The group far is missing"),
+        ([ADD | {"parameters_schema": build_schema(a={"$ref": "https://example.com"})}], "points outside the schema"),
     ],
 )
-def test_bad_files_load_nothing(folder: Path, bad: list[Any], problem: str) -> None:
+def test_invalid_files_load_nothing(folder: Path, bad: list[Any], problem: str) -> None:
     write(folder, *bad)
 
     with pytest.raises(CommandError, match=problem):
@@ -260,17 +263,17 @@ def test_bad_files_load_nothing(folder: Path, bad: list[Any], problem: str) -> N
     assert not Release.objects.exists()
 
 
-def run(capsys: pytest.CaptureFixture[str]) -> str:
+def load_and_publish(capsys: pytest.CaptureFixture[str]) -> str:
     call_command("load_catalog", publish=True)
     return capsys.readouterr().out
 
 
-def test_the_command_publishes_what_is_shipped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = run(capsys)
+def test_command_publishes_the_shipped_catalog(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = load_and_publish(capsys)
     live = publishing.get_live_release()
-    again = run(capsys)
-    write(folder, ADD | {"summary": "Newer"}, op("onto.task.get"))
-    newer = run(capsys)
+    again = load_and_publish(capsys)
+    write(folder, ADD | {"summary": "Newer"}, build_op_entry("onto.task.get"))
+    newer = load_and_publish(capsys)
 
     assert "5 added, 0 updated, 0 unchanged." in first
     assert live is not None
@@ -280,20 +283,20 @@ def test_the_command_publishes_what_is_shipped(folder: Path, capsys: pytest.Capt
     assert publishing.get_live_release() != live
 
 
-def test_the_command_publishes_no_edit_of_an_admin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys)
+def test_command_does_not_publish_edits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    load_and_publish(capsys)
     live = publishing.get_live_release()
     Op.objects.filter(op="onto.task.get").update(summary="Not yet reviewed")
-    write(folder, ADD | {"summary": "Newer"}, op("onto.task.get"))
+    write(folder, ADD | {"summary": "Newer"}, build_op_entry("onto.task.get"))
 
-    told = run(capsys)
+    result = load_and_publish(capsys)
 
-    assert "Not published: the draft has unpublished edits." in told
+    assert "Not published: the draft has unpublished edits." in result
     assert publishing.get_live_release() == live
-    assert stored()["summary"] == "Newer"
+    assert get_stored_entry()["summary"] == "Newer"
 
 
-def test_the_command_publishes_nothing_unless_asked(folder: Path) -> None:
+def test_command_publishes_only_on_request(folder: Path) -> None:
     call_command("load_catalog")
 
     assert Op.objects.count() == 2

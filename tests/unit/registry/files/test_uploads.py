@@ -1,4 +1,4 @@
-"""Files that a browser sends: YAML and archives of it, and nothing that would fill the memory."""
+"""Uploaded files: YAML and archives of YAML, and nothing that would exhaust memory."""
 
 import io
 import zipfile
@@ -16,7 +16,7 @@ def archive(**files: bytes) -> bytes:
     return out.getvalue()
 
 
-def test_files_and_archives_are_taken_together() -> None:
+def test_upload_accepts_files_and_archives_together() -> None:
     found = uploads.read_yaml_files(
         [("a.yaml", b"one"), ("copy.zip", archive(b_yaml=b"two", c_yml=b"three", d_txt=b"four"))]
     )
@@ -25,7 +25,7 @@ def test_files_and_archives_are_taken_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         ([], "No YAML files found."),
         ([("a.txt", b"one")], "No YAML files found."),
@@ -38,7 +38,7 @@ def test_files_and_archives_are_taken_together() -> None:
     ],
     ids=range(8),
 )
-def test_what_cannot_be_read_is_told(sent: list[tuple[str, bytes]], said: str) -> None:
+def test_upload_reports_unreadable_files(sent: list[tuple[str, bytes]], message: str) -> None:
     with pytest.raises(uploads.UnreadableUpload) as refused:
         uploads.read_yaml_files(sent)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(message)

@@ -1,4 +1,4 @@
-"""Copy as files: what is refused before a row is touched, and the sentence it is refused with."""
+"""Copy as files: what is refused before any row changes, and with which message."""
 
 from pathlib import Path
 
@@ -23,35 +23,35 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("ops: [", "copy.yaml, YAML"),  # not YAML
         ("- 1", "A file may only contain lists named groups"),  # a list at the top
         ("opps: []", "A file may only contain lists named groups"),  # a misspelt key at the top
-        (GROUPS + OP.replace("op: onto.get, ", ""), '"op" is a required property'),
+        (GROUPS + OP.replace("op: onto.get, ", ""), '"op" is missing'),
         (GROUPS + OP.replace("kind: read", "kind: reed"), "reed"),  # not a kind
         (GROUPS + OP.replace("summary: Get", "sumary: Get"), "sumary"),  # a misspelt key of an op
         (GROUPS + OP.replace("summary: Get", "summary: ''"), "shorter than 1"),
         (GROUPS + OP.replace("summary: Get", "summary: Get, policy: {always: [x]}"), "always"),
         (GROUPS + "ops: [just text]\n", "is not of type"),
-        (OP, "The group onto is missing"),  # what the snapshot's own checks find
+        (OP, "The group onto is missing"),  # errors that the snapshot's checks find
         ("groups: 1", "A file may only contain lists named groups"),
         ("groups: &all [{path: onto, summary: Things}]\nops: *all", "The alias *all is not allowed."),
         ("ops: [!!python/name:os.system x]", "is not a JSON type."),
         ("ops: [!!binary aGk=]", "is not a JSON type."),
-        ("ops: " + "[" * 200_000, "Nested more than 64 levels deep."),  # it would end the process
+        ("ops: " + "[" * 200_000, "Nested more than 64 levels deep."),  # parsing it would crash the process
         ("ops: [.nan]", "not JSON compliant"),
         ('"a\\0b": 1', "copy.yaml, YAML"),
         ('ops: ["\\ud800"]', "copy.yaml, YAML"),
     ],
 )
-def test_read_refuses_with_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+def test_read_refuses_invalid_files_and_says_why(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(yaml_format.InvalidCatalogFiles) as refused:
         read(tmp_path, text)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_what_looks_like_a_date_is_text(tmp_path: Path) -> None:
+def test_yaml_dates_are_read_as_text(tmp_path: Path) -> None:
     dated = OP.replace("summary: Get", "summary: Get, examples: [{args: {day: 2026-03-01}}]")
     content = read(
         tmp_path, GROUPS + dated.replace("{type: object}", "{type: object, properties: {day: {type: string}}}")

@@ -1,4 +1,4 @@
-"""The shapes of help, exactly: what a model reads of a group, an op, an argument and a search."""
+"""The exact answers of help: for a group, an op, an argument and a search."""
 
 import hashlib
 from typing import Any
@@ -9,10 +9,10 @@ import pytest
 from registry.catalog.model import Catalog, Visibility
 from registry.help import help_pages
 from registry.help.help_pages import BadHelpQuery, HelpQuery, UnknownPath
-from tests.support.op_entries import catalog, op, schema
+from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
-UPDATE = op(
+UPDATE = build_op_entry(
     "onto.task.update",
     tool_name="update_onto_task",
     kind="write",
@@ -22,7 +22,7 @@ UPDATE = op(
     keywords=["edit"],
     aliases=["task.update", "onto.tasks.update"],
     argument_aliases={"id": "task_id"},
-    parameters_schema=schema(
+    parameters_schema=build_schema(
         ("task_id",),
         title={"type": "string", "maxLength": 300, "x-aliases": {"a": "b"}},
         task_id={"type": "string", "format": "uuid", "description": "Task to change"},
@@ -35,26 +35,26 @@ UPDATE = op(
         {"args": {"task_id": ID, "title": "New"}, "note": "Renames"},
     ],
 )
-GET = op("onto.task.get", summary="Get one task")
-RETIRED = op("onto.task.close", status="retired", successor="onto.task.update", tool_name="close_task")
-GONE = op("onto.task.wipe", status="retired")
-PING = op("util.ping", summary="Answer at once")
+GET = build_op_entry("onto.task.get", summary="Get one task")
+RETIRED = build_op_entry("onto.task.close", status="retired", successor="onto.task.update", tool_name="close_task")
+GONE = build_op_entry("onto.task.wipe", status="retired")
+PING = build_op_entry("util.ping", summary="Answer at once")
 
 
 @pytest.fixture(scope="module")
 def found() -> Catalog:
-    many = [op(f"many.op{n:03}") for n in range(120)]
-    return catalog(UPDATE, GET, RETIRED, GONE, PING, *many)
+    many = [build_op_entry(f"many.op{n:03}") for n in range(120)]
+    return build_catalog(UPDATE, GET, RETIRED, GONE, PING, *many)
 
 
-def ask(found: Catalog, visibility: Visibility = help_pages.FULL_VISIBILITY, /, **query: Any) -> dict[str, Any]:
+def query_help(found: Catalog, visibility: Visibility = help_pages.FULL_VISIBILITY, /, **query: Any) -> dict[str, Any]:
     body: dict[str, Any] = orjson.loads(help_pages.answer_query(found, HelpQuery(**query), visibility).body)
     return body
 
 
 @pytest.mark.parametrize("path", ["", "root"])
-def test_the_root_lists_its_direct_children(found: Catalog, path: str) -> None:
-    assert ask(found, path=path) == {
+def test_root_lists_its_direct_children(found: Catalog, path: str) -> None:
+    assert query_help(found, path=path) == {
         "path": "root",
         "type": "group",
         "summary": "Group root",
@@ -66,8 +66,8 @@ def test_the_root_lists_its_direct_children(found: Catalog, path: str) -> None:
     }
 
 
-def test_a_group_lists_its_ops_with_their_kind_and_no_retired_one(found: Catalog) -> None:
-    body = ask(found, path="onto.task")
+def test_group_lists_its_active_ops_with_their_kind(found: Catalog) -> None:
+    body = query_help(found, path="onto.task")
 
     assert body == {
         "path": "onto.task",
@@ -117,16 +117,16 @@ FULL = SHORT | {
 }
 
 
-def test_an_op_is_short_unless_asked_otherwise(found: Catalog) -> None:
-    body = ask(found, path="onto.task.update")
+def test_op_help_is_short_by_default(found: Catalog) -> None:
+    body = query_help(found, path="onto.task.update")
 
     assert body == SHORT
     assert list(body) == ["path", "type", "kind", "summary", "args"]
     assert next(iter(body["args"])) == "task_id"
 
 
-def test_an_op_in_full(found: Catalog) -> None:
-    body = ask(found, path="onto.task.update", format="full")
+def test_op_help_in_full(found: Catalog) -> None:
+    body = query_help(found, path="onto.task.update", format="full")
 
     assert body == FULL
     assert list(body) == [
@@ -146,22 +146,22 @@ def test_an_op_in_full(found: Catalog) -> None:
         ({"format": "full", "include_examples": False}, False),
     ],
 )
-def test_examples_are_there_as_asked(found: Catalog, query: dict[str, Any], has: bool) -> None:
-    assert ask(found, path="onto.task.update", **query).get("examples", []) == (EXAMPLES if has else [])
+def test_examples_are_included_on_request(found: Catalog, query: dict[str, Any], has: bool) -> None:
+    assert query_help(found, path="onto.task.update", **query).get("examples", []) == (EXAMPLES if has else [])
 
 
 @pytest.mark.parametrize("form", ["short", "full"])
-def test_the_schema_comes_when_asked_and_without_our_annotations(found: Catalog, form: str) -> None:
-    body = ask(found, path="onto.task.update", format=form, include_schemas=True)
+def test_schema_is_included_on_request_without_our_annotations(found: Catalog, form: str) -> None:
+    body = query_help(found, path="onto.task.update", format=form, include_schemas=True)
 
     assert body["schema"]["required"] == ["task_id"]
     assert body["schema"]["properties"]["title"] == {"type": "string", "maxLength": 300}
-    assert "schema" not in ask(found, path="onto.task.update", format=form)
+    assert "schema" not in query_help(found, path="onto.task.update", format=form)
 
 
 @pytest.mark.parametrize("form", ["short", "full"])
-def test_what_says_nothing_is_left_out_but_args(found: Catalog, form: str) -> None:
-    body = ask(found, path="util.ping", format=form)
+def test_empty_fields_are_left_out_except_args(found: Catalog, form: str) -> None:
+    body = query_help(found, path="util.ping", format=form)
 
     assert body == {
         "path": "util.ping",
@@ -173,19 +173,19 @@ def test_what_says_nothing_is_left_out_but_args(found: Catalog, form: str) -> No
 
 
 @pytest.mark.parametrize("name", ["onto.task.update", "update_onto_task", "task.update", "onto.tasks.update"])
-def test_every_name_of_an_op_answers_its_path(found: Catalog, name: str) -> None:
-    assert ask(found, path=name) == SHORT
+def test_every_name_of_an_op_returns_its_path(found: Catalog, name: str) -> None:
+    assert query_help(found, path=name) == SHORT
     assert help_pages.answer_query(found, HelpQuery(path=name)).path == "onto.task.update"
 
 
 @pytest.mark.parametrize("arg", ["priority", "id"])
-def test_an_argument_is_told_whole(found: Catalog, arg: str) -> None:
-    body = ask(found, path="task.update", arg=arg)
+def test_argument_help_is_complete(found: Catalog, arg: str) -> None:
+    body = query_help(found, path="task.update", arg=arg)
 
     expected = {
         "priority": {"name": "priority", "type": "integer, 1..5", "required": False, "minimum": 1, "maximum": 5},
         "id": {
-            "name": "task_id",  # an argument alias answers the argument
+            "name": "task_id",  # an argument alias returns its argument
             "type": "uuid",
             "required": True,
             "description": "Task to change",
@@ -196,14 +196,16 @@ def test_an_argument_is_told_whole(found: Catalog, arg: str) -> None:
     assert body == {"path": "onto.task.update", "type": "arg", "arg": expected[arg]}
 
 
-def test_an_unknown_argument_names_the_nearest(found: Catalog) -> None:
-    with pytest.raises(UnknownPath, match=r"^onto\.task\.update has no such argument\. It takes title, ") as refused:
-        ask(found, path="onto.task.update", arg="tsk_id")
+def test_unknown_argument_suggests_the_nearest(found: Catalog) -> None:
+    with pytest.raises(
+        UnknownPath, match=r"^onto\.task\.update has no such argument\. Its arguments are title, "
+    ) as refused:
+        query_help(found, path="onto.task.update", arg="tsk_id")
 
     assert refused.value.help_path == "onto.task.update"
     assert refused.value.did_you_mean == ["task_id"]
-    with pytest.raises(UnknownPath, match="It takes no arguments"):
-        ask(found, path="util.ping", arg="x")
+    with pytest.raises(UnknownPath, match="It has no arguments"):
+        query_help(found, path="util.ping", arg="x")
 
 
 @pytest.mark.parametrize(
@@ -213,14 +215,14 @@ def test_an_unknown_argument_names_the_nearest(found: Catalog) -> None:
         ({"path": "onto.task.get", "cursor": "b250bw"}, "cursor"),
         ({"path": "onto", "cursor": "%%%"}, "cursor"),
         ({"path": "onto", "cursor": "é"}, "cursor"),
-        ({"path": "onto", "cursor": "_w"}, "cursor"),  # no UTF-8
+        ({"path": "onto", "cursor": "_w"}, "cursor"),  # not UTF-8
         ({"query": "x", "arg": "y"}, "arg"),
         ({"query": "x", "cursor": "b250bw"}, "cursor"),
     ],
 )
-def test_a_field_that_does_not_fit_is_refused(found: Catalog, query: dict[str, Any], field: str) -> None:
+def test_invalid_field_is_refused(found: Catalog, query: dict[str, Any], field: str) -> None:
     with pytest.raises(BadHelpQuery) as refused:
-        ask(found, **query)
+        query_help(found, **query)
 
     assert refused.value.field == field
 
@@ -229,8 +231,8 @@ def test_a_field_that_does_not_fit_is_refused(found: Catalog, query: dict[str, A
     ("path", "help_path", "did_you_mean"),
     [
         ("onto.task.udpate", "onto.task", ["onto.task.update"]),
-        ("onto.task.get ", "onto.task", ["onto.task.get"]),  # never trimmed
-        ("Onto.Task.Get", "root", ["onto.task.get"]),  # nor folded
+        ("onto.task.get ", "onto.task", ["onto.task.get"]),  # not trimmed
+        ("Onto.Task.Get", "root", ["onto.task.get"]),  # not case-folded
         ("ROOT", "root", []),
         ("UPDATE_ONTO_TASK", "root", ["onto.task.update"]),
         ("onto.task.get.more", "onto.task", None),
@@ -238,15 +240,17 @@ def test_a_field_that_does_not_fit_is_refused(found: Catalog, query: dict[str, A
         ("nothing.like.it", "root", []),
         (".", "root", []),
         ("ontos", "root", ["onto"]),
-        ("onto.task.wipe", "onto.task", None),  # retired, and nothing came after it
+        ("onto.task.wipe", "onto.task", None),  # retired without a successor
     ],
 )
-def test_an_unknown_path_leads_back(found: Catalog, path: str, help_path: str, did_you_mean: list[str] | None) -> None:
+def test_unknown_path_names_a_group_and_similar_paths(
+    found: Catalog, path: str, help_path: str, did_you_mean: list[str] | None
+) -> None:
     with pytest.raises(UnknownPath) as refused:
-        ask(found, path=path)
+        query_help(found, path=path)
 
     assert refused.value.help_path == help_path
-    assert ask(found, path=refused.value.help_path)["type"] == "group"
+    assert query_help(found, path=refused.value.help_path)["type"] == "group"
     if did_you_mean is not None:
         assert refused.value.did_you_mean[:1] == did_you_mean[:1]
         assert len(refused.value.did_you_mean) <= 3
@@ -254,38 +258,38 @@ def test_an_unknown_path_leads_back(found: Catalog, path: str, help_path: str, d
 
 
 @pytest.mark.parametrize("path", ["a." * 500_000, "." * 1_000_000, "x" * 1_000_000])
-def test_an_endless_path_is_refused_as_fast_as_any(found: Catalog, path: str) -> None:
+def test_very_long_path_is_refused_fast(found: Catalog, path: str) -> None:
     with pytest.raises(UnknownPath) as refused:
-        ask(found, path=path)
+        query_help(found, path=path)
 
     assert len(str(refused.value)) < 500
 
 
 @pytest.mark.parametrize("name", ["onto.task.close", "close_task"])
-def test_a_retired_op_names_its_successor(found: Catalog, name: str) -> None:
+def test_retired_op_names_its_successor(found: Catalog, name: str) -> None:
     with pytest.raises(UnknownPath, match=r"^onto\.task\.close is retired\. Use onto\.task\.update\.$") as refused:
-        ask(found, path=name)
+        query_help(found, path=name)
 
     assert (refused.value.help_path, refused.value.did_you_mean) == ("onto.task.update", ["onto.task.update"])
 
 
-def test_a_caller_reads_only_of_what_it_may_run(found: Catalog) -> None:
+def test_help_shows_a_caller_only_allowed_ops(found: Catalog) -> None:
     reader = Visibility(patterns=("onto.*",), kinds=frozenset(["read"]))
 
-    assert [item["path"] for item in ask(found, reader)["items"]] == ["onto"]
-    assert [item["path"] for item in ask(found, reader, path="onto.task")["items"]] == ["onto.task.get"]
-    assert [item["path"] for item in ask(found, reader, query="task update")["items"]] == ["onto.task.get"]
+    assert [item["path"] for item in query_help(found, reader)["items"]] == ["onto"]
+    assert [item["path"] for item in query_help(found, reader, path="onto.task")["items"]] == ["onto.task.get"]
+    assert [item["path"] for item in query_help(found, reader, query="task update")["items"]] == ["onto.task.get"]
     for hidden in ("onto.task.update", "update_onto_task", "util.ping", "util", "onto.task.close"):
         with pytest.raises(UnknownPath) as refused:
-            ask(found, reader, path=hidden)
+            query_help(found, reader, path=hidden)
         assert not {"onto.task.update", "util.ping", "util"} & set(refused.value.did_you_mean)
         assert refused.value.help_path in ("root", "onto.task")
 
 
-def test_pages_of_a_large_group_hold_each_op_once(found: Catalog) -> None:
+def test_pages_of_a_large_group_list_each_op_once(found: Catalog) -> None:
     pages, cursor = [], None
     while True:
-        body = ask(found, path="many", cursor=cursor)
+        body = query_help(found, path="many", cursor=cursor)
         pages.append([item["path"] for item in body["items"]])
         if (cursor := body.get("next_cursor")) is None:
             break
@@ -295,24 +299,26 @@ def test_pages_of_a_large_group_hold_each_op_once(found: Catalog) -> None:
 
 
 @pytest.mark.parametrize(("limit", "count", "more"), [(1, 1, True), (119, 119, True), (120, 120, False)])
-def test_limit_is_the_length_of_a_page(found: Catalog, limit: int, count: int, more: bool) -> None:
-    body = ask(found, path="many", limit=limit)
+def test_limit_sets_the_page_length(found: Catalog, limit: int, count: int, more: bool) -> None:
+    body = query_help(found, path="many", limit=limit)
 
     assert len(body["items"]) == count
     assert ("next_cursor" in body) is more
 
 
-def test_a_cursor_outlives_the_op_it_names(found: Catalog) -> None:
-    cursor = ask(found, path="many", limit=10)["next_cursor"]
-    without = catalog(*(op(f"many.op{n:03}") for n in range(120) if n != 9))
+def test_cursor_works_after_its_op_was_removed(found: Catalog) -> None:
+    cursor = query_help(found, path="many", limit=10)["next_cursor"]
+    without = build_catalog(*(build_op_entry(f"many.op{n:03}") for n in range(120) if n != 9))
 
-    assert ask(without, path="many", cursor=cursor, limit=1)["items"][0]["path"] == "many.op010"
+    assert query_help(without, path="many", cursor=cursor, limit=1)["items"][0]["path"] == "many.op010"
 
 
-def test_the_page_after_the_last_is_empty(found: Catalog) -> None:
-    last = ask(catalog(op("many.zzz"), op("many.zzzz")), path="many", limit=1)["next_cursor"]
+def test_page_after_the_last_is_empty(found: Catalog) -> None:
+    last = query_help(build_catalog(build_op_entry("many.zzz"), build_op_entry("many.zzzz")), path="many", limit=1)[
+        "next_cursor"
+    ]
 
-    assert ask(found, path="many", cursor=last) == {
+    assert query_help(found, path="many", cursor=last) == {
         "path": "many",
         "type": "group",
         "summary": "Group many",
@@ -320,8 +326,8 @@ def test_the_page_after_the_last_is_empty(found: Catalog) -> None:
     }
 
 
-def test_a_search_answers_ops(found: Catalog) -> None:
-    body = ask(found, query="change a task", limit=2)
+def test_search_returns_ops(found: Catalog) -> None:
+    body = query_help(found, query="change a task", limit=2)
 
     assert list(body) == ["query", "type", "items"]
     assert body == {
@@ -334,7 +340,7 @@ def test_a_search_answers_ops(found: Catalog) -> None:
     }
 
 
-def test_a_search_that_finds_nothing_answers_the_nearest_groups(found: Catalog) -> None:
+def test_search_without_matches_returns_the_nearest_groups(found: Catalog) -> None:
     answer = help_pages.answer_query(found, HelpQuery(query="zzzz"))
 
     assert answer.result_count == 0
@@ -352,25 +358,26 @@ def test_a_search_that_finds_nothing_answers_the_nearest_groups(found: Catalog) 
 @pytest.mark.parametrize(
     "query", [{}, {"path": "onto.task.update"}, {"path": "task.update", "format": "full"}, {"query": "task"}]
 )
-def test_the_etag_is_a_hash_of_the_body(found: Catalog, query: dict[str, Any]) -> None:
+def test_etag_is_a_hash_of_the_body(found: Catalog, query: dict[str, Any]) -> None:
     answer = help_pages.answer_query(found, HelpQuery(**query))
     rebuilt = help_pages.answer_query(
-        catalog(UPDATE, GET, RETIRED, GONE, PING, *(op(f"many.op{n:03}") for n in range(120))), HelpQuery(**query)
+        build_catalog(UPDATE, GET, RETIRED, GONE, PING, *(build_op_entry(f"many.op{n:03}") for n in range(120))),
+        HelpQuery(**query),
     )
 
     assert answer.etag == f'"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
     assert rebuilt == answer
 
 
-def test_the_etag_changes_with_the_copy(found: Catalog) -> None:
-    changed = catalog(UPDATE | {"summary": "Change one task"})
+def test_etag_changes_with_the_copy(found: Catalog) -> None:
+    changed = build_catalog(UPDATE | {"summary": "Change one task"})
 
     query = HelpQuery(path="onto.task.update")
     assert help_pages.answer_query(changed, query).etag != help_pages.answer_query(found, query).etag
 
 
-def test_answers_are_kept_by_caller_and_query_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = catalog(UPDATE, GET)
+def test_answer_cache_is_bounded_and_keyed_by_caller_and_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = build_catalog(UPDATE, GET)
     monkeypatch.setattr(help_pages, "MAX_CACHED_ANSWERS", 5)
     query = HelpQuery(path="onto.task.get")
 

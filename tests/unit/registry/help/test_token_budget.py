@@ -1,4 +1,4 @@
-"""Help within a number of tokens: the least useful part goes first, a required argument never, and nothing unsaid."""
+"""Help within a token budget omits the least useful parts first, never required arguments, and says what is missing."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from registry.catalog.model import Catalog
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
 from tests.support.cpu_budget import examples
-from tests.support.op_entries import catalog, op, schema
+from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
-WIDE = op(
+WIDE = build_op_entry(
     "onto.task.add",
     kind="write",
     summary="Add a task to a project",
     description="Adds one task to an existing project. Does not create the project; onto.project.create does.",
     notes="Priority 1 is the most urgent.",
-    parameters_schema=schema(
+    parameters_schema=build_schema(
         ("project_id", "state"),
         project_id={"type": "string", "format": "uuid", "description": "Its project"},
         state={"type": "string", "enum": ["todo", "done"], "description": "Where it stands"},
@@ -30,7 +30,7 @@ WIDE = op(
     policy={"do": ["Search first."], "dont": ["Never invent ids."], "edge_cases": ["A full project is refused."]},
     examples=[{"title": "One", "args": {"project_id": "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01", "state": "todo"}}],
 )
-PLAIN = op("onto.task.ping", summary="Ping")
+PLAIN = build_op_entry("onto.task.ping", summary="Ping")
 REQUIRED = {"project_id", "state"}
 FORMS = [
     {"format": form, "include_examples": examples, "include_schemas": schemas}
@@ -43,13 +43,15 @@ FORMS = [
 @pytest.fixture(scope="module")
 def found() -> Catalog:
     many = [
-        op(f"many.operation_with_quite_a_long_name_{n:03}", summary=f"Operation number {n} of a large group")
+        build_op_entry(
+            f"many.operation_with_quite_a_long_name_{n:03}", summary=f"Operation number {n} of a large group"
+        )
         for n in range(120)
     ]
-    return catalog(WIDE, PLAIN, *many)
+    return build_catalog(WIDE, PLAIN, *many)
 
 
-def ask(found: Catalog, **query: Any) -> tuple[dict[str, Any], int]:
+def query_help(found: Catalog, **query: Any) -> tuple[dict[str, Any], int]:
     body = help_pages.answer_query(found, HelpQuery(**query)).body
     loaded = orjson.loads(body)
     return loaded, token_budget.count_tokens(loaded)
@@ -63,13 +65,13 @@ def argument_names(body: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("path", ["onto.task.add", "onto.task.ping"])
 @given(max_tokens=st.integers(1, 700))
 @settings(max_examples=examples(40))
-def test_an_op_fits_keeps_what_is_required_and_names_what_is_missing(
+def test_op_within_a_budget_keeps_required_arguments_and_names_omitted_ones(
     found: Catalog, path: str, form: dict[str, Any], max_tokens: int
 ) -> None:
-    whole, _ = ask(found, path=path, **form)
-    smallest, least = ask(found, path=path, max_tokens=1, **form)
+    whole, _ = query_help(found, path=path, **form)
+    smallest, least = query_help(found, path=path, max_tokens=1, **form)
 
-    body, size = ask(found, path=path, max_tokens=max_tokens, **form)
+    body, size = query_help(found, path=path, max_tokens=max_tokens, **form)
 
     assert size <= max_tokens or (body == smallest and size == least)
     required = REQUIRED if path == "onto.task.add" else set()
@@ -83,17 +85,19 @@ def test_an_op_fits_keeps_what_is_required_and_names_what_is_missing(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_more_tokens_never_say_less(found: Catalog, form: dict[str, Any]) -> None:
-    sizes = [ask(found, path="onto.task.add", max_tokens=max_tokens, **form)[1] for max_tokens in range(1, 700, 3)]
+def test_larger_budget_never_omits_more(found: Catalog, form: dict[str, Any]) -> None:
+    sizes = [
+        query_help(found, path="onto.task.add", max_tokens=max_tokens, **form)[1] for max_tokens in range(1, 700, 3)
+    ]
 
     assert sizes == sorted(sizes)
-    assert sizes[-1] == ask(found, path="onto.task.add", **form)[1]
+    assert sizes[-1] == query_help(found, path="onto.task.add", **form)[1]
 
 
-def test_parts_go_in_order_of_their_use(found: Catalog) -> None:
+def test_least_useful_parts_are_omitted_first(found: Catalog) -> None:
     gone: list[str] = []
     for max_tokens in range(700, 0, -1):
-        body, _ = ask(found, path="onto.task.add", format="full", include_schemas=True, max_tokens=max_tokens)
+        body, _ = query_help(found, path="onto.task.add", format="full", include_schemas=True, max_tokens=max_tokens)
         gone += [part for part in body.get("omitted", []) if part not in gone]
 
     options = [f"args.{name}" for name in ("q", *(f"option_{n}" for n in range(5, -1, -1)), "parts")]
@@ -102,19 +106,19 @@ def test_parts_go_in_order_of_their_use(found: Catalog) -> None:
     assert gone[:2] == ["examples", "schema"]
 
 
-def test_nested_arguments_are_folded_before_one_is_left_out(found: Catalog) -> None:
-    whole, size = ask(found, path="onto.task.add")
+def test_nested_arguments_are_folded_before_an_argument_is_omitted(found: Catalog) -> None:
+    whole, size = query_help(found, path="onto.task.add")
     assert whole["args"]["parts"] == "[{title?: any, due_at?: any}]"
 
-    folded, _ = ask(found, path="onto.task.add", max_tokens=size - 1)
+    folded, _ = query_help(found, path="onto.task.add", max_tokens=size - 1)
 
     assert folded["args"]["parts"] == "list"
     assert "omitted" not in folded
 
 
-def test_a_required_choice_keeps_its_values_in_the_smallest_form(found: Catalog) -> None:
-    full, _ = ask(found, path="onto.task.add", format="full", max_tokens=1)
-    short, _ = ask(found, path="onto.task.add", max_tokens=1)
+def test_required_enum_keeps_its_values_in_the_smallest_form(found: Catalog) -> None:
+    full, _ = query_help(found, path="onto.task.add", format="full", max_tokens=1)
+    short, _ = query_help(found, path="onto.task.add", max_tokens=1)
 
     assert full["args"] == [
         {"name": "project_id", "type": "uuid", "required": True},
@@ -125,25 +129,25 @@ def test_a_required_choice_keeps_its_values_in_the_smallest_form(found: Catalog)
 
 @given(max_tokens=st.integers(1, 4_000))
 @settings(max_examples=examples(60))
-def test_a_group_fits_and_leads_on(found: Catalog, max_tokens: int) -> None:
-    body, size = ask(found, path="many", max_tokens=max_tokens)
+def test_group_within_a_budget_has_a_cursor(found: Catalog, max_tokens: int) -> None:
+    body, size = query_help(found, path="many", max_tokens=max_tokens)
 
     assert size <= max_tokens or len(body["items"]) == 1
     assert body["items"]
-    following, _ = ask(found, path="many", cursor=body["next_cursor"])
+    following, _ = query_help(found, path="many", cursor=body["next_cursor"])
     assert following["items"][0]["path"] == f"many.operation_with_quite_a_long_name_{len(body['items']):03}"
 
 
 @given(max_tokens=st.integers(1, 400))
 @settings(max_examples=examples(40))
-def test_a_search_fits(found: Catalog, max_tokens: int) -> None:
-    body, size = ask(found, query="operation number group", limit=30, max_tokens=max_tokens)
+def test_search_fits_its_budget(found: Catalog, max_tokens: int) -> None:
+    body, size = query_help(found, query="operation number group", limit=30, max_tokens=max_tokens)
 
     assert size <= max_tokens or len(body["items"]) == 1
     assert body["items"]
 
 
-def test_size_is_of_the_body_as_sent() -> None:
+def test_token_count_is_of_the_body_as_sent() -> None:
     assert token_budget.count_tokens({"path": "onto", "type": "group"}) == token_budget.tokens.count(
         '{"path":"onto","type":"group"}'
     )

@@ -1,4 +1,4 @@
-"""What an op says of the function that it was."""
+"""The entry that an import makes from a function."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def entry(name: str, description: str = "", tool_name: str | None = None, **sche
     return entries.build_op_entry(function, reading, SCHEMA | schema, path="crm.a.b", tool_name=tool_name or name)
 
 
-def test_an_entry_says_what_the_name_and_the_description_say() -> None:
+def test_entry_takes_its_texts_from_name_and_description() -> None:
     assert entry("fetch_open_deals", "Fetches open deals. Newest first.") == {
         "op": "crm.a.b",
         "tool_name": "fetch_open_deals",
@@ -30,14 +30,14 @@ def test_an_entry_says_what_the_name_and_the_description_say() -> None:
     }
 
 
-def test_a_description_that_is_its_summary_is_not_said_twice() -> None:
+def test_description_equal_to_its_summary_is_not_repeated() -> None:
     assert "description" not in entry("delete_deal", "Delete a deal.")
 
 
-def test_another_tool_name_keeps_the_upstreams() -> None:
-    said = entry("PDF&URL", tool_name="PDF_URL")
+def test_renamed_tool_keeps_its_upstream_name() -> None:
+    renamed = entry("PDF&URL", tool_name="PDF_URL")
 
-    assert (said["tool_name"], said["upstream_name"], said["keywords"]) == ("PDF_URL", "PDF&URL", ["PDF&URL"])
+    assert (renamed["tool_name"], renamed["upstream_name"], renamed["keywords"]) == ("PDF_URL", "PDF&URL", ["PDF&URL"])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_another_tool_name_keeps_the_upstreams() -> None:
         ({"anyOf": [{"required": ["id"]}]}, None),
     ],
 )
-def test_notes_say_which_arguments_are_chosen_from(schema: dict[str, Any], notes: str | None) -> None:
+def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | None) -> None:
     assert entry("a", **schema).get("notes") == notes
 
 
@@ -65,11 +65,11 @@ def test_notes_say_which_arguments_are_chosen_from(schema: dict[str, Any], notes
         ("n" * 200, set(), "n" * 128),
     ],
 )
-def test_a_tool_name_is_one_that_a_tool_can_have(name: str, taken: set[str], expected: str) -> None:
+def test_tool_name_is_valid_for_providers(name: str, taken: set[str], expected: str) -> None:
     assert entries.choose_tool_name(name, "sales.crm", lambda wanted: wanted not in taken) == expected
 
 
-def test_a_groups_line_names_what_is_in_it() -> None:
+def test_group_summary_names_its_contents() -> None:
     names = [f"deal{n}" for n in range(8)]
 
     assert entries.summarise_group({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"

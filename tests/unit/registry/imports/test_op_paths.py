@@ -1,4 +1,4 @@
-"""Paths that read well, whatever the names."""
+"""Readable paths for any function names."""
 
 from collections import defaultdict
 
@@ -44,18 +44,18 @@ def assign(*named: Named, group: str = "crm", taken: set[str] | None = None, kep
         (("irrigateCrop", "Irrigate a field"), "crm.crop.irrigate"),
     ],
 )
-def test_a_name_reads_as_resource_and_verb(name: Named, path: str) -> None:
+def test_name_is_split_into_resource_and_verb(name: Named, path: str) -> None:
     assert list(assign(name).values()) == [path]
 
 
-def test_a_name_without_letters_of_ours_gets_one_that_stays() -> None:
+def test_name_without_ascii_letters_gets_a_stable_path() -> None:
     (path,) = assign("获取天气").values()
 
     assert path.startswith("crm.tool_")
     assert assign("获取天气", "另一个")["获取天气"] == path
 
 
-def test_what_works_on_one_thing_lies_together() -> None:
+def test_functions_of_one_resource_share_a_group() -> None:
     assert assign("get_contact", "list_contacts", "delete_contacts_by_id", "contactCreate") == {
         "get_contact": "crm.contact.get",
         "list_contacts": "crm.contact.list",
@@ -64,21 +64,21 @@ def test_what_works_on_one_thing_lies_together() -> None:
     }
 
 
-def test_one_and_many_are_told_apart() -> None:
+def test_singular_and_plural_names_get_different_paths() -> None:
     assert assign("get_contact", "get_contacts") == {
         "get_contact": "crm.contact.get",
         "get_contacts": "crm.contact.list",
     }
 
 
-def test_a_part_of_a_known_resource_lies_under_it() -> None:
+def test_part_of_a_known_resource_is_below_it() -> None:
     found = assign("get_pull_request", "list_pull_requests", "get_pull_request_files", "get_space_data")
 
     assert found["get_pull_request_files"] == "crm.pull_request.get_files"
     assert found["get_space_data"] == "crm.space_data.get"
 
 
-def test_what_all_names_begin_with_is_left_out() -> None:
+def test_prefix_shared_by_all_names_is_dropped() -> None:
     assert assign("acme_get_user", "acme_list_users", "acme_send_mail") == {
         "acme_get_user": "crm.user.get",
         "acme_list_users": "crm.user.list",
@@ -87,21 +87,21 @@ def test_what_all_names_begin_with_is_left_out() -> None:
     assert set(assign("get_a1", "get_b1", "get_c1").values()) == {"crm.a1.get", "crm.b1.get", "crm.c1.get"}
 
 
-def test_a_namespace_of_all_is_left_out_and_others_are_groups() -> None:
+def test_namespace_of_all_names_is_dropped_and_others_become_groups() -> None:
     assert assign("api.users.get_user", "api.mail.send_mail") == {
         "api.users.get_user": "crm.users.user.get",
         "api.mail.send_mail": "crm.mail.mail.send",
     }
 
 
-def test_a_taken_name_is_never_given_again() -> None:
+def test_path_in_use_is_never_assigned_again() -> None:
     found = assign("get_user", "getUser", "GetUser", taken={"crm.user.get", "crm.mail"})
 
     assert sorted(found.values()) == ["crm.user.get_2", "crm.user.get_3", "crm.user.get_4"]
     assert assign("send_mail", taken={"crm.mail"}) == {"send_mail": "crm.mail_2.send"}
 
 
-def test_a_path_that_was_given_stays() -> None:
+def test_assigned_path_is_stable() -> None:
     found = assign("get_user", "list_users", kept={"get_user": "crm.people.find", "gone": "crm.gone"})
 
     assert found == {"get_user": "crm.people.find", "list_users": "crm.user.list"}
@@ -116,7 +116,7 @@ def children(found: dict[str, str]) -> dict[str, set[str]]:
     return below
 
 
-def test_a_large_list_is_split_by_resource() -> None:
+def test_large_list_is_split_by_resource() -> None:
     nouns = [f"noun{a}" for a in "abcdefghijklmnopqrstuvwxyz"]
     names = [f"{verb}_{noun}" for noun in nouns for verb in ("get", "list", "create", "update")]
     names += [f"get_{noun}_part{n}x" for noun in nouns for n in range(8)]
@@ -128,7 +128,7 @@ def test_a_large_list_is_split_by_resource() -> None:
     assert len(below["crm"]) == 26
 
 
-def test_small_resources_of_a_large_list_gather_under_their_first_word() -> None:
+def test_small_resources_of_a_large_list_share_a_group_by_first_word() -> None:
     few = [f"get_{noun}_{part}" for noun in ("drug", "crop") for part in ("name", "price", "maker")]
     many = [f"get_thing{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60)]
 
@@ -136,7 +136,7 @@ def test_small_resources_of_a_large_list_gather_under_their_first_word() -> None
     assert assign(*few, *many)["get_drug_price"] == "crm.drug.get_price"
 
 
-def test_many_namespaces_are_cut_between_two() -> None:
+def test_long_namespaced_name_is_cut_to_a_valid_path() -> None:
     dotted = ".".join("abcdefghij" for _ in range(19))
 
     (path,) = assign(f"{dotted}.get").values()
@@ -149,7 +149,7 @@ NAMES = st.lists(st.text(min_size=1, max_size=60) | st.from_regex(r"[a-zA-Z_.\-]
 
 
 @given(NAMES, st.sets(st.sampled_from(["crm.a", "crm.tool", "crm.a.get", "crm.n1"])))
-def test_any_names_get_a_path_each_that_is_valid_and_free(names: list[str], taken: set[str]) -> None:
+def test_any_names_get_valid_unique_paths(names: list[str], taken: set[str]) -> None:
     found = assign(*names, taken=set(taken))
 
     assert set(found) == set(names)

@@ -1,4 +1,4 @@
-"""Files as people export them: what can be read is, and each function that cannot says why."""
+"""Function lists as people export them: readable functions are parsed, and each unreadable one gets a reason."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registry.imports import openai
 from registry.imports.openai import FunctionList, InvalidFunctionList, ProviderFormat
-from tests.support.tool_functions import function
+from tests.support.tool_functions import build_function
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 PLAIN = {"name": "get_weather", "description": "Tells it", "parameters": SCHEMA}
@@ -33,14 +33,14 @@ def read(value: Any, form: ProviderFormat = ProviderFormat.OPENAI) -> FunctionLi
         ({"tools": [ANTHROPIC | {"type": "custom"}]}, ProviderFormat.ANTHROPIC),
     ],
 )
-def test_every_form_of_a_list_is_read(value: Any, form: ProviderFormat) -> None:
+def test_every_list_format_is_parsed(value: Any, form: ProviderFormat) -> None:
     found = read(value, form)
 
     assert found.functions == [openai.FunctionDefinition("get_weather", "Tells it", SCHEMA)]
     assert found.refusals == []
 
 
-def test_one_function_a_line_is_read_and_a_broken_line_is_told() -> None:
+def test_json_lines_are_parsed_and_a_broken_line_is_reported() -> None:
     lines = [json.dumps(PLAIN), "", json.dumps(PLAIN | {"name": "b"}), '{"name": "broken", ']
 
     found = read("\n".join(lines).encode())
@@ -49,8 +49,8 @@ def test_one_function_a_line_is_read_and_a_broken_line_is_told() -> None:
     assert [refusal.name for refusal in found.refusals] == ["broken"]
 
 
-def test_the_text_is_the_list_as_a_model_is_handed_it() -> None:
-    listed = [function("a", "é"), function("b")]
+def test_text_is_the_list_as_a_model_receives_it() -> None:
+    listed = [build_function("a", "é"), build_function("b")]
 
     assert read([*listed, {"type": "function"}]).text == json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
 
@@ -69,12 +69,12 @@ def test_the_text_is_the_list_as_a_model_is_handed_it() -> None:
         (json.dumps([ANTHROPIC]).encode(), "--format anthropic"),
     ],
 )
-def test_a_file_without_functions_says_what_to_send(raw: bytes, problem: str) -> None:
+def test_file_without_functions_is_refused_with_a_hint(raw: bytes, problem: str) -> None:
     with pytest.raises(InvalidFunctionList, match=problem):
         read(raw)
 
 
-def test_the_other_form_is_named_to_anthropic_too() -> None:
+def test_anthropic_error_suggests_the_openai_format() -> None:
     with pytest.raises(InvalidFunctionList, match="--format openai"):
         read([PLAIN], ProviderFormat.ANTHROPIC)
 
@@ -90,13 +90,13 @@ def test_the_other_form_is_named_to_anthropic_too() -> None:
         ({"name": "n" * 201}, "n" * 80, "longer than 200"),
         ({"name": "a\u202eb"}, "a\u202eb", "non-printable"),
         ({"name": "a\x00b"}, "a\x00b", "non-printable"),
-        (function("good"), "good", "has the same name"),
+        (build_function("good"), "good", "has the same name"),
         ({"type": "web_search_20250305", "name": "web"}, "web", "provider tool"),
         (ANTHROPIC, "get_weather", "--format anthropic"),
     ],
 )
-def test_a_function_that_cannot_be_read_is_refused_alone(bad: Any, name: str, reason: str) -> None:
-    found = read([function("good"), bad, function("last")])
+def test_unreadable_function_is_refused_without_the_others(bad: Any, name: str, reason: str) -> None:
+    found = read([build_function("good"), bad, build_function("last")])
 
     assert [each.name for each in found.functions] == ["good", "last"]
     (refusal,) = found.refusals
@@ -106,9 +106,9 @@ def test_a_function_that_cannot_be_read_is_refused_alone(bad: Any, name: str, re
 
 @pytest.mark.parametrize("depth", [100, 5_000, 100_000])
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_a_function_nested_beyond_reading_leaves_the_others_readable(depth: int, wrapped: bool) -> None:
+def test_deeply_nested_function_is_refused_without_the_others(depth: int, wrapped: bool) -> None:
     deep = '{"name": "deep \\"[", "parameters": ' + '{"not":' * depth + "{}" + "}" * depth + "}"
-    first, last = json.dumps(function("a", 'brackets ]}" in text')), json.dumps(function("b"))
+    first, last = json.dumps(build_function("a", 'brackets ]}" in text')), json.dumps(build_function("b"))
     listed = f"[{first}, {deep}, {last}]"
 
     found = read((f'{{"model": {{"x": 1}}, "tools": {listed}}}' if wrapped else listed).encode())
@@ -117,7 +117,7 @@ def test_a_function_nested_beyond_reading_leaves_the_others_readable(depth: int,
     assert "nested" in found.refusals[0].reason
 
 
-def test_a_missing_description_is_empty() -> None:
+def test_missing_description_is_empty() -> None:
     (found,) = read([{"name": "a", "description": None}]).functions
 
     assert (found.description, found.parameters) == ("", None)
@@ -133,8 +133,8 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING)
-def test_whatever_json_comes_is_read_or_refused(value: Any) -> None:
-    found = read([function("good"), value])
+def test_any_json_is_parsed_or_refused(value: Any) -> None:
+    found = read([build_function("good"), value])
 
     assert "good" in [each.name for each in found.functions]
     assert len(found.functions) + len(found.refusals) == 2

@@ -1,4 +1,4 @@
-"""Parameters as strangers write them: mended where that is safe, refused where serving would break."""
+"""Imported parameter schemas: repaired where that is safe, refused where serving would break."""
 
 import copy
 from typing import Any
@@ -7,87 +7,96 @@ import pytest
 
 from registry.imports import schema_repair
 from registry.imports.schema_repair import UnusableParameters
-from registry.jsonschema import schemas
+from registry.jsonschema import schema_check
 
 
-def settled(given: Any) -> dict[str, Any]:
+def repair(given: Any) -> dict[str, Any]:
     before = copy.deepcopy(given)
     schema, _ = schema_repair.repair_parameters(given)
     assert given == before
-    assert schemas.find_problems(schema) == []
+    assert schema_check.find_problems(schema) == []
     return schema
 
 
-def within(argument: Any, **beside: Any) -> dict[str, Any]:
+def make_schema(argument: Any, **beside: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": argument}} | beside
 
 
 @pytest.mark.parametrize("nothing", [None, [], {}])
-def test_no_parameters_are_no_arguments(nothing: Any) -> None:
-    assert settled(nothing) == {"type": "object", "properties": {}}
+def test_missing_parameters_mean_no_arguments(nothing: Any) -> None:
+    assert repair(nothing) == {"type": "object", "properties": {}}
 
 
 @pytest.mark.parametrize(
     "kept",
     [
-        within({"type": "string", "pattern": "(a+)+$"}),
+        make_schema({"type": "string", "pattern": "(a+)+$"}),
         {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {}, "b": {}}},
         {
             "type": "object",
             "$ref": "#/$defs/node",
             "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
         },
-        within({"type": "string"}, additionalProperties=False, required=["a"]),
-        within({"type": "string", "format": "int32", "x-vendor": 1}),
-        within({"properties": {"required": {"type": "string"}, "type": {"enum": ["dict"]}}}),
+        make_schema({"type": "string"}, additionalProperties=False, required=["a"]),
+        make_schema({"type": "string", "format": "int32", "x-vendor": 1}),
+        make_schema({"properties": {"required": {"type": "string"}, "type": {"enum": ["dict"]}}}),
     ],
 )
-def test_what_validates_is_kept_as_it_is(kept: dict[str, Any]) -> None:
-    assert settled(kept) == kept
+def test_valid_schema_is_unchanged(kept: dict[str, Any]) -> None:
+    assert repair(kept) == kept
     assert schema_repair.repair_parameters(kept)[1] == []
 
 
 @pytest.mark.parametrize(
     ("given", "schema"),
     [
-        ({"properties": {"a": {}}}, within({})),
+        ({"properties": {"a": {}}}, make_schema({})),
         ({"type": ["object", "null"], "properties": None}, {"type": "object"}),
-        ({"type": "dict", "properties": {"a": {"type": "float"}}}, within({"type": "number"})),
-        (within({"type": "tuple", "items": {"type": "Any"}}), within({"type": "array", "items": {}})),
-        (within({"type": ["str", "None"]}), within({"type": ["string", "null"]})),
-        (within({"type": "string", "required": True}), within({"type": "string"}, required=["a"])),
-        (within({"type": "string", "required": False}), within({"type": "string"})),
-        ({"a": {"type": "string", "description": "A map"}}, within({"type": "string", "description": "A map"})),
-        (within("string"), within({"type": "string"})),
-        (within("The name of it"), within({"description": "The name of it"})),
-        (within(True), within({})),
-        (within(None), within({})),
-        (within(False), within({"not": {}})),
-        (within({"type": "string", "nullable": True}), within({"type": ["string", "null"]})),
-        (within({"type": "null", "nullable": True, "enum": ["x"]}), within({"type": "null", "enum": ["x", None]})),
-        (within({"minimum": 1, "exclusiveMinimum": True}), within({"exclusiveMinimum": 1})),
-        (within({"minimum": 1, "exclusiveMinimum": False}), within({"minimum": 1})),
-        (within({"maximum": 2**63 - 1}), within({"maximum": 2.0**63})),
-        (within({"maximum": 10**400, "minimum": float("-inf")}), within({})),
-        (within({"items": [{}, {}], "additionalItems": False}), within({"prefixItems": [{}, {}], "items": False})),
-        (within({"enum": []}), within({})),
-        (within({"pattern": "^(?!secret)"}), within({})),
-        (within({"pattern": "((a{1000}){1000}){100}"}), within({})),
+        ({"type": "dict", "properties": {"a": {"type": "float"}}}, make_schema({"type": "number"})),
+        (make_schema({"type": "tuple", "items": {"type": "Any"}}), make_schema({"type": "array", "items": {}})),
+        (make_schema({"type": ["str", "None"]}), make_schema({"type": ["string", "null"]})),
+        (make_schema({"type": "string", "required": True}), make_schema({"type": "string"}, required=["a"])),
+        (make_schema({"type": "string", "required": False}), make_schema({"type": "string"})),
+        ({"a": {"type": "string", "description": "A map"}}, make_schema({"type": "string", "description": "A map"})),
+        (make_schema("string"), make_schema({"type": "string"})),
+        (make_schema("The name of it"), make_schema({"description": "The name of it"})),
+        (make_schema(True), make_schema({})),
+        (make_schema(None), make_schema({})),
+        (make_schema(False), make_schema({"not": {}})),
+        (make_schema({"type": "string", "nullable": True}), make_schema({"type": ["string", "null"]})),
+        (
+            make_schema({"type": "null", "nullable": True, "enum": ["x"]}),
+            make_schema({"type": "null", "enum": ["x", None]}),
+        ),
+        (make_schema({"minimum": 1, "exclusiveMinimum": True}), make_schema({"exclusiveMinimum": 1})),
+        (make_schema({"minimum": 1, "exclusiveMinimum": False}), make_schema({"minimum": 1})),
+        (make_schema({"maximum": 2**63 - 1}), make_schema({"maximum": 2.0**63})),
+        (make_schema({"maximum": 10**400, "minimum": float("-inf")}), make_schema({})),
+        (
+            make_schema({"items": [{}, {}], "additionalItems": False}),
+            make_schema({"prefixItems": [{}, {}], "items": False}),
+        ),
+        (make_schema({"enum": []}), make_schema({})),
+        (make_schema({"pattern": "^(?!secret)"}), make_schema({})),
+        (make_schema({"pattern": "((a{1000}){1000}){100}"}), make_schema({})),
         ({"type": "object", "properties": {"1": {"pattern": "^(?!x)"}}}, {"type": "object", "properties": {"1": {}}}),
-        (within({"minLength": "3", "title": 5}), within({})),
-        (within({}, required="a"), within({})),
+        (make_schema({"minLength": "3", "title": 5}), make_schema({})),
+        (make_schema({}, required="a"), make_schema({})),
         ({"type": "object", "properties": [1]}, {"type": "object"}),
-        (within({}, **{"$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://acme.com/x"}), within({})),
+        (
+            make_schema({}, **{"$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://acme.com/x"}),
+            make_schema({}),
+        ),
     ],
 )
-def test_what_is_off_is_mended(given: Any, schema: dict[str, Any]) -> None:
-    assert settled(given) == schema
+def test_invalid_schema_is_repaired(given: Any, schema: dict[str, Any]) -> None:
+    assert repair(given) == schema
 
 
 def nested(depth: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(depth):
-        schema = within(schema)
+        schema = make_schema(schema)
     return schema
 
 
@@ -99,26 +108,26 @@ def nested(depth: int) -> dict[str, Any]:
         ({"type": "string"}, "have the type string"),
         ({"type": ["array", "null"], "items": {}}, "args are an object"),
         (nested(17), "nested more than 16"),
-        (within({"$ref": "https://acme.com/schema"}), "outside"),
-        (within({"$ref": "file:///etc/passwd"}), "outside"),
-        (within({"$ref": "#/$defs/none"}), "has no target"),
-        (within({"$ref": "#/properties/a"}), "back to itself"),
-        (within({"enum": list(range(501))}), "more than 500"),
-        (within({"pattern": "a" * 501}), "longer than 500"),
-        (within({"description": "x" * 200_000}), "200000 characters"),
+        (make_schema({"$ref": "https://acme.com/schema"}), "outside"),
+        (make_schema({"$ref": "file:///etc/passwd"}), "outside"),
+        (make_schema({"$ref": "#/$defs/none"}), "has no target"),
+        (make_schema({"$ref": "#/properties/a"}), "back to itself"),
+        (make_schema({"enum": list(range(501))}), "more than 500"),
+        (make_schema({"pattern": "a" * 501}), "longer than 500"),
+        (make_schema({"description": "x" * 200_000}), "200000 characters"),
         ({"type": "object", "properties": {f"a{n}": {} for n in range(2_001)}}, "2000 subschemas"),
-        (within({"$dynamicRef": "#x"}), "not supported"),
-        (within({}, **{"$schema": "https://acme.com/dialect"}), "dialect"),
+        (make_schema({"$dynamicRef": "#x"}), "not supported"),
+        (make_schema({}, **{"$schema": "https://acme.com/dialect"}), "dialect"),
     ],
 )
-def test_what_would_break_serving_is_refused(given: Any, reason: str) -> None:
+def test_schema_that_would_break_serving_is_refused(given: Any, reason: str) -> None:
     with pytest.raises(UnusableParameters, match=reason):
         schema_repair.repair_parameters(given)
 
 
-def test_every_kind_of_mend_is_told_once() -> None:
+def test_each_kind_of_repair_is_reported_once() -> None:
     given = {"type": "object", "properties": {f"a{n}": {"type": "float"} for n in range(9)}}
 
     assert schema_repair.repair_parameters(given)[1] == ["Type names were replaced with those of JSON Schema."]
-    _, told = schema_repair.repair_parameters(within({"pattern": "(?=x)"}))
-    assert told == ["An invalid keyword was removed: properties/a/pattern."]
+    _, text = schema_repair.repair_parameters(make_schema({"pattern": "(?=x)"}))
+    assert text == ["An invalid keyword was removed: properties/a/pattern."]

@@ -1,4 +1,4 @@
-"""Where JSON Schema's keywords apply."""
+"""Where JSON Schema keywords apply."""
 
 import pytest
 

@@ -1,13 +1,13 @@
-"""How a model reads argument schemas."""
+"""How argument schemas are shown to a model."""
 
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from registry.jsonschema import schemas, signatures
+from registry.jsonschema import schema_check, signatures
 from registry.jsonschema.arguments import iter_arguments
-from tests.support.op_entries import op, schema
+from tests.support.op_entries import build_op_entry, build_schema
 from tests.support.schema_samples import LIST, SCHEMAS, TREE
 
 ROOT: dict[str, Any] = {
@@ -62,7 +62,7 @@ TASK = {
         ({}, False, "any"),
     ],
 )
-def test_signature_says_it_in_one_line(argument: dict[str, Any], required: bool, text: str) -> None:
+def test_signature_is_one_line(argument: dict[str, Any], required: bool, text: str) -> None:
     assert signatures.format_argument(argument, ROOT, required) == text
 
 
@@ -75,28 +75,28 @@ def test_signature_says_it_in_one_line(argument: dict[str, Any], required: bool,
         ({"type": "string"}, "string"),
     ],
 )
-def test_signature_folds_what_is_nested(argument: dict[str, Any], text: str) -> None:
+def test_signature_folds_nested_arguments(argument: dict[str, Any], text: str) -> None:
     assert signatures.format_argument(argument, ROOT, False, fold=True) == text
 
 
-def test_short_lists_required_arguments_first_and_in_their_order() -> None:
-    told = signatures.format_arguments(
-        schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"})
+def test_short_form_lists_required_arguments_first_in_schema_order() -> None:
+    result = signatures.format_arguments(
+        build_schema(("c", "b"), a={"type": "string"}, b={"type": "string"}, c={"type": "integer"})
     )
 
-    assert list(told.items()) == [("b", "string, required"), ("c", "integer, required"), ("a", "string")]
+    assert list(result.items()) == [("b", "string, required"), ("c", "integer, required"), ("a", "string")]
 
 
-def test_a_required_argument_is_told_also_where_nothing_describes_it() -> None:
+def test_required_argument_without_a_schema_is_listed() -> None:
     undescribed = {"type": "object", "required": ["a", "b"], "properties": {"b": True}}
 
     assert signatures.format_arguments(undescribed) == {"b": "any, required", "a": "any, required"}
     assert [entry["name"] for entry in signatures.describe_arguments(undescribed)] == ["b", "a"]
 
 
-def test_full_lists_what_is_said_and_leaves_out_the_rest() -> None:
-    told = signatures.describe_arguments(
-        schema(
+def test_full_form_leaves_out_empty_parts() -> None:
+    result = signatures.describe_arguments(
+        build_schema(
             ("id",),
             id={"type": "string", "format": "uuid", "description": "Task to change"},
             state={"type": "string", "enum": ["todo", "done"], "default": "todo", "x-aliases": {"open": "todo"}},
@@ -106,20 +106,20 @@ def test_full_lists_what_is_said_and_leaves_out_the_rest() -> None:
         )
     )
 
-    assert told == [
+    assert result == [
         {"name": "id", "type": "uuid", "required": True, "description": "Task to change"},
         {"name": "state", "type": "string", "required": False, "default": "todo", "enum": ["todo", "done"]},
         {"name": "limit", "type": "integer, max 50", "required": False, "default": 0},
         {"name": "flag", "type": "boolean", "required": False, "default": False},
         {"name": "items", "type": "[any]", "required": False},
     ]
-    assert list(told[0]) == ["name", "type", "required", "description"]
+    assert list(result[0]) == ["name", "type", "required", "description"]
 
 
-def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
+def test_argument_form_is_complete_without_our_annotations() -> None:
     state = {"type": "string", "enum": ["todo"], "maxLength": 9, "pattern": "^t", "x-aliases": {"open": "todo"}}
     state["x-refused"] = {"gone": "Delete it instead."}
-    whole = schema(("state",), state=state, task=TASK | {"$comment": "ours"})
+    whole = build_schema(("state",), state=state, task=TASK | {"$comment": "ours"})
 
     assert signatures.describe_argument(whole, "state") == {
         "name": "state",
@@ -133,13 +133,13 @@ def test_one_tells_all_of_an_argument_but_our_annotations() -> None:
 
 
 @pytest.mark.parametrize("anything", [True, {}])
-def test_an_argument_that_takes_anything_is_told(anything: Any) -> None:
-    told = {"name": "a", "type": "any", "required": False}
+def test_argument_without_a_type_is_listed(anything: Any) -> None:
+    expected = {"name": "a", "type": "any", "required": False}
 
     assert (
-        signatures.describe_argument(schema(a=anything), "a")
-        == signatures.describe_arguments(schema(a=anything))[0]
-        == told
+        signatures.describe_argument(build_schema(a=anything), "a")
+        == signatures.describe_arguments(build_schema(a=anything))[0]
+        == expected
     )
 
 
@@ -160,8 +160,10 @@ def test_an_argument_that_takes_anything_is_told(anything: Any) -> None:
         ({"$ref": "#/$defs/id"}, "<uuid>"),
     ],
 )
-def test_usage_fills_a_required_argument(argument: dict[str, Any], filled: Any) -> None:
-    assert signatures.build_usage_args(schema(("x",), x=argument, y={"type": "string"}) | ROOT, None) == {"x": filled}
+def test_usage_has_a_placeholder_for_a_required_argument(argument: dict[str, Any], filled: Any) -> None:
+    assert signatures.build_usage_args(build_schema(("x",), x=argument, y={"type": "string"}) | ROOT, None) == {
+        "x": filled
+    }
 
 
 @pytest.mark.parametrize(
@@ -172,12 +174,14 @@ def test_usage_fills_a_required_argument(argument: dict[str, Any], filled: Any) 
         (None, {"task_id": "<task_id>"}),
     ],
 )
-def test_usage_of_ids_alone_shows_a_change(example: dict[str, Any] | None, args: dict[str, Any]) -> None:
-    assert signatures.build_usage_args(schema(("task_id",), task_id={"type": "string"}, state={}), example) == args
+def test_usage_with_only_ids_shows_a_change(example: dict[str, Any] | None, args: dict[str, Any]) -> None:
+    assert (
+        signatures.build_usage_args(build_schema(("task_id",), task_id={"type": "string"}, state={}), example) == args
+    )
 
 
-def test_usage_of_more_than_ids_shows_what_is_required() -> None:
-    needs = schema(("project_id", "title"), project_id={"type": "string"}, title={"type": "string"}, due={})
+def test_usage_with_more_than_ids_shows_required_arguments() -> None:
+    needs = build_schema(("project_id", "title"), project_id={"type": "string"}, title={"type": "string"}, due={})
 
     assert signatures.build_usage_args(needs, {"title": "t", "due": "d"}) == {
         "project_id": "<project_id>",
@@ -185,8 +189,8 @@ def test_usage_of_more_than_ids_shows_what_is_required() -> None:
     }
 
 
-def test_without_annotations_strips_ours_and_no_argument() -> None:
-    said = {
+def test_without_annotations_removes_our_keywords_and_no_argument() -> None:
+    annotated = {
         "type": "object",
         "$comment": "ours",
         "properties": {
@@ -196,7 +200,7 @@ def test_without_annotations_strips_ours_and_no_argument() -> None:
         "$defs": {"title": {"allOf": [{"$comment": "ours", "examples": [1]}]}},
     }
 
-    assert signatures.strip_annotations(said) == {
+    assert signatures.strip_annotations(annotated) == {
         "type": "object",
         "properties": {
             "description": {"type": "string", "description": "Details"},
@@ -204,15 +208,15 @@ def test_without_annotations_strips_ours_and_no_argument() -> None:
         },
         "$defs": {"title": {"allOf": [{"examples": [1]}]}},
     }
-    assert signatures.strip_annotations(said, prose=False)["properties"] == {
+    assert signatures.strip_annotations(annotated, prose=False)["properties"] == {
         "description": {"type": "string"},
         "x-aliases": {"type": "object", "properties": {"$comment": {}}},
     }
 
 
 @given(SCHEMAS)
-def test_whatever_can_be_published_can_be_told(made: Any) -> None:
-    if schemas.find_problems(made):
+def test_any_publishable_schema_can_be_rendered(made: Any) -> None:
+    if schema_check.find_problems(made):
         return
     required = {name for name, _, needed in iter_arguments(made) if needed}
     named = {name for name, _, _ in iter_arguments(made)}
@@ -227,8 +231,10 @@ def test_whatever_can_be_published_can_be_told(made: Any) -> None:
 
 
 @pytest.mark.parametrize("recursive", [LIST, TREE], ids=["list", "tree"])
-def test_recursive_arguments_are_told_once(recursive: dict[str, Any]) -> None:
-    (text,) = signatures.format_arguments(op("a.b", parameters_schema=recursive)["parameters_schema"]).values()
+def test_recursive_arguments_are_listed_once(recursive: dict[str, Any]) -> None:
+    (text,) = signatures.format_arguments(
+        build_op_entry("a.b", parameters_schema=recursive)["parameters_schema"]
+    ).values()
 
     assert len(text) < 100
     assert "object" in text

@@ -1,4 +1,4 @@
-"""What a check costs is known before it is made: ordinary instances are told all, bombs one sentence."""
+"""The cost of a validation is estimated first: ordinary instances get all errors, costly ones one sentence."""
 
 from typing import Any
 
@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.jsonschema import schemas, validation_cost
+from registry.jsonschema import validation_cost, validator
 from registry.jsonschema.validation_cost import CostMeter
-from tests.support.op_entries import schema
+from registry.jsonschema.validator import SchemaValidator
+from tests.support.op_entries import build_schema
 
-ITEMS = schema(tasks={"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}})
-CHOICES = schema(a={"type": "array", "items": {"anyOf": [{"const": number} for number in range(100)]}})
-PATTERN = schema(a={"type": "string", "pattern": "a[ab]{20}c"})
+ITEMS = build_schema(tasks={"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}})
+CHOICES = build_schema(a={"type": "array", "items": {"anyOf": [{"const": number} for number in range(100)]}})
+PATTERN = build_schema(a={"type": "string", "pattern": "a[ab]{20}c"})
 
 
 @pytest.mark.parametrize(
@@ -23,9 +24,9 @@ PATTERN = schema(a={"type": "string", "pattern": "a[ab]{20}c"})
         (PATTERN, {"a": "ab" * 1_000}),
     ],
 )
-def test_validator_tells_every_error_of_an_ordinary_instance(made: dict[str, Any], instance: Any) -> None:
+def test_validator_reports_every_error_of_an_ordinary_instance(made: dict[str, Any], instance: Any) -> None:
     (sent,) = instance.values()
-    errors = list(schemas.SchemaValidator(made).iter_errors(instance))
+    errors = list(SchemaValidator(made).iter_errors(instance))
 
     assert len(errors) == (len(sent) if isinstance(sent, list) else 1)
 
@@ -35,30 +36,34 @@ def test_validator_tells_every_error_of_an_ordinary_instance(made: dict[str, Any
     [
         (CHOICES, {"a": [-1] * 200}, "does not match its schema and is too large to say where"),
         (PATTERN, {"a": "ab" * 400_000}, "too large to check against its schema"),
-        (schema() | {"patternProperties": {"a[ab]{20}c": {}}}, {"ab" * 400_000: 1}, "too large to check"),
-        (schema() | {"propertyNames": {"allOf": [{"pattern": "a[ab]{20}c"}]}}, {"ab" * 400_000: 1}, "too large to"),
+        (build_schema() | {"patternProperties": {"a[ab]{20}c": {}}}, {"ab" * 400_000: 1}, "too large to check"),
+        (
+            build_schema() | {"propertyNames": {"allOf": [{"pattern": "a[ab]{20}c"}]}},
+            {"ab" * 400_000: 1},
+            "too large to",
+        ),
     ],
 )
-def test_validator_refuses_in_a_sentence_what_would_take_too_long(
+def test_validator_refuses_an_instance_that_would_take_too_long(
     made: dict[str, Any], instance: Any, sentence: str
 ) -> None:
-    with pytest.raises(schemas.ValidationTooExpensive, match=sentence):
-        schemas.SchemaValidator(made).iter_errors(instance)
+    with pytest.raises(validator.ValidationTooExpensive, match=sentence):
+        SchemaValidator(made).iter_errors(instance)
 
 
-def test_validator_takes_a_valid_instance_of_any_size_that_its_schema_is_simple_for() -> None:
-    assert list(schemas.SchemaValidator(ITEMS).iter_errors({"tasks": [{"title": "x" * 90}] * 9_000})) == []
+def test_validator_accepts_a_valid_instance_of_any_size_when_its_schema_is_simple() -> None:
+    assert list(SchemaValidator(ITEMS).iter_errors({"tasks": [{"title": "x" * 90}] * 9_000})) == []
 
 
 @pytest.mark.parametrize(
     ("pattern", "smaller"),
     [("^a[ab]{200}c$", "^a[ab]{20}c$"), ("^\\p{L}{1,20}$", "^[a-z]{1,20}$")],
 )
-def test_character_costs_more_the_more_states_a_pattern_has(pattern: str, smaller: str) -> None:
+def test_character_cost_grows_with_the_states_of_a_pattern(pattern: str, smaller: str) -> None:
     assert validation_cost.estimate_character_ns(pattern) > validation_cost.estimate_character_ns(smaller) > 0
 
 
-def test_character_costs_the_most_where_a_pattern_cannot_be_compiled() -> None:
+def test_character_cost_is_highest_when_a_pattern_cannot_be_compiled() -> None:
     assert validation_cost.estimate_character_ns("(") == validation_cost.estimate_character_ns("a{1000}{1000}") > 0
 
 
@@ -77,7 +82,7 @@ def test_character_costs_the_most_where_a_pattern_cannot_be_compiled() -> None:
         {"dependentSchemas": {"b": {"const": 1}}},
     ],
 )
-def test_every_applicator_counts(applicator: dict[str, Any]) -> None:
+def test_every_applicator_adds_to_the_cost(applicator: dict[str, Any]) -> None:
     defs = {"$defs": {"d": {"const": 1}}}
 
     assert (
@@ -87,8 +92,8 @@ def test_every_applicator_counts(applicator: dict[str, Any]) -> None:
 
 @given(st.integers(min_value=1, max_value=50), st.integers(min_value=1, max_value=200))
 def test_effort_grows_with_branches_and_items(branches: int, items: int) -> None:
-    meter = CostMeter(schema(a={"items": {"anyOf": [{"const": number} for number in range(branches)]}}))
-    wider = CostMeter(schema(a={"items": {"anyOf": [{"const": number} for number in range(branches + 1)]}}))
+    meter = CostMeter(build_schema(a={"items": {"anyOf": [{"const": number} for number in range(branches)]}}))
+    wider = CostMeter(build_schema(a={"items": {"anyOf": [{"const": number} for number in range(branches + 1)]}}))
     effort_here = meter.estimate({"a": [0] * items})
 
     assert effort_here.checking_ns < meter.estimate({"a": [0] * (items + 1)}).checking_ns

@@ -1,4 +1,4 @@
-"""The draft checked from a terminal, or by a program."""
+"""The command that checks the draft, for people and programs."""
 
 import json
 
@@ -7,14 +7,14 @@ from django.core.management import CommandError, call_command
 
 from registry.models import Op
 from tests.support.copy_rows import make_op
-from tests.support.op_entries import schema
+from tests.support.op_entries import build_schema
 
 pytestmark = pytest.mark.django_db
 
-UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number"})
+UNCLEAR = build_schema(("title",), title={"type": "string"}, amount={"type": "number"})
 
 
-def test_it_tells_what_warns_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_lists_warnings_and_succeeds(capsys: pytest.CaptureFixture[str]) -> None:
     make_op(parameters_schema=UNCLEAR)
 
     call_command("check_catalog")
@@ -27,8 +27,8 @@ def test_it_tells_what_warns_and_goes_on(capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
-def test_it_fails_where_something_blocks(capsys: pytest.CaptureFixture[str]) -> None:
-    make_op(parameters_schema=schema(name={"type": "string"}))
+def test_command_fails_on_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op(parameters_schema=build_schema(name={"type": "string"}))
 
     with pytest.raises(CommandError) as failed:
         call_command("check_catalog")
@@ -37,7 +37,7 @@ def test_it_fails_where_something_blocks(capsys: pytest.CaptureFixture[str]) -> 
     assert "blocks example_invalid: onto.task.add, examples/0: " in capsys.readouterr().out
 
 
-def test_it_checks_one_op_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_checks_one_op(capsys: pytest.CaptureFixture[str]) -> None:
     make_op()
     make_op("onto.task.unclear", parameters_schema=UNCLEAR)
 
@@ -49,14 +49,14 @@ def test_it_checks_one_op_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["op"], found["rule"], found["severity"]) == ("onto.task.unclear", "number_without_unit", "warns")
 
 
-def test_an_op_that_is_not_there_is_another_failure() -> None:
+def test_command_reports_an_unknown_op_with_another_exit_code() -> None:
     with pytest.raises(CommandError, match=r"There is no op a\.b") as failed:
         call_command("check_catalog", op="a.b")
 
     assert failed.value.returncode == 2
 
 
-def test_what_strangers_wrote_cannot_move_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     make_op(summary="Send\u202e it")
     Op.objects.update(source="crm")
 

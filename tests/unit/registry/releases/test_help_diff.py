@@ -1,4 +1,4 @@
-"""Two states of the copy side by side: what a model would read otherwise, and what it costs."""
+"""Comparison of two states of the copy: what changes for a model, and its token cost."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from registry.releases.help_diff import DiffPiece
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from tests.support.copy_rows import make_op
-from tests.support.op_entries import op, schema
+from tests.support.op_entries import build_op_entry, build_schema
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ def content(*ops: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"format": 1, "groups": [{"path": "a", "summary": "Group"}], "ops": list(ops), **more}
 
 
-def test_words_are_told_that_stand_in_one_text_alone() -> None:
+def test_diff_words_marks_words_of_one_text() -> None:
     assert help_diff.diff_words("Add a task to projects", "Add one task to projects, now") == (
         DiffPiece("both", "Add "),
         DiffPiece("before", "a"),
@@ -34,21 +34,23 @@ def test_words_are_told_that_stand_in_one_text_alone() -> None:
 
 
 @given(st.text(), st.text())
-def test_words_make_both_texts_again(before: str, after: str) -> None:
+def test_diff_words_can_rebuild_both_texts(before: str, after: str) -> None:
     found = help_diff.diff_words(before, after)
 
     assert "".join(each.text for each in found if each.side != "after") == before
     assert "".join(each.text for each in found if each.side != "before") == after
 
 
-def test_an_op_is_compared_as_a_model_reads_it() -> None:
-    before = op("a.b", summary="Add a task", parameters_schema=schema(("title",), title={"type": "string"}))
-    after = op(
+def test_op_is_compared_as_a_model_reads_it() -> None:
+    before = build_op_entry(
+        "a.b", summary="Add a task", parameters_schema=build_schema(("title",), title={"type": "string"})
+    )
+    after = build_op_entry(
         "a.b",
         summary="Add one task",
         keywords=["unseen"],
         policy={"do": ["Ask first."]},
-        parameters_schema=schema(("title",), title={"type": "string", "description": "Short"}),
+        parameters_schema=build_schema(("title",), title={"type": "string", "description": "Short"}),
         examples=[{"args": {"title": "x"}}],
     )
 
@@ -71,16 +73,18 @@ def test_an_op_is_compared_as_a_model_reads_it() -> None:
     assert found.tokens[1] > 0
 
 
-def test_what_came_and_went_is_read_on_one_side_alone() -> None:
-    gone, came = help_diff.compare_snapshots(content(op("a.b", summary="Gone")), content(op("a.c", summary="Came")))
+def test_added_and_removed_entries_have_one_side() -> None:
+    gone, came = help_diff.compare_snapshots(
+        content(build_op_entry("a.b", summary="Gone")), content(build_op_entry("a.c", summary="Came"))
+    )
 
     assert (gone.change.action, gone.after, came.change.action, came.before) == ("removed", None, "added", None)
     assert gone.tokens[1] < 0 < came.tokens[1]
     assert {each.side for passage in gone.passages for each in passage.words} == {"before"}
 
 
-def test_a_retired_op_has_no_tokens_and_a_broken_one_is_compared_by_its_fields() -> None:
-    kept, broken = op("a.b"), op("a.b", parameters_schema={"type": "array"})
+def test_retired_op_has_no_tokens_and_invalid_op_is_compared_by_fields() -> None:
+    kept, broken = build_op_entry("a.b"), build_op_entry("a.b", parameters_schema={"type": "array"})
 
     (retired,) = help_diff.compare_snapshots(content(kept), content({**kept, "status": "retired"}))
     (wrong,) = help_diff.compare_snapshots(content(kept), content(broken))
@@ -90,7 +94,7 @@ def test_a_retired_op_has_no_tokens_and_a_broken_one_is_compared_by_its_fields()
     assert "parameters_schema" in wrong.change.fields
 
 
-def test_groups_and_sections_are_compared_too() -> None:
+def test_groups_and_sections_are_compared() -> None:
     section = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
     after = content(sections=[{**section, "text": "Whole ids."}]) | {"groups": [{"path": "a", "summary": "Others"}]}
 
@@ -102,15 +106,18 @@ def test_groups_and_sections_are_compared_too() -> None:
     ]
 
 
-def test_the_same_is_no_difference() -> None:
-    assert help_diff.compare_snapshots(content(op("a.b")), content({**op("a.b"), "keywords": []})) == []
+def test_equal_snapshots_have_no_differences() -> None:
+    assert (
+        help_diff.compare_snapshots(content(build_op_entry("a.b")), content({**build_op_entry("a.b"), "keywords": []}))
+        == []
+    )
 
 
-# --- with rows --------------------------------------------------------------------------------------------------------
+# --- with database rows -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db
-def test_tokens_are_those_of_the_release() -> None:
+def test_token_counts_come_from_the_release() -> None:
     make_op()
     first = publishing.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.update(summary="Add something else")
@@ -123,7 +130,7 @@ def test_tokens_are_those_of_the_release() -> None:
 
 
 @pytest.mark.django_db
-def test_a_release_is_restored_into_the_draft_whole() -> None:
+def test_restore_writes_a_whole_release_into_the_draft() -> None:
     make_op()
     first = publishing.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.update(summary="Other")
@@ -141,7 +148,7 @@ def test_a_release_is_restored_into_the_draft_whole() -> None:
 
 
 @pytest.mark.django_db
-def test_one_op_of_a_release_is_restored_with_the_groups_that_are_gone() -> None:
+def test_restore_of_one_op_restores_its_missing_groups() -> None:
     make_op()
     make_op("onto.task.other")
     release = publishing.publish_draft(note="Test", by="tests", at=AT)

@@ -15,68 +15,68 @@ from registry.releases.preview import DraftState
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from tests.support import op_entries
-from tests.support.check_findings import context
-from tests.support.op_entries import op, schema
+from tests.support.check_findings import build_check_context
+from tests.support.op_entries import build_op_entry, build_schema
 from tests.support.schema_samples import SCHEMAS
 
 TITLE = {"type": "string", "description": "What it is called"}
-ENTRY = op(
+ENTRY = build_op_entry(
     "a.add",
     kind="write",
     description="Adds one.",
-    parameters_schema=schema(("title",), title=TITLE, limit={"type": "integer", "maximum": 9, "default": 5}),
+    parameters_schema=build_schema(("title",), title=TITLE, limit={"type": "integer", "maximum": 9, "default": 5}),
     policy={"do": ["Give a title."]},
     examples=[{"title": "Least", "args": {"title": "Book venue"}}],
 )
 
 
-def of(entry: dict[str, Any], live: Catalog | None = None, **more: Any) -> preview.OpPreview:
-    return preview.preview_op(entry, context=context(op("a.list"), entry), live=live, **more)
+def preview_op(entry: dict[str, Any], live: Catalog | None = None, **more: Any) -> preview.OpPreview:
+    return preview.preview_op(entry, context=build_check_context(build_op_entry("a.list"), entry), live=live, **more)
 
 
-def served(entry: dict[str, Any], **query: Any) -> bytes:
-    """What help answers once this is live."""
-    text = canonical_json.dumps(op_entries.content(entry))
+def render_live_help(entry: dict[str, Any], **query: Any) -> bytes:
+    """Return the help that this entry has once it is live."""
+    text = canonical_json.dumps(op_entries.build_content(entry))
     return help_pages.answer_query(
         model.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)
     ).body
 
 
-def test_every_form_is_what_help_will_answer() -> None:
-    found = of(ENTRY, argument="limit")
+def test_preview_equals_the_help_after_publishing() -> None:
+    found = preview_op(ENTRY, argument="limit")
 
     assert {form: answer.body for form, answer in found.answers.items()} == {
-        "short": served(ENTRY),
-        "full": served(ENTRY, format="full"),
-        "arg": served(ENTRY, arg="limit"),
+        "short": render_live_help(ENTRY),
+        "full": render_live_help(ENTRY, format="full"),
+        "arg": render_live_help(ENTRY, arg="limit"),
     }
     assert found.arguments == ("limit", "title")
     assert found.is_complete
-    assert found.standing == DraftState.NEW
+    assert found.draft_state == DraftState.NEW
     assert [answer.live_tokens for answer in found.answers.values()] == [None] * 3
     assert [answer.added_tokens for answer in found.answers.values()] == [None] * 3
 
 
-def test_shipped_ops_read_as_they_are_served(live_catalog: Catalog) -> None:
+def test_preview_of_shipped_ops_equals_served_help(live_catalog: Catalog) -> None:
     draft = snapshot.snapshot_draft()
-    others = context(*draft["ops"])
+    others = build_check_context(*draft["ops"])
 
     for entry in draft["ops"]:
         found = preview.preview_op(entry, context=others, live=live_catalog)
         for form, answer in found.answers.items():
-            asked: dict[str, Any] = {"arg": found.argument} if form == "arg" else {"format": form}
-            assert answer.body == help_pages.answer_query(live_catalog, HelpQuery(path=entry["op"], **asked)).body
+            query: dict[str, Any] = {"arg": found.argument} if form == "arg" else {"format": form}
+            assert answer.body == help_pages.answer_query(live_catalog, HelpQuery(path=entry["op"], **query)).body
             assert answer.added_tokens == 0
         assert [found.answers[form].tokens for form in ("short", "full")] == live_catalog.tokens[entry["op"]]
-        assert (found.standing, found.passages, found.is_complete) == (DraftState.LIVE, (), True)
+        assert (found.draft_state, found.passages, found.is_complete) == (DraftState.LIVE, (), True)
 
 
-def test_tokens_are_told_against_what_is_live() -> None:
-    before = ENTRY | {"description": "Adds one.", "parameters_schema": schema(("title",), title=TITLE)}
+def test_preview_compares_tokens_with_the_live_release() -> None:
+    before = ENTRY | {"description": "Adds one.", "parameters_schema": build_schema(("title",), title=TITLE)}
 
-    found = of(ENTRY | {"description": "Adds one more."}, op_entries.catalog(before))
+    found = preview_op(ENTRY | {"description": "Adds one more."}, op_entries.build_catalog(before))
 
-    assert found.standing == DraftState.CHANGED
+    assert found.draft_state == DraftState.CHANGED
     assert {form: answer.added_tokens for form, answer in found.answers.items()} == {
         "short": 11,
         "full": 21,
@@ -88,43 +88,48 @@ def test_tokens_are_told_against_what_is_live() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"keywords": ["put"]},  # never shown, but found by it
+        {"keywords": ["put"]},  # never shown, but used by search
         {"timeout_ms": 5_000},
-        {"parameters_schema": schema(("title",), title=TITLE | {"default": True})},
+        {"parameters_schema": build_schema(("title",), title=TITLE | {"default": True})},
     ],
 )
-def test_what_no_model_reads_changes_an_op_as_well(change: dict[str, Any]) -> None:
-    base = ENTRY | {"parameters_schema": schema(("title",), title=TITLE | {"default": 1})}
+def test_fields_that_models_do_not_read_count_as_changes(change: dict[str, Any]) -> None:
+    base = ENTRY | {"parameters_schema": build_schema(("title",), title=TITLE | {"default": 1})}
 
-    assert of(base, op_entries.catalog(base)).standing == DraftState.LIVE
-    assert of(base | change, op_entries.catalog(base)).standing == DraftState.CHANGED
+    assert preview_op(base, op_entries.build_catalog(base)).draft_state == DraftState.LIVE
+    assert preview_op(base | change, op_entries.build_catalog(base)).draft_state == DraftState.CHANGED
 
 
-def test_an_op_that_gets_another_path_is_compared_with_what_it_was() -> None:
+def test_renamed_op_is_compared_with_its_old_path() -> None:
     moved = ENTRY | {"op": "a.put"}
 
-    found = preview.preview_op(moved, context=context(op("a.list"), ENTRY), live=op_entries.catalog(ENTRY), was="a.add")
+    found = preview.preview_op(
+        moved,
+        context=build_check_context(build_op_entry("a.list"), ENTRY),
+        live=op_entries.build_catalog(ENTRY),
+        was="a.add",
+    )
 
-    assert found.standing == DraftState.CHANGED
+    assert found.draft_state == DraftState.CHANGED
     assert found.answers["short"].added_tokens == 0
-    assert [finding.rule for finding in found.findings] == ["op_unknown"]  # its summary names what it was
+    assert [finding.rule for finding in found.findings] == ["op_unknown"]  # its summary names the old path
 
 
 @pytest.mark.parametrize(("before", "now"), [("active", "retired"), ("retired", "active")])
-def test_nobody_reads_what_is_retired(before: str, now: str) -> None:
-    found = of(ENTRY | {"status": now}, op_entries.catalog(ENTRY | {"status": before}))
+def test_retired_side_of_a_comparison_is_empty(before: str, now: str) -> None:
+    found = preview_op(ENTRY | {"status": now}, op_entries.build_catalog(ENTRY | {"status": before}))
 
-    assert found.standing == DraftState.CHANGED
+    assert found.draft_state == DraftState.CHANGED
     assert found.answers["short"].live_tokens == (None if before == "retired" else found.answers["short"].tokens)
     assert {words.side for passage in found.passages for words in passage.words} == {
         "after" if before == "retired" else "before"
     }
 
 
-def test_a_retired_op_is_live_as_it_stands() -> None:
+def test_unchanged_retired_op_counts_as_live() -> None:
     retired = ENTRY | {"status": "retired"}
 
-    assert of(retired, op_entries.catalog(retired)).standing == DraftState.LIVE
+    assert preview_op(retired, op_entries.build_catalog(retired)).draft_state == DraftState.LIVE
 
 
 @pytest.mark.parametrize(
@@ -136,30 +141,35 @@ def test_a_retired_op_is_live_as_it_stands() -> None:
         ({"examples": [{"args": 7}]}, "example_invalid"),
     ],
 )
-def test_what_cannot_be_shown_is_left_out_and_told(change: dict[str, Any], rule: str) -> None:
-    found = of(ENTRY | change)
+def test_preview_omits_and_reports_unreadable_parts(change: dict[str, Any], rule: str) -> None:
+    found = preview_op(ENTRY | change)
 
     assert not found.is_complete
     assert rule in [finding.rule for finding in found.findings]
     assert orjson.loads(found.answers["full"].body)["description"] == "Adds one."
 
 
-def test_what_no_release_could_hold_is_told_alone() -> None:
-    found = of(ENTRY | {"notes": "half \ud800"})
+def test_preview_reports_only_unstorable_values() -> None:
+    found = preview_op(ENTRY | {"notes": "half \ud800"})
 
     assert found.answers == {}
     assert [finding.rule for finding in found.findings] == ["unsendable"]
 
 
-def test_an_argument_that_has_gone_gives_way_to_another() -> None:
-    assert of(ENTRY, argument="gone").argument == "limit"
-    assert of(ENTRY | {"parameters_schema": schema()}, argument="gone").answers.keys() == {"short", "full"}
+def test_removed_argument_is_replaced_by_another() -> None:
+    assert preview_op(ENTRY, argument="gone").argument == "limit"
+    assert preview_op(ENTRY | {"parameters_schema": build_schema()}, argument="gone").answers.keys() == {
+        "short",
+        "full",
+    }
 
 
-def test_an_empty_form_is_shown_as_well() -> None:
-    blank = {"parameters_schema": schema(), "needs_subject": True}
+def test_preview_accepts_an_empty_form() -> None:
+    blank = {"parameters_schema": build_schema(), "needs_subject": True}
 
-    found = preview.preview_op(blank, context=context(op("a.list")), live=op_entries.catalog(ENTRY))
+    found = preview.preview_op(
+        blank, context=build_check_context(build_op_entry("a.list")), live=op_entries.build_catalog(ENTRY)
+    )
 
     assert orjson.loads(found.answers["short"].body) == {"type": "op", "args": {}}
 
@@ -182,8 +192,13 @@ TYPED = st.fixed_dictionaries(
 
 
 @given(TYPED, TEXTS)
-def test_nothing_that_is_typed_fails(entry: dict[str, Any], argument: str) -> None:
-    found = preview.preview_op(entry, context=context(op("a.list")), live=op_entries.catalog(ENTRY), argument=argument)
+def test_preview_accepts_any_input(entry: dict[str, Any], argument: str) -> None:
+    found = preview.preview_op(
+        entry,
+        context=build_check_context(build_op_entry("a.list")),
+        live=op_entries.build_catalog(ENTRY),
+        argument=argument,
+    )
 
     assert found.answers
     assert found.is_complete or any(finding.is_blocking for finding in found.findings)
@@ -193,7 +208,7 @@ GROUP = {"path": "a", "summary": "Things"}
 SECTION = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
 
 
-def live_with(**more: Any) -> Catalog:
+def build_live_catalog(**more: Any) -> Catalog:
     return model.build_catalog("v" * 64, {"groups": [GROUP], "ops": [], "sections": [SECTION]} | more)
 
 
@@ -204,28 +219,30 @@ def live_with(**more: Any) -> Catalog:
         (Kind.SECTION, SECTION, "guide/ids", b'{"name":"ids","title":"Ids","text":"Whole."}'),
     ],
 )
-def test_texts_are_shown_as_they_are_answered(kind: Kind, entry: dict[str, Any], was: str, body: bytes) -> None:
-    live = live_with()
-    said = {"summary": "All things"} if kind == Kind.GROUP else {"text": "Whole, and never cut."}
+def test_preview_shows_texts_as_served(kind: Kind, entry: dict[str, Any], was: str, body: bytes) -> None:
+    live = build_live_catalog()
+    change = {"summary": "All things"} if kind == Kind.GROUP else {"text": "Whole, and never cut."}
 
     as_is = preview.preview_text(kind, entry, live=live, was=was)
-    changed = preview.preview_text(kind, entry | said, live=live, was=was)
+    changed = preview.preview_text(kind, entry | change, live=live, was=was)
 
-    assert (as_is.answer.body, as_is.answer.added_tokens, as_is.standing) == (body, 0, DraftState.LIVE)
+    assert (as_is.answer.body, as_is.answer.added_tokens, as_is.draft_state) == (body, 0, DraftState.LIVE)
     assert changed.answer.added_tokens == changed.answer.tokens - as_is.answer.tokens > 0
-    assert changed.standing == DraftState.CHANGED
-    assert preview.preview_text(kind, entry, live=None).standing == DraftState.NEW
-    assert preview.preview_text(kind, entry, live=live_with(groups=[], sections=[])).standing == DraftState.NEW
+    assert changed.draft_state == DraftState.CHANGED
+    assert preview.preview_text(kind, entry, live=None).draft_state == DraftState.NEW
+    assert (
+        preview.preview_text(kind, entry, live=build_live_catalog(groups=[], sections=[])).draft_state == DraftState.NEW
+    )
 
 
-def test_a_text_that_gets_another_name_is_compared_with_what_it_was() -> None:
-    found = preview.preview_text(Kind.SECTION, SECTION | {"name": "keys"}, live=live_with(), was="guide/ids")
+def test_renamed_text_is_compared_with_its_old_name() -> None:
+    found = preview.preview_text(Kind.SECTION, SECTION | {"name": "keys"}, live=build_live_catalog(), was="guide/ids")
 
-    assert found.standing == DraftState.CHANGED
+    assert found.draft_state == DraftState.CHANGED
     assert found.answer.live_tokens is not None
 
 
-def test_what_is_wrong_with_a_text_is_told() -> None:
+def test_preview_reports_errors_in_a_text() -> None:
     long = preview.preview_text(Kind.GROUP, GROUP | {"summary": "word " * 20}, live=None)
     hidden = preview.preview_text(Kind.SECTION, SECTION | {"text": "Send\u200b ids"}, live=None)
 
@@ -233,8 +250,8 @@ def test_what_is_wrong_with_a_text_is_told() -> None:
     assert [(finding.rule, finding.field) for finding in hidden.findings] == [("hidden_characters", "text")]
 
 
-def test_a_retired_section_is_not_live() -> None:
+def test_retired_section_is_not_live() -> None:
     assert (
-        preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=live_with()).standing
+        preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=build_live_catalog()).draft_state
         == DraftState.CHANGED
     )

@@ -1,4 +1,4 @@
-"""Publishing: what was published can be told by its version, and there is one live release."""
+"""Publishing: the version identifies the content, and there is one live release."""
 
 import hashlib
 import threading
@@ -11,14 +11,14 @@ from django.db import IntegrityError, connection, transaction
 
 from analytics.models import AuditEntry
 from core import canonical_json, tokens
-from registry.catalog import model
+from registry.catalog import cache
 from registry.checks import summaries
 from registry.help import help_pages
 from registry.models import Activation, Op, OpAlias, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
 from tests.support.copy_rows import make_op
-from tests.support.op_entries import schema
+from tests.support.op_entries import build_schema
 
 pytestmark = pytest.mark.both_databases
 
@@ -61,7 +61,7 @@ def test_same_content_is_the_same_release() -> None:
 
 
 @pytest.mark.django_db
-def test_publish_refuses_what_is_live() -> None:
+def test_publish_refuses_the_live_content() -> None:
     make_op()
     release = publish()
 
@@ -77,12 +77,12 @@ def test_publish_refuses_what_is_live() -> None:
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ({"parameters_schema": schema(a={"$ref": "http://example.com"})}, "parameters_schema"),
-        ({"parameters_schema": schema(a={})}, "examples/0"),
+        ({"parameters_schema": build_schema(a={"$ref": "http://example.com"})}, "parameters_schema"),
+        ({"parameters_schema": build_schema(a={})}, "examples/0"),
         ({"op": "lost.in.space"}, "op"),
     ],
 )
-def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field: str) -> None:
+def test_publish_refuses_content_with_errors(fields: dict[str, Any], field: str) -> None:
     make_op("onto.task.good")
     live = publish()
     make_op(**fields)
@@ -96,7 +96,7 @@ def test_publish_refuses_what_would_break_serving(fields: dict[str, Any], field:
     assert publishing.get_live_release() == live
 
 
-UNCLEAR = schema(("title",), title={"type": "string"}, amount={"type": "number"})
+UNCLEAR = build_schema(("title",), title={"type": "string"}, amount={"type": "number"})
 
 
 @pytest.mark.django_db
@@ -105,11 +105,11 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
     live = publish()
     make_op(parameters_schema=UNCLEAR)
 
-    for said in ("", "  "):
+    for reason in ("", "  "):
         with pytest.raises(
             publishing.ReasonMissing, match="The copy does not give the unit or range of amount"
         ) as refused:
-            publishing.publish_draft(note="Test", by="tests", at=AT, accepted=said)
+            publishing.publish_draft(note="Test", by="tests", at=AT, accepted=reason)
 
     assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
     assert publishing.get_live_release() == live
@@ -117,7 +117,7 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
 
 
 @pytest.mark.django_db
-def test_a_release_keeps_what_was_accepted_and_why() -> None:
+def test_release_stores_accepted_warnings_and_the_reason() -> None:
     make_op(parameters_schema=UNCLEAR)
 
     release = publishing.publish_draft(note="Test", by="tests", at=AT, accepted=" Says the upstream. ")
@@ -131,7 +131,7 @@ def test_a_release_keeps_what_was_accepted_and_why() -> None:
 
 
 @pytest.mark.django_db
-def test_a_warning_that_is_live_needs_no_reason_again() -> None:
+def test_warning_of_the_live_release_needs_no_new_reason() -> None:
     op = make_op(parameters_schema=UNCLEAR)
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
     Op.objects.filter(pk=op.pk).update(summary="Other")
@@ -142,11 +142,11 @@ def test_a_warning_that_is_live_needs_no_reason_again() -> None:
 
 
 @pytest.mark.django_db
-def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
+def test_warning_worse_than_the_live_one_is_new() -> None:
     op = make_op(parameters_schema=UNCLEAR)
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
     more = UNCLEAR["properties"] | {"delay": {"type": "integer"}}
-    Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), **more))
+    Op.objects.filter(pk=op.pk).update(parameters_schema=build_schema(("title",), **more))
 
     with pytest.raises(publishing.ReasonMissing) as refused:
         publish()
@@ -155,7 +155,7 @@ def test_a_warning_that_is_worse_than_the_live_one_is_new() -> None:
 
 
 @pytest.mark.django_db
-def test_a_text_warns_anew_when_the_op_that_it_names_has_gone() -> None:
+def test_unchanged_text_warns_when_the_op_it_names_was_removed() -> None:
     make_op("onto.task.find")
     OpAlias.objects.create(op=make_op("onto.task.add", description="Look with onto.task.find first."), name="onto.make")
     make_op("onto.task.note", description="Use onto.make before.")
@@ -173,7 +173,7 @@ def test_a_text_warns_anew_when_the_op_that_it_names_has_gone() -> None:
 
 
 @pytest.mark.django_db
-def test_warnings_are_looked_for_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_warnings_are_searched_only_in_changed_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = make_op("onto.task.add")
     make_op("onto.task.find")
     publish()
@@ -188,7 +188,7 @@ def test_warnings_are_looked_for_where_something_changed(monkeypatch: pytest.Mon
 
 
 @pytest.mark.django_db
-def test_a_reason_without_a_warning_is_not_kept() -> None:
+def test_reason_without_warnings_is_not_stored() -> None:
     make_op()
 
     release = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="In case")
@@ -197,10 +197,10 @@ def test_a_reason_without_a_warning_is_not_kept() -> None:
 
 
 @pytest.mark.django_db
-def test_what_was_accepted_once_can_be_published_again() -> None:
+def test_accepted_release_can_be_published_again() -> None:
     op = make_op(parameters_schema=UNCLEAR)
     first = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
-    Op.objects.filter(pk=op.pk).update(parameters_schema=schema(("title",), title={"type": "string"}))
+    Op.objects.filter(pk=op.pk).update(parameters_schema=build_schema(("title",), title={"type": "string"}))
     publish()
     Op.objects.filter(pk=op.pk).update(parameters_schema=UNCLEAR)
 
@@ -211,7 +211,7 @@ def test_what_was_accepted_once_can_be_published_again() -> None:
 
 
 @pytest.mark.django_db
-def test_a_row_of_before_there_were_reasons_can_still_be_written() -> None:
+def test_previous_version_can_insert_a_release_without_reason() -> None:
     fields = "version, content, tokens, op_count, created_at, created_by"
     with connection.cursor() as cursor:
         cursor.execute(
@@ -224,7 +224,7 @@ def test_a_row_of_before_there_were_reasons_can_still_be_written() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("successor", ["", "onto.task.add"])
-def test_a_draft_with_a_retired_op_can_be_published(successor: str) -> None:
+def test_publish_accepts_a_draft_with_a_retired_op(successor: str) -> None:
     make_op()
     make_op("onto.task.old", status="retired", successor=successor)
 
@@ -232,11 +232,11 @@ def test_a_draft_with_a_retired_op_can_be_published(successor: str) -> None:
 
     assert release.op_count == 2
     assert set(release.tokens) == {"onto.task.add"}
-    assert model.get_catalog(release.version).ops["onto.task.old"].successor == successor
+    assert cache.get_catalog(release.version).ops["onto.task.old"].successor == successor
 
 
 @pytest.mark.django_db
-def test_activate_refuses_a_release_that_is_not_there() -> None:
+def test_activate_refuses_an_unknown_release() -> None:
     with pytest.raises(publishing.UnknownRelease):
         publishing.activate_release(version="0" * 64, note="", by="tests", at=AT)
 
@@ -244,26 +244,26 @@ def test_activate_refuses_a_release_that_is_not_there() -> None:
 
 
 @pytest.mark.django_db
-def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
+def test_withdrawn_release_is_never_live_or_served_again() -> None:
     op = make_op()
     first = publish()
-    assert model.get_catalog(first.version)
+    assert cache.get_catalog(first.version)
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
 
     withdrawn = publishing.withdraw_release(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
-    model.drop_withdrawn()
+    cache.drop_withdrawn()
 
     assert (withdrawn.withdrawn_by, withdrawn.withdrawn_at) == ("ann", AT)
-    told = rf"{first} was withdrawn by ann: Sets the wrong priority"
-    with pytest.raises(publishing.AlreadyWithdrawn, match=told):
+    message = rf"{first} was withdrawn by ann: Sets the wrong priority"
+    with pytest.raises(publishing.AlreadyWithdrawn, match=message):
         publishing.activate_release(version=first.version, note="", by="tests", at=AT)
-    with pytest.raises(publishing.AlreadyWithdrawn, match=told):
+    with pytest.raises(publishing.AlreadyWithdrawn, match=message):
         publishing.withdraw_release(version=first.version, reason="Again", by="bob", at=AT)
-    with pytest.raises(model.WithdrawnRelease):
-        model.get_catalog(first.version)
+    with pytest.raises(cache.WithdrawnRelease):
+        cache.get_catalog(first.version)
     Op.objects.filter(pk=op.pk).update(summary=op.summary)
-    with pytest.raises(publishing.AlreadyWithdrawn, match=told):
+    with pytest.raises(publishing.AlreadyWithdrawn, match=message):
         publish()  # the same content is the same release
     with pytest.raises(publishing.UnknownRelease, match="There is no earlier live release"):
         publishing.get_previous_release()
@@ -277,7 +277,7 @@ def test_a_withdrawn_release_is_never_live_or_served_again() -> None:
 
 
 @pytest.mark.django_db
-def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None:
+def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> None:
     op = make_op()
     release = publish()
     with pytest.raises(publishing.ReleaseStillLive, match="Make another release live first"):
@@ -295,7 +295,7 @@ def test_withdraw_refuses_what_is_live_what_is_not_there_and_no_reason() -> None
 
 
 @pytest.mark.django_db
-def test_before_live_is_the_last_one_that_is_not_live_now() -> None:
+def test_previous_release_is_the_last_one_that_is_not_live() -> None:
     op = make_op()
     found = [publish()]
     for summary in ("Second", "Third"):
@@ -308,7 +308,7 @@ def test_before_live_is_the_last_one_that_is_not_live_now() -> None:
 
 
 @pytest.mark.django_db
-def test_freeze_makes_nothing_live() -> None:
+def test_freeze_does_not_change_the_live_release() -> None:
     make_op()
 
     frozen = publishing.freeze_draft(by="tests", at=AT)
@@ -319,11 +319,14 @@ def test_freeze_makes_nothing_live() -> None:
 
 
 @pytest.mark.django_db
-def test_tokens_are_counted_over_what_is_served() -> None:
+def test_tokens_are_counted_on_served_help() -> None:
     make_op(description="Adds a task.", notes="A note.", keywords=["unseen"])
-    make_op("onto.task.other", parameters_schema=schema(("title",), z={"type": "string"}, title={}, a={"type": "null"}))
+    make_op(
+        "onto.task.other",
+        parameters_schema=build_schema(("title",), z={"type": "string"}, title={}, a={"type": "null"}),
+    )
     release = publish()
-    catalog = model.get_catalog(release.version)
+    catalog = cache.get_catalog(release.version)
 
     for path, (short, full) in release.tokens.items():
         for form, counted in (("short", short), ("full", full)):
@@ -337,30 +340,32 @@ def test_tokens_are_counted_over_what_is_served() -> None:
     "connection.vendor != 'sqlite'", reason="by design: jsonb makes 1e20 an integer, which publishing refuses"
 )
 @pytest.mark.django_db
-def test_a_release_with_numbers_beyond_integers_can_be_served() -> None:
-    make_op(parameters_schema=schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20}))
+def test_release_with_very_large_numbers_can_be_served() -> None:
+    make_op(
+        parameters_schema=build_schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20})
+    )
 
     release = publish()
 
-    assert model.get_catalog(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
+    assert cache.get_catalog(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
 
 
 @pytest.mark.django_db(transaction=True)
-def test_publish_is_followed_at_once_in_this_process() -> None:
+def test_publish_takes_effect_in_this_process_at_once() -> None:
     op = make_op()
     publish()
-    before = model.get_live_catalog()
+    before = cache.get_live_catalog()
     Op.objects.filter(pk=op.pk).update(summary="Other")
 
     release = publish()
 
-    assert model.get_live_catalog().version == release.version != before.version
-    assert model.get_live_catalog().ops[op.op].summary == "Other"
+    assert cache.get_live_catalog().version == release.version != before.version
+    assert cache.get_live_catalog().ops[op.op].summary == "Other"
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("live_before", [False, True])
-def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> None:
+def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None:
     op = make_op()
     if live_before:
         publish()
@@ -375,7 +380,7 @@ def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> Non
         try:
             publishing.activate_release(version=version, note="Race", by="tests", at=AT)
             ended.append("live")
-        except IntegrityError as error:  # the constraint said that another was first
+        except IntegrityError as error:  # the constraint reported that another one was first
             ended.append(type(error).__name__)
         finally:
             connection.close()
@@ -390,5 +395,5 @@ def test_two_publishers_at_once_leave_one_live_release(live_before: bool) -> Non
     assert "live" in ended
     assert Activation.objects.filter(is_live=True).count() == 1
     assert Activation.objects.filter(note="Race").count() == ended.count("live")
-    model.refresh_live()
-    assert model.get_live_catalog().version == publishing.get_live_release().version in versions
+    cache.refresh_live()
+    assert cache.get_live_catalog().version == publishing.get_live_release().version in versions

@@ -1,4 +1,4 @@
-"""The review of the draft: what was checked before is not checked again, and nothing is missed by that."""
+"""The review of the draft checks only changed ops again, and still misses no finding."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -16,30 +16,30 @@ AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 BAD = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
 
 
-def rules() -> list[tuple[str, str]]:
+def list_problems() -> list[tuple[str, str]]:
     return [(finding.op, finding.rule) for finding in review.review_draft().verdict.problems]
 
 
-def test_what_blocks_is_told_until_it_is_mended() -> None:
+def test_review_reports_errors_until_they_are_fixed() -> None:
     for op in ("onto.task.add", "onto.task.get"):
         make_op(op)
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
     row = Op.objects.filter(op="onto.task.get")
     good = row.get().parameters_schema
-    sound = rules()
+    sound = list_problems()
 
     row.update(parameters_schema=BAD)
-    broken = rules()
+    broken = list_problems()
     Op.objects.filter(op="onto.task.add").update(summary="Another")
-    still = rules()
+    still = list_problems()
     row.update(parameters_schema=good)
-    mended = rules()
+    repaired = list_problems()
 
-    assert sound == mended == []
+    assert sound == repaired == []
     assert broken == still == [("onto.task.get", "schema_invalid")]
 
 
-def test_only_ops_that_changed_are_looked_at_again_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_review_rechecks_only_changed_ops(monkeypatch: pytest.MonkeyPatch) -> None:
     for op in ("onto.task.add", "onto.task.get"):
         make_op(op)
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
@@ -47,11 +47,11 @@ def test_only_ops_that_changed_are_looked_at_again_by_themselves(monkeypatch: py
     looked_at: list[str] = []
     op_problems = checks.find_op_errors
 
-    def seen(op: dict[str, Any], **known: Any) -> Any:
+    def record_op(op: dict[str, Any], **known: Any) -> Any:
         looked_at.append(op["op"])
         return op_problems(op, **known)
 
-    monkeypatch.setattr(checks.errors, "find_op_errors", seen)
+    monkeypatch.setattr(checks.errors, "find_op_errors", record_op)
     Op.objects.filter(op="onto.task.get").update(summary="Another")
     review.review_draft()
 

@@ -1,4 +1,4 @@
-"""What the list of ops knows of each: what its help costs as the draft stands."""
+"""The token counts in the list of ops: what the help of each draft op costs."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -23,52 +23,52 @@ ADD, GET = "onto.task.add", "onto.task.get"
 
 @pytest.fixture
 def live() -> None:
-    """Two ops, published and counted."""
+    """Publish two ops and count their tokens."""
     make_op(ADD)
     make_op(GET, kind="read", summary="Get one task with all its fields")
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
-    fill()
+    count_all()
 
 
-def fill() -> None:
+def count_all() -> None:
     while token_count_job.count_batch():
         pass
 
 
 def change(path: str = ADD, *, by: str = "tests", **fields: Any) -> None:
-    """Change an op as every part of the product does: by an entry, with a line in the history."""
+    """Change an op as every service does: write its entry, with a line in the history."""
     entry = draft.read_entry(Kind.OP, path)
     assert entry is not None
     draft.write_entry(Kind.OP, path, entry | fields, by=by, at=AT, note="")
 
 
-def voided() -> list[str]:
+def list_uncounted_ops() -> list[str]:
     return list(Op.objects.filter(is_counted=False).values_list("op", flat=True))
 
 
-def counts() -> dict[str, list[int | None]]:
+def get_token_counts() -> dict[str, list[int | None]]:
     return {op.op: [op.short_tokens, op.full_tokens] for op in Op.objects.all()}
 
 
 def test_ops_are_counted_before_anything_is_live() -> None:
     make_op()
 
-    fill()
+    count_all()
 
-    assert counts() == publishing.count_tokens(snapshot.snapshot_draft())
+    assert get_token_counts() == publishing.count_tokens(snapshot.snapshot_draft())
 
 
-def test_tokens_are_those_that_publishing_would_count(live: None) -> None:
-    before = counts()
+def test_token_counts_equal_those_of_publishing(live: None) -> None:
+    before = get_token_counts()
 
     change(summary="Add something else, which is longer", description="And a description.")
-    fill()
+    count_all()
 
-    assert counts() == publishing.count_tokens(snapshot.snapshot_draft())
-    assert counts()[ADD] != before[ADD]
+    assert get_token_counts() == publishing.count_tokens(snapshot.snapshot_draft())
+    assert get_token_counts()[ADD] != before[ADD]
 
 
-def test_tokens_of_what_says_what_is_live_are_not_counted_again(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_ops_reuse_the_counts_of_the_live_release(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
     of_entry = token_counts.count_entry_tokens
     monkeypatch.setattr(
@@ -77,56 +77,56 @@ def test_tokens_of_what_says_what_is_live_are_not_counted_again(live: None, monk
     Op.objects.update(is_counted=False, short_tokens=None)
     change(GET, summary="Get another thing entirely")
 
-    fill()
+    count_all()
 
     assert counted == [GET]
-    assert counts() == publishing.count_tokens(snapshot.snapshot_draft())
+    assert get_token_counts() == publishing.count_tokens(snapshot.snapshot_draft())
 
 
-def test_retired_op_and_one_that_would_break_serving_have_no_tokens(live: None) -> None:
+def test_retired_and_invalid_ops_have_no_tokens(live: None) -> None:
     change(status="retired")
     op = Op.objects.get(op=GET)
     op.parameters_schema, op.is_counted = {"type": "array"}, False
     op.save()
 
-    fill()
+    count_all()
 
-    assert counts() == {ADD: [None, None], GET: [None, None]}
+    assert get_token_counts() == {ADD: [None, None], GET: [None, None]}
 
 
-def test_op_that_no_release_can_hold_has_no_tokens(live: None) -> None:
+def test_unstorable_op_has_no_tokens(live: None) -> None:
     op = Op.objects.get(op=ADD)
     op.parameters_schema, op.is_counted = {"type": "object", "maxProperties": 2**60}, False
     op.save()
 
-    fill()
+    count_all()
 
-    assert counts()[ADD] == [None, None]
+    assert get_token_counts()[ADD] == [None, None]
 
 
-def test_some_ops_are_counted_at_once(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ops_are_counted_in_batches(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_count_job, "BATCH_SIZE", 1)
     Op.objects.update(is_counted=False)
 
-    assert [token_count_job.count(AT) for _ in range(3)] == [True, True, False]
-    assert voided() == []
+    assert [token_count_job.count_tokens(AT) for _ in range(3)] == [True, True, False]
+    assert list_uncounted_ops() == []
 
 
-def test_looking_costs_one_query_where_nothing_was_changed(live: None, django_assert_num_queries: Any) -> None:
+def test_job_costs_one_query_when_nothing_changed(live: None, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(1):
         token_count_job.count_batch()
 
 
-def test_rule_deleted_on_a_page_of_its_own_voids_its_op(live: None, admin_client: Client) -> None:
+def test_deleting_a_rule_on_its_own_page_resets_its_op(live: None, admin_client: Client) -> None:
     rule = PolicyRule.objects.filter(op__op=ADD).first()
     assert rule is not None
 
     admin_client.post(reverse("admin:registry_policyrule_delete", args=[rule.pk]), {"post": "yes"})
 
-    assert voided() == [ADD]
+    assert list_uncounted_ops() == [ADD]
 
 
-def test_connection_with_another_name_makes_its_ops_differ_from_live(live: None, admin_client: Client) -> None:
+def test_renamed_connection_makes_its_ops_differ_from_live(live: None, admin_client: Client) -> None:
     connection = Connection.objects.get()
     page = reverse("admin:registry_connection_change", args=[connection.pk])
 
@@ -137,7 +137,7 @@ def test_connection_with_another_name_makes_its_ops_differ_from_live(live: None,
     assert unpublished.find_unpublished_names()[Kind.OP] == {ADD, GET}
 
 
-def test_last_editors_are_who_changed_each_last(live: None) -> None:
+def test_last_editors_are_the_latest_per_op(live: None) -> None:
     for by in ("ana", "ben"):
         change(by=by, summary=f"Add a task as {by} says")
 

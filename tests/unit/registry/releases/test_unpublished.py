@@ -1,4 +1,4 @@
-"""What the draft says that is not live: exactly what a whole comparison finds, in few queries."""
+"""Unpublished changes: exactly those that a complete comparison finds, in few queries."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,8 +22,8 @@ def publish(**more: Any) -> str:
     return publishing.publish_draft(note="Test", by="tests", at=timezone.now(), **more).version
 
 
-def whole() -> dict[Kind, frozenset[str]]:
-    """What pending.names should say, found the long way."""
+def compare_completely() -> dict[Kind, frozenset[str]]:
+    """Return what pending.names must return, by a complete comparison."""
     live = publishing.get_live_release()
     assert live is not None
     found = diff.diff_snapshots(publishing.load_content(live), snapshot.snapshot_draft())
@@ -38,15 +38,15 @@ def published() -> None:
     publish()
 
 
-def test_before_anything_is_live_all_is_pending() -> None:
+def test_everything_is_pending_before_the_first_release() -> None:
     make_op()
 
     assert unpublished.find_unpublished_names()[Kind.OP] == {"onto.task.add"}
     assert "onto" in unpublished.find_unpublished_names()[Kind.GROUP]
 
 
-def test_what_was_published_is_not_pending(published: None) -> None:
-    assert unpublished.find_unpublished_names() == NOTHING == whole()
+def test_published_changes_are_not_pending(published: None) -> None:
+    assert unpublished.find_unpublished_names() == NOTHING == compare_completely()
 
 
 def test_every_kind_of_change_is_pending(published: None) -> None:
@@ -65,12 +65,12 @@ def test_every_kind_of_change_is_pending(published: None) -> None:
 
     found = unpublished.find_unpublished_names()
 
-    assert found == whole()
+    assert found == compare_completely()
     assert found[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c", "onto.task.d"}
     assert found[Kind.SECTION] == {"guide/ids", "guide/names"}
 
 
-def test_more_than_are_read_at_once(published: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_finds_more_rows_than_one_batch(published: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpublished, "ROWS_PER_BATCH", 2)
     for op in Op.objects.all():
         op.summary = "Other"
@@ -78,12 +78,12 @@ def test_more_than_are_read_at_once(published: None, monkeypatch: pytest.MonkeyP
 
     assert (
         unpublished.find_unpublished_names()[Kind.OP]
-        == whole()[Kind.OP]
+        == compare_completely()[Kind.OP]
         == {"onto.task.a", "onto.task.b", "onto.task.c"}
     )
 
 
-def test_what_was_taken_back_is_not_pending(published: None) -> None:
+def test_reverted_changes_are_not_pending(published: None) -> None:
     op = Op.objects.get(op="onto.task.a")
     with change_tracking.track_changes([op], by="ann", at=timezone.now()):
         Op.objects.filter(pk=op.pk).update(summary="Other")
@@ -91,10 +91,10 @@ def test_what_was_taken_back_is_not_pending(published: None) -> None:
 
     revert.revert_change(change_tracking.AuditEntry.objects.get(), by="ann", at=timezone.now())
 
-    assert unpublished.find_unpublished_names() == NOTHING == whole()
+    assert unpublished.find_unpublished_names() == NOTHING == compare_completely()
 
 
-def test_an_older_release_made_live_again_leaves_what_came_since_pending(published: None) -> None:
+def test_changes_since_an_older_live_release_are_pending(published: None) -> None:
     first = publishing.get_live_release()
     assert first is not None
     later = timezone.now() + timedelta(hours=1)
@@ -104,10 +104,10 @@ def test_an_older_release_made_live_again_leaves_what_came_since_pending(publish
 
     publishing.activate_release(version=first.version, note="", by="ann", at=later)
 
-    assert unpublished.find_unpublished_names()[Kind.GROUP] == {"onto"} == whole()[Kind.GROUP]
+    assert unpublished.find_unpublished_names()[Kind.GROUP] == {"onto"} == compare_completely()[Kind.GROUP]
 
 
-def test_looking_costs_the_same_however_many_ops(published: None, django_assert_num_queries: Any) -> None:
+def test_pending_query_count_does_not_depend_on_ops(published: None, django_assert_num_queries: Any) -> None:
     unpublished.find_unpublished_names()
     for number in range(30):
         make_op(f"onto.task.n{number}", tool_name=f"n{number}_task")
@@ -120,7 +120,7 @@ def test_looking_costs_the_same_however_many_ops(published: None, django_assert_
     assert len(again[Kind.OP]) == 30
 
 
-def test_a_release_of_long_ago_is_held_against_all_that_was_touched() -> None:
+def test_old_live_release_is_compared_with_all_later_changes() -> None:
     make_op()
     publishing.publish_draft(note="Test", by="tests", at=datetime(2020, 1, 1, tzinfo=UTC))
 

@@ -1,4 +1,4 @@
-"""Vectors: near for words that mean the same, and gone without harm where the machine has none."""
+"""Word vectors: close for words with similar meaning; search works without them."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from registry import search
 from registry.catalog.model import FULL_VISIBILITY
 from registry.search import embeddings
 from registry.search.embeddings import WordVectors
-from tests.support.op_entries import catalog, op
+from tests.support.op_entries import build_catalog, build_op_entry
 
 
 @pytest.fixture(scope="module")
@@ -21,58 +21,60 @@ def vectors() -> WordVectors:
     return found
 
 
-def test_words_of_like_meaning_are_nearer_than_others(vectors: WordVectors) -> None:
+def test_words_with_similar_meaning_are_closer(vectors: WordVectors) -> None:
     delete, remove, weather = embeddings.scale_to_unit_length(vectors.embed_words(["delete", "remove", "weather"]))
 
     assert delete @ remove > delete @ weather + 0.2
 
 
-def test_of_adds_up_pieces_and_leaves_out_bytes(vectors: WordVectors) -> None:
-    found = vectors.embed_words(["task", "", "zzqxv", "\U00013000"])  # the last one is spelt in bytes
+def test_vector_sums_pieces_without_byte_pieces(vectors: WordVectors) -> None:
+    found = vectors.embed_words(["task", "", "zzqxv", "\U00013000"])  # the last one is tokenized into bytes
 
     assert found.shape == (4, vectors.size)
     assert [bool(each.any()) for each in found] == [True, False, True, False]
 
 
-def test_a_word_that_is_no_piece_begins_with_the_longest_that_is(vectors: WordVectors) -> None:
+def test_unknown_word_starts_with_its_longest_piece(vectors: WordVectors) -> None:
     over, _, *_ = vectors._split_to_pieces("overbooking")
 
     assert [over] == vectors._split_to_pieces("over")
     assert vectors.embed_words(["overbooking"])[0] @ vectors.embed_words(["over"])[0] > 0
 
 
-def test_a_name_is_known_by_its_capital(vectors: WordVectors) -> None:
+def test_is_word_accepts_a_name_in_lower_case(vectors: WordVectors) -> None:
     assert vectors.is_word("paris")
 
 
-def test_a_word_is_a_piece_of_its_own(vectors: WordVectors) -> None:
+def test_is_word_requires_a_piece_for_the_whole_word(vectors: WordVectors) -> None:
     assert vectors.is_word("calendar")
     assert not vectors.is_word("calender")
 
 
-def test_summed_adds_up_by_owner() -> None:
+def test_vectors_are_summed_per_owner() -> None:
     rows = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)
 
     assert embeddings.sum_by_owner(rows, np.array([0, 0, 2]), 4).tolist() == [[4, 6], [0, 0], [5, 6], [0, 0]]
     assert embeddings.sum_by_owner(rows[:0], np.array([], dtype=np.int64), 1).tolist() == [[0, 0]]
 
 
-def test_directions_leave_zeros_as_they_are() -> None:
+def test_normalisation_keeps_zero_vectors() -> None:
     assert embeddings.scale_to_unit_length(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist() == [
         pytest.approx([0.6, 0.8]),
         [0, 0],
     ]
 
 
-def test_search_goes_on_by_words_alone_where_there_are_no_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_uses_words_only_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "load_vectors", lambda: None)
-    found = catalog(op("onto.task.create", kind="write", summary="Create a task"), op("cal.event.list"))
+    found = build_catalog(
+        build_op_entry("onto.task.create", kind="write", summary="Create a task"), build_op_entry("cal.event.list")
+    )
 
     assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "create taks", limit=1) == ["onto.task.create"]
     assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "weather", limit=1) == []
 
 
-def test_the_code_beside_the_vectors_is_never_run() -> None:
+def test_loading_vectors_does_not_import_wordllama() -> None:
     load = "import sys; from registry.search import embeddings; embeddings.load_vectors(); "
     script = load + "print('wordllama' in sys.modules)"
     setup = "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup(); "

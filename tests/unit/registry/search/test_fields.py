@@ -1,9 +1,9 @@
-"""Fields: every text of an op is read, each word with its op and where it stands."""
+"""Fields: every text of an op is indexed, each word with its op and field."""
 
 from registry.search import fields
-from tests.support.op_entries import catalog, op, schema
+from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
-ENTRY = op(
+ENTRY = build_op_entry(
     "onto.task.add",
     tool_name="addTask",
     summary="Summary\nof two lines",
@@ -13,7 +13,7 @@ ENTRY = op(
     aliases=["alias_one"],
     entity="entity",
     action="action",
-    parameters_schema=schema(due_at={"type": "string"}),
+    parameters_schema=build_schema(due_at={"type": "string"}),
     argument_aliases={"deadline": "due_at"},
     policy={"do": ["Done"], "dont": ["Undone"]},
     examples=[{"title": "Titled", "args": {}, "note": "Exemplary"}],
@@ -21,14 +21,14 @@ ENTRY = op(
 
 
 def words_by_field(ops: list[dict], former: list[list[str]]) -> list[dict[str, list[str]]]:
-    read = fields.read_op_words(list(catalog(*ops).ops.values()), former)
+    read = fields.read_op_words(list(build_catalog(*ops).ops.values()), former)
     found: list[dict[str, list[str]]] = [{} for _ in ops]
     for word, at, field in zip(read.word_ids, read.op_ids, read.field_ids, strict=True):
         found[at].setdefault(fields.FIELDS[field], []).append(read.vocabulary[word])
     return found
 
 
-def test_every_text_is_read_where_it_stands() -> None:
+def test_every_text_is_indexed_in_its_field() -> None:
     assert words_by_field([ENTRY], [["old_name"]]) == [
         {
             "name": ["onto", "task", "add", "add", "task"],
@@ -42,13 +42,15 @@ def test_every_text_is_read_where_it_stands() -> None:
     ]
 
 
-def test_words_are_of_their_own_op() -> None:
-    first, second = words_by_field([op("a.one", summary="First\n\none"), op("b.two", summary="Second")], [[], []])
+def test_words_belong_to_their_op() -> None:
+    first, second = words_by_field(
+        [build_op_entry("a.one", summary="First\n\none"), build_op_entry("b.two", summary="Second")], [[], []]
+    )
 
     assert (first["summary"], second["summary"]) == (["first", "one"], ["second"])
 
 
-def test_no_ops_have_no_words() -> None:
+def test_no_ops_give_no_words() -> None:
     read = fields.read_op_words([], [])
 
     assert len(read.word_ids) == len(read.op_ids) == len(read.field_ids) == 0

@@ -1,9 +1,9 @@
-"""Actions: of a request by its first verb, of an op by its record or its name."""
+"""Actions: of a query by its first verb, of an op by its record or its name."""
 
 import pytest
 
 from registry.search import intent, tokenizer
-from tests.support.op_entries import catalog, op
+from tests.support.op_entries import build_catalog, build_op_entry
 
 
 @pytest.mark.parametrize(
@@ -15,11 +15,11 @@ from tests.support.op_entries import catalog, op
         ("rename it", intent.UPDATE),
         ("removed rows", intent.DELETE),
         ("weather tomorrow", ""),
-        ("the very long way to a place where something is to delete", ""),  # too late
+        ("the very long way to a place where something is to delete", ""),  # the verb comes too late
         ("", ""),
     ],
 )
-def test_a_request_wants_what_its_first_verb_says(request_: str, action: str) -> None:
+def test_query_action_comes_from_its_first_verb(request_: str, action: str) -> None:
     assert intent.detect_request_action(tokenizer.split_words(request_)) == action
 
 
@@ -31,11 +31,11 @@ def test_a_request_wants_what_its_first_verb_says(request_: str, action: str) ->
         ({"action": "frobnicate", "tool_name": "weather"}, ""),
     ],
 )
-def test_an_op_does_what_its_record_says_or_else_its_name(fields: dict[str, str], action: str) -> None:
-    assert intent.detect_op_action(catalog(op("a.b", **fields)).ops["a.b"]) == action
+def test_op_action_comes_from_its_record_or_its_name(fields: dict[str, str], action: str) -> None:
+    assert intent.detect_op_action(build_catalog(build_op_entry("a.b", **fields)).ops["a.b"]) == action
 
 
-def test_no_verb_stands_for_two_actions() -> None:
+def test_each_verb_means_one_action() -> None:
     listed = [tokenizer.stem(verb) for verbs in intent._VERBS_BY_ACTION.values() for verb in verbs.split()]
 
     assert len({stem for stem in listed if stem}) == len([stem for stem in listed if stem])

@@ -1,4 +1,4 @@
-"""Postings: BM25F as its paper has it, held against the formula computed by hand."""
+"""Postings: BM25F as in its paper, compared with the formula computed by hand."""
 
 import math
 
@@ -7,17 +7,19 @@ import pytest
 from registry.search import fields, postings
 from registry.search.fields import WEIGHTS
 from registry.search.postings import LENGTH_WEIGHT, SATURATION
-from tests.support.op_entries import catalog, op
+from tests.support.op_entries import build_catalog, build_op_entry
 
 
-def built(*ops: dict) -> postings.Postings:
-    found = list(catalog(*ops).ops.values())
+def build(*ops: dict) -> postings.Postings:
+    found = list(build_catalog(*ops).ops.values())
     return postings.build_postings(fields.read_op_words(found, [[]] * len(found)), len(found))
 
 
 def test_covered_is_bm25f() -> None:
-    found = built(
-        op("a.one", summary="alpha alpha beta"), op("b.two", summary="gamma"), op("c.three", summary="alpha beta gamma")
+    found = build(
+        build_op_entry("a.one", summary="alpha alpha beta"),
+        build_op_entry("b.two", summary="gamma"),
+        build_op_entry("c.three", summary="alpha beta gamma"),
     )
     usual = (3 + 1 + 3) / 3
 
@@ -30,13 +32,13 @@ def test_covered_is_bm25f() -> None:
     assert found.score_coverage(["alpha"])[1] == 0
 
 
-def test_a_word_counts_by_where_it_stands() -> None:
-    found = built(
-        op("x.alpha", summary="one"),
-        op("x.b", summary="one", aliases=["alpha"]),
-        op("x.c", summary="alpha"),
-        op("x.d", summary="one", description="alpha"),
-        op("x.e", summary="one", notes="alpha"),
+def test_word_weight_depends_on_its_field() -> None:
+    found = build(
+        build_op_entry("x.alpha", summary="one"),
+        build_op_entry("x.b", summary="one", aliases=["alpha"]),
+        build_op_entry("x.c", summary="alpha"),
+        build_op_entry("x.d", summary="one", description="alpha"),
+        build_op_entry("x.e", summary="one", notes="alpha"),
     )
 
     scores = list(found.score_coverage(["alpha"]))
@@ -44,23 +46,23 @@ def test_a_word_counts_by_where_it_stands() -> None:
     assert len(set(scores)) == len(scores)
 
 
-def test_path_and_tool_name_say_a_word_once() -> None:
-    found = built(op("x.alpha", tool_name="alpha_one"), op("y.alpha", tool_name="two_three"))
+def test_word_in_path_and_tool_name_counts_once() -> None:
+    found = build(build_op_entry("x.alpha", tool_name="alpha_one"), build_op_entry("y.alpha", tool_name="two_three"))
 
     twice, once = found.score_coverage(["alpha"])
     assert twice == once
 
 
-def test_a_rare_word_covers_more_than_a_common_one() -> None:
-    found = built(*(op(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
+def test_rare_word_weighs_more_than_a_common_one() -> None:
+    found = build(*(build_op_entry(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
 
     assert found.score_coverage(["rare", "common"])[1] < 0.2
 
 
 @pytest.mark.parametrize("stems", [[], ["nowhere"]])
-def test_nothing_is_covered_of_nothing_known(stems: list[str]) -> None:
-    assert built(op("a.one"), op("b.two")).score_coverage(stems).tolist() == [0, 0]
+def test_unknown_words_cover_nothing(stems: list[str]) -> None:
+    assert build(build_op_entry("a.one"), build_op_entry("b.two")).score_coverage(stems).tolist() == [0, 0]
 
 
-def test_no_ops_have_postings_too() -> None:
-    assert built().score_coverage(["alpha"]).tolist() == []
+def test_postings_of_no_ops_are_empty() -> None:
+    assert build().score_coverage(["alpha"]).tolist() == []

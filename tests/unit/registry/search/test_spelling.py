@@ -1,4 +1,4 @@
-"""Typos: what is a slip of a word, and what is another word."""
+"""Spelling correction: which words are typos, and which are other words."""
 
 import pytest
 from hypothesis import given
@@ -14,21 +14,21 @@ SPELLER = Speller(["task", "tasks", "calendar", "requirement", "get", "日本", 
     [
         ("taks", "task"),  # swapped
         ("taskk", "task"),  # one too many
-        ("tsk", None),  # too short to tell
-        ("txxk", None),  # two slips in a short word
+        ("tsk", None),  # too short to correct
+        ("txxk", None),  # two typos in a short word
         ("calender", "calendar"),
-        ("calendaarr", "calendar"),  # two slips in a long one
+        ("calendaarr", "calendar"),  # two typos in a long word
         ("reqiurment", "requirement"),
-        ("alendarc", None),  # another first letter
-        ("gett", None),  # words of three letters are nobody's typo
+        ("alendarc", None),  # a different first letter
+        ("gett", None),  # words of three letters are never corrections
         ("v2betaa", None),
         ("", None),
     ],
 )
-def test_meant_is_the_nearest_word_within_reason(word: str, meant: str | None) -> None:
+def test_correction_is_the_nearest_similar_word(word: str, meant: str | None) -> None:
     assert SPELLER.suggest(word) == meant
 
 
 @given(st.text())
-def test_any_word_can_be_asked_for(word: str) -> None:
+def test_correction_accepts_any_word(word: str) -> None:
     assert SPELLER.suggest(word) in {None, "task", "tasks", "calendar", "requirement"}

@@ -1,4 +1,4 @@
-"""Words: one form for all spellings, in any script; and what a request wants, without its manners."""
+"""Words: one form for all spellings in any script; queries without polite words."""
 
 import pytest
 from hypothesis import given
@@ -22,25 +22,25 @@ from registry.search import tokenizer
         ("ОТКРЫТЬ задачу", ["открыть", "задачу"]),
         ("مُهِمَّة", ["مهمة"]),  # vowel signs are left out
         ("Straße", ["strasse"]),
-        ("add a to-do", ["add", "a", "todo"]),  # neither part says anything
+        ("add a to-do", ["add", "a", "todo"]),  # both parts are stop words
         ("read-only", ["read", "only"]),
         ("a\nb", ["a", "\n", "b"]),
         ("?! _", []),
         ("", []),
     ],
 )
-def test_split_folds(text: str, found: list[str]) -> None:
+def test_split_folds_case_and_accents(text: str, found: list[str]) -> None:
     assert tokenizer.split_words(text) == found
 
 
 @pytest.mark.parametrize(
     "inflected", [("task", "tasks"), ("create", "created", "creating"), ("activity", "activities"), ("list", "listing")]
 )
-def test_stem_is_what_inflections_share(inflected: tuple[str, ...]) -> None:
+def test_stem_is_shared_by_inflections(inflected: tuple[str, ...]) -> None:
     assert len({tokenizer.stem(word) for word in inflected}) == 1
 
 
-def test_stem_of_a_word_that_says_nothing_is_empty() -> None:
+def test_stem_of_a_stop_word_is_empty() -> None:
     assert [tokenizer.stem(word) for word in ("the", "please", "status")] == ["", "", "status"]
 
 
@@ -52,13 +52,13 @@ def test_stem_of_a_word_that_says_nothing_is_empty() -> None:
         ("I'd like to rename a project", "rename a project"),
         ("Find the weather in 'Paris' at 9:30", "Find the weather in   at  "),
         ("mail someone@example.com the report", "mail   the report"),
-        ("upload to s3", "upload to s3"),  # no value: a name with a digit
-        ("rename 'create task'", "rename 'create task'"),  # too little would be left
+        ("upload to s3", "upload to s3"),  # not a value: a name with a digit
+        ("rename 'create task'", "rename 'create task'"),  # too few words would remain
         ("read row ksj29d8qhW and 0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01", "read row   and  "),
         ("please", "please"),
     ],
 )
-def test_wanted_leaves_manners_and_values_out(request_: str, wanted: str) -> None:
+def test_query_words_leave_out_polite_words_and_values(request_: str, wanted: str) -> None:
     assert tokenizer.extract_request(request_) == wanted
 
 
@@ -68,21 +68,21 @@ def test_wanted_leaves_manners_and_values_out(request_: str, wanted: str) -> Non
         ("list open tasks and then create a project", ["list open tasks", "create a project"]),
         ("Read the budget. Could you also send the report?", ["Read the budget", "send the report"]),
         ("list open tasks", []),
-        ("tasks and projects", []),  # a word each says too little
+        ("tasks and projects", []),  # one word per clause is too little
     ],
 )
-def test_clauses_are_wanted_one_by_one(request_: str, clauses: list[str]) -> None:
+def test_query_is_split_into_clauses(request_: str, clauses: list[str]) -> None:
     assert tokenizer.split_clauses(request_) == clauses
 
 
-def test_bare_is_the_same_for_all_spellings_of_a_name() -> None:
+def test_normalised_name_is_equal_for_all_spellings() -> None:
     assert {tokenizer.normalise_name(name) for name in ("onto.task.list", "ontoTaskList", "ONTO_TASK-LIST")} == {
         "ontotasklist"
     }
 
 
 @given(st.text())
-def test_any_text_has_words_without_signs_and_spaces(text: str) -> None:
+def test_words_of_any_text_have_no_punctuation_or_spaces(text: str) -> None:
     for word in tokenizer.split_words(text):
         assert word == tokenizer.BREAK or not any(character.isspace() for character in word)
         tokenizer.stem(word)

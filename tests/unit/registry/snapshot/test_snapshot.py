@@ -8,12 +8,12 @@ from registry import checks
 from registry.files import loader
 from registry.models import Example, Op, PolicyRule
 from registry.snapshot import snapshot
-from tests.support.copy_rows import TITLED, make_op
+from tests.support.copy_rows import TITLE_SCHEMA, make_op
 
 pytestmark = pytest.mark.django_db
 
 
-def test_entry_says_all_that_a_release_holds_and_nothing_empty() -> None:
+def test_entry_has_all_fields_of_a_release_except_empty_ones() -> None:
     op = make_op(notes="Note", keywords=["new"], display_only=["t"])
     Example.objects.create(op=op, args={}, note="Bare", position=1)
     PolicyRule.objects.create(op=op, kind="do", text="First", position=0)
@@ -28,7 +28,7 @@ def test_entry_says_all_that_a_release_holds_and_nothing_empty() -> None:
         "summary": "Add onto.task.add",
         "notes": "Note",
         "keywords": ["new"],
-        "parameters_schema": TITLED,
+        "parameters_schema": TITLE_SCHEMA,
         "argument_aliases": {"name": "title"},
         "display_only": ["t"],
         "needs_subject": True,
@@ -53,7 +53,7 @@ def test_draft_is_sorted_by_path() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_draft_costs_as_many_queries_however_many_ops(
+def test_snapshot_query_count_does_not_depend_on_ops(
     count: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(count):
@@ -63,7 +63,7 @@ def test_draft_costs_as_many_queries_however_many_ops(
         snapshot.snapshot_draft()
 
 
-def test_draft_does_not_depend_on_when_rows_were_made() -> None:
+def test_snapshot_does_not_depend_on_creation_order() -> None:
     first = make_op("onto.task.a")
     make_op("onto.task.b")
     before = canonical_json.digest(snapshot.snapshot_draft())
@@ -77,7 +77,7 @@ def test_draft_does_not_depend_on_when_rows_were_made() -> None:
 @pytest.mark.parametrize(
     "changes", [{"summary": "Other"}, {"timeout_ms": 1000}, {"keywords": ["x"]}, {"connection": None}]
 )
-def test_any_change_of_copy_changes_the_draft(changes: dict[str, Any]) -> None:
+def test_any_change_of_copy_changes_the_snapshot(changes: dict[str, Any]) -> None:
     op = make_op()
     before = canonical_json.digest(snapshot.snapshot_draft())
 
@@ -86,7 +86,7 @@ def test_any_change_of_copy_changes_the_draft(changes: dict[str, Any]) -> None:
     assert canonical_json.digest(snapshot.snapshot_draft()) != before
 
 
-def test_shipped_entries_come_back_as_they_were_loaded() -> None:
+def test_snapshot_returns_shipped_entries_as_loaded() -> None:
     shipped = loader.read_shipped_catalog()
     loader.load_into_draft(shipped)
 

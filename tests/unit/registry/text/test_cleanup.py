@@ -1,11 +1,11 @@
-"""Summaries that fit a line, and a look at what strangers say."""
+"""Summaries that fit on one line, and remarks about imported text."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.text import cleanup
-from tests.support.cpu_budget import within
+from tests.support.cpu_budget import assert_cpu_seconds
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ from tests.support.cpu_budget import within
         ("\n\n", "Get weather"),
     ],
 )
-def test_a_summary_is_the_gist_of_the_first_sentence(description: str, summary: str) -> None:
+def test_summary_is_shortened_from_the_first_sentence(description: str, summary: str) -> None:
     assert cleanup.write_summary(description, "get_weather") == summary
 
 
 @given(st.text(max_size=400) | st.from_regex(r"([a-z#*\[(.,:\n]{1,20} ?){1,40}", fullmatch=True), st.text(min_size=1))
-def test_any_summary_is_one_short_line_that_says_something(description: str, name: str) -> None:
+def test_summary_of_any_text_is_one_short_line(description: str, name: str) -> None:
     if not name.isprintable() or not name.strip():
         return
     summary = cleanup.write_summary(description, name)
@@ -63,14 +63,14 @@ def test_any_summary_is_one_short_line_that_says_something(description: str, nam
 
 
 @pytest.mark.parametrize("evil", ["[", "<", "use this ", "(", "_", "[](", "ignore ", "before using ", "e.g. ", "a\n#"])
-def test_hostile_text_is_read_in_time(evil: str) -> None:
+def test_hostile_text_is_cleaned_in_time(evil: str) -> None:
     text = (evil * 20_000)[:20_000]
 
     def read() -> None:
         cleanup.write_summary(text, "name")
         cleanup.find_remarks([text])
 
-    within(0.5, read)  # a quadratic pattern takes many seconds
+    assert_cpu_seconds(0.5, read)  # a quadratic pattern takes many seconds
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_hostile_text_is_read_in_time(evil: str) -> None:
         ),
     ],
 )
-def test_what_an_admin_should_look_at_is_remarked(text: str, remark: str) -> None:
+def test_suspicious_text_gets_a_remark(text: str, remark: str) -> None:
     (found,) = cleanup.find_remarks({"name": "a", "parameters": {"properties": {"x": {"description": text}}}})
 
     assert remark in found
@@ -108,15 +108,15 @@ def test_what_an_admin_should_look_at_is_remarked(text: str, remark: str) -> Non
         "Overrides the rule name",
     ],
 )
-def test_plain_text_of_any_script_is_not_remarked(text: str) -> None:
+def test_plain_text_of_any_script_gets_no_remark(text: str) -> None:
     assert cleanup.find_remarks(["", text]) == []
 
 
-def test_a_long_description_is_cut_where_an_op_cannot_have_more() -> None:
+def test_long_description_is_cut_at_the_limit_of_an_op() -> None:
     assert cleanup.clean_description("x" * 4_000 + "\n") == "x" * 4_000
     assert cleanup.clean_description("x" * 4_001) == "x" * 3_999 + "…"
 
 
-def test_shown_text_cannot_move_a_terminal() -> None:
+def test_displayed_text_has_no_terminal_control_characters() -> None:
     assert cleanup.escape_for_terminal("a\x1b[31m\u202e\n天") == "a\\u001b[31m\\u202e\\u000a天"
     assert len(cleanup.escape_for_terminal("x" * 5_000)) < 500

@@ -1,4 +1,4 @@
-"""What names of tools say."""
+"""Words in tool names."""
 
 import pytest
 
@@ -57,10 +57,10 @@ def test_singular(word: str, expected: str) -> None:
     ],
 )
 def test_verb(name: str, description: str, verb: str | None) -> None:
-    said = tool_name_words.split_name(name)
-    place = tool_name_words.find_verb(said, description)
+    words = tool_name_words.split_name(name)
+    place = tool_name_words.find_verb(words, description)
 
-    assert (None if place is None else said[place]) == verb
+    assert (None if place is None else words[place]) == verb
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_verb(name: str, description: str, verb: str | None) -> None:
         ("get_terms_and_conditions", "get", False),
     ],
 )
-def test_what_is_not_known_to_look_only_writes(name: str, verb: str, is_write: bool) -> None:
+def test_unknown_verb_counts_as_a_write(name: str, verb: str, is_write: bool) -> None:
     assert tool_name_words.has_write_verb(tool_name_words.split_name(name), verb) is is_write
 
 
-def test_reads_and_writes_are_apart() -> None:
+def test_read_and_write_verbs_do_not_overlap() -> None:
     assert not tool_name_words.READ_VERBS & tool_name_words.WRITE_VERBS
     assert set(tool_name_words.CANONICAL_ACTIONS) & tool_name_words.READ_VERBS
     assert (

@@ -1,4 +1,4 @@
-"""Every op by every role: who may, who is refused, and for whom nothing is there."""
+"""Every op with every role: allowed, refused, or not found."""
 
 import uuid
 from itertools import product
@@ -21,7 +21,7 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from tests.support.loops import for_each
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT
 from workspace.errors import Forbidden, NotFound, WorkspaceError
@@ -30,7 +30,7 @@ from workspace.models import CalendarEvent, Document, Edge, MemberRole, Membersh
 
 pytestmark = pytest.mark.both_databases
 
-# What an op is called with, and what each role gets. `{task}` and its like stand for the ids of ROWS.
+# The args of each op and the outcome for each role. Placeholders such as `{task}` are ids of ROWS.
 ROWS = tuple(ENTITY_TYPE_BY_NAME.values())
 PROJECT_ID = {"project_id": "{project}"}
 TASK_ID = {"task_id": "{task}"}
@@ -51,7 +51,7 @@ OWN = CHANGE | {"editor": Forbidden}
 TABLE: dict[str, tuple[dict[str, Any], dict[str, type[WorkspaceError] | None]]] = {
     "get_onto_project_details": (PROJECT_ID, READ),
     "get_onto_task_details": (TASK_ID, READ),
-    "list_onto_tasks": (PROJECT_ID, READ),  # of a project that is named
+    "list_onto_tasks": (PROJECT_ID, READ),  # for a named project
     "search_onto_tasks": (PROJECT_ID | {"query": "canary"}, READ),
     "update_onto_project": (PROJECT_ID | {"name": "New"}, CHANGE),
     "create_onto_task": (PROJECT_ID | {"title": "New"}, CHANGE),
@@ -94,7 +94,7 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, type[WorkspaceError] | None]]] 
     "link_onto_entities": (LINK, CHANGE),
     "unlink_onto_edge": ({"edge_id": "{edge}"}, CHANGE),
     "delete_onto_project": (PROJECT_ID, OWN),
-    # To another project of the owner's: for everybody else that one is not there.
+    # To another project of the owner, which nobody else can see.
     "move_onto_task": (
         TASK_ID | {"project_id": "{destination}", "expected_project_id": "{project}"},
         CHANGE | {"editor": NotFound},
@@ -122,7 +122,7 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, type[WorkspaceError] | None]]] 
     "get_onto_project_graph": (PROJECT_ID, READ),
     "reorganize_onto_project_graph": (PROJECT_ID | {"nodes": [NODE]}, CHANGE),
 }
-OPEN = {  # name no row that could be foreign
+OPEN = {  # these name no row that could be foreign
     "list_onto_projects": {},
     "search_onto_projects": {"query": "canary"},
     "create_onto_project": {"project": {"name": "Own", "type_key": "project.personal.garden"}},
@@ -145,7 +145,7 @@ def task(db: None) -> Task:
     GoalFactory(project=task.project, name="canary", description="canary", measurement_criteria="canary")
     PlanFactory(project=task.project, name="canary", description="canary", plan="canary")
     MilestoneFactory(project=task.project, title="canary", description="canary")
-    project_graph.edge(task, "task_has_document", document, props={"role": "canary"})
+    project_graph.create_edge(task, "task_has_document", document, props={"role": "canary"})
     RiskFactory(project=task.project, title="canary", description="canary", content="canary")
     RequirementFactory(project=task.project, text="canary")
     EventFactory(project=task.project, title="canary", description="canary", location="canary", attendees=["canary"])
@@ -158,16 +158,16 @@ def task(db: None) -> Task:
     return task
 
 
-def sent(args: Any, ids: dict[str, str]) -> Any:
+def fill_placeholders(args: Any, ids: dict[str, str]) -> Any:
     if isinstance(args, dict):
-        return {name: sent(value, ids) for name, value in args.items()}
+        return {name: fill_placeholders(value, ids) for name, value in args.items()}
     if isinstance(args, list):
-        return [sent(value, ids) for value in args]
+        return [fill_placeholders(value, ids) for value in args]
     return ids.get(args, args) if isinstance(args, str) else args
 
 
-def ids_in(project: Project) -> dict[str, str]:
-    """Return the ids of the project and of the one row of each kind in it, by what stands for them in the table."""
+def get_placeholder_ids(project: Project) -> dict[str, str]:
+    """Return the ids of the project and of one row of each kind in it, by their placeholders in the table."""
     in_project = {
         f"{{{kind.name}}}": str(kind.get_rows().get(project=project).pk) for kind in ROWS if kind is not PROJECT
     }
@@ -190,63 +190,63 @@ def rows() -> list[Any]:
 
 
 @for_each("tool, args, subject, refusal", CASES, undone=True)
-def test_access(
+def test_op_access_by_role(
     task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[WorkspaceError] | None
 ) -> None:
-    args = sent(args, ids_in(task.project))
+    args = fill_placeholders(args, get_placeholder_ids(task.project))
     before = rows()
 
     if refusal is None:
-        assert call(tool, subject=subject, **args).result
+        assert call_handler(tool, subject=subject, **args).result
         return
     with pytest.raises(refusal):
-        call(tool, subject=subject, **args)
+        call_handler(tool, subject=subject, **args)
     assert rows() == before
 
 
 @for_each("tool, subject", list(product(TABLE, ["left", "stranger", ""])), undone=True)
-def test_foreign_ids_are_refused_exactly_as_ids_that_never_were(task: Task, tool: str, subject: str) -> None:
+def test_foreign_ids_are_refused_exactly_like_unknown_ids(task: Task, tool: str, subject: str) -> None:
     args, _ = TABLE[tool]
-    foreign = ids_in(task.project)
-    told = []
+    foreign = get_placeholder_ids(task.project)
+    messages = []
 
     for ids in (foreign, {name: str(uuid.uuid4()) for name in foreign}):
         with pytest.raises(NotFound) as refused:
-            call(tool, subject=subject, **sent(args, ids))
-        told.append((refused.value.message, refused.value.reason, refused.value.field_errors))
+            call_handler(tool, subject=subject, **fill_placeholders(args, ids))
+        messages.append((refused.value.message, refused.value.reason, refused.value.field_errors))
 
-    assert told[0] == told[1]
-    assert "canary" not in str(told)
+    assert messages[0] == messages[1]
+    assert "canary" not in str(messages)
 
 
 @for_each("tool, subject", list(product([*LISTS, "search_ontology", "list_calendar_events"], ["left", "stranger", ""])))
-def test_lists_tell_nothing_of_foreign_rows(task: Task, tool: str, subject: str) -> None:
-    for query in ("canary", "canarry", "canary or what you call it"):  # all words, closeness, any word
-        assert "canary" not in str(call(tool, subject=subject, query=query))
+def test_lists_reveal_nothing_about_foreign_rows(task: Task, tool: str, subject: str) -> None:
+    for query in ("canary", "canarry", "canary or what you call it"):  # all words, similar titles, any word
+        assert "canary" not in str(call_handler(tool, subject=subject, query=query))
 
 
-def test_lists_tell_members_of_every_role(task: Task) -> None:
+def test_lists_show_rows_to_members_of_every_role(task: Task) -> None:
     for subject in ("owner", "editor", "viewer"):
         for tool in LISTS:
-            found = call(tool, subject=subject, query="canary").result[tool.rpartition("_")[2]]
+            found = call_handler(tool, subject=subject, query="canary").result[tool.rpartition("_")[2]]
             assert sum("canary" in str(row) for row in found) == 1
         for query in ("canary", "canarry"):
-            assert call("search_ontology", subject=subject, query=query).result["total"] == len(ROWS)
+            assert call_handler("search_ontology", subject=subject, query=query).result["total"] == len(ROWS)
 
 
-def test_search_over_kinds_leaves_deleted_rows_out(task: Task) -> None:
+def test_search_all_omits_deleted_rows(task: Task) -> None:
     Document.objects.update(deleted_at=MADE_AT)
-    assert call("search_ontology", query="canary").result["total"] == len(ROWS) - 1
+    assert call_handler("search_ontology", query="canary").result["total"] == len(ROWS) - 1
 
     Project.objects.filter(pk=task.project_id).update(deleted_at=MADE_AT)
-    assert call("search_ontology", query="canary").result["total"] == 0
-    assert call("search_ontology", query="canarry").result["total"] == 0
+    assert call_handler("search_ontology", query="canary").result["total"] == 0
+    assert call_handler("search_ontology", query="canarry").result["total"] == 0
 
 
-def test_every_op_is_in_the_table() -> None:
+def test_access_table_has_every_op() -> None:
     assert set(TABLE) | set(OPEN) == set(HANDLERS)
 
 
 @for_each("tool", OPEN, undone=True)
-def test_ops_that_name_no_row_are_open_to_every_subject(task: Task, tool: str) -> None:
-    assert call(tool, subject="nobody yet", **OPEN[tool]).result
+def test_ops_without_row_ids_are_open_to_every_subject(task: Task, tool: str) -> None:
+    assert call_handler(tool, subject="nobody yet", **OPEN[tool]).result

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import GoalFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import Goal, Project
 
@@ -17,10 +17,10 @@ def project(db: None) -> Project:
 
 
 def create(project: Project, **sent: Any) -> Any:
-    return call("create_onto_goal", project_id=str(project.pk), **sent).result["goal"]
+    return call_handler("create_onto_goal", project_id=str(project.pk), **sent).result["goal"]
 
 
-def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
     row = create(project, name="Keep the visits")
 
     goal = Goal.objects.get()
@@ -41,14 +41,14 @@ def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> No
         "created_at": NOW,
         "updated_at": NOW,
     }
-    assert call("get_onto_goal_details", goal_id=row["id"]).result["goal"] == row
+    assert call_handler("get_onto_goal_details", goal_id=row["id"]).result["goal"] == row
 
 
-def test_create_stores_what_was_sent_and_update_clears_it(project: Project) -> None:
+def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) -> None:
     sent = {"priority": 2, "target_date": "2026-05-31", "measurement_criteria": "95% of the visits"}
 
     row = create(project, name="Keep the visits", type_key="goal.outcome.traffic", **sent)
-    cleared = call("update_onto_goal", goal_id=row["id"], **dict.fromkeys(sent)).result
+    cleared = call_handler("update_onto_goal", goal_id=row["id"], **dict.fromkeys(sent)).result
 
     assert {name: row[name] for name in sent} == sent
     assert row["type_key"] == "goal.outcome.traffic"
@@ -58,11 +58,11 @@ def test_create_stores_what_was_sent_and_update_clears_it(project: Project) -> N
     assert (goal.priority, goal.target_date, goal.measurement_criteria) == (None, None, "")
 
 
-def test_achieved_stamps_completed_at_and_any_other_state_clears_it(project: Project) -> None:
+def test_achieved_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
     id = create(project, name="Keep the visits", state_key="achieved")["id"]
     assert Goal.objects.get().completed_at == AT
 
-    result = call("update_onto_goal", goal_id=id, state_key="abandoned").result
+    result = call_handler("update_onto_goal", goal_id=id, state_key="abandoned").result
 
     assert (result["goal"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
 
@@ -70,14 +70,16 @@ def test_achieved_stamps_completed_at_and_any_other_state_clears_it(project: Pro
 def test_update_with_the_stored_date_is_unchanged(project: Project) -> None:
     id = create(project, name="Keep the visits", target_date="2026-05-31")["id"]
 
-    assert call("update_onto_goal", goal_id=id, target_date="2026-05-31").warnings == ("unchanged",)
+    assert call_handler("update_onto_goal", goal_id=id, target_date="2026-05-31").warnings == ("unchanged",)
 
 
 @pytest.mark.parametrize(
     ("sent", "path", "code"),
     [({"name": " "}, "/name", "blank"), ({"target_date": "0000-12-31"}, "/target_date", "impossible_time")],
 )
-def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
+def test_create_refuses_invalid_arguments_at_their_pointer(
+    project: Project, sent: dict[str, str], path: str, code: str
+) -> None:
     with pytest.raises(InvalidArgs) as refused:
         create(project, **{"name": "Keep the visits"} | sent)
 
@@ -85,14 +87,14 @@ def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str]
     assert not Goal.objects.exists()
 
 
-def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Project) -> None:
+def test_list_returns_abbreviated_rows_and_filters_by_state_and_type(project: Project) -> None:
     goal = GoalFactory(
         project=project, name="Keep", state_key="active", type_key="goal.outcome.traffic", description="x" * 101
     )
     GoalFactory(project=project, name="Draft")
     GoalFactory(project=project, name="Usual", state_key="active")
 
-    result = call("list_onto_goals", state_key="active", type_key="goal.outcome.traffic").result
+    result = call_handler("list_onto_goals", state_key="active", type_key="goal.outcome.traffic").result
 
     assert result["goals"] == [
         {
@@ -109,11 +111,11 @@ def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Pr
     assert result["message"].endswith("onto.goal.get returns the complete row.")
 
 
-def test_search_looks_into_names_and_descriptions_only(project: Project) -> None:
+def test_search_covers_names_and_descriptions_only(project: Project) -> None:
     GoalFactory(project=project, name="Keep the visits")
     GoalFactory(project=project, name="Traffic", description="as many VISITS as before")
     GoalFactory(project=project, name="Speed", measurement_criteria="visits in two seconds")
 
-    found = call("search_onto_goals", query="visits").result["goals"]
+    found = call_handler("search_onto_goals", query="visits").result["goals"]
 
     assert sorted(row["name"] for row in found) == ["Keep the visits", "Traffic"]

@@ -5,7 +5,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import MADE_AT, MilestoneFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import Milestone, Project
 
@@ -19,10 +19,10 @@ def project(db: None) -> Project:
 
 
 def create(project: Project, **sent: Any) -> Any:
-    return call("create_onto_milestone", project_id=str(project.pk), **sent).result["milestone"]
+    return call_handler("create_onto_milestone", project_id=str(project.pk), **sent).result["milestone"]
 
 
-def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
     row = create(project, title="The site is live")
 
     milestone = Milestone.objects.get()
@@ -42,14 +42,14 @@ def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> No
         "updated_at": NOW,
         "is_missed": False,
     }
-    assert call("get_onto_milestone_details", milestone_id=row["id"]).result["milestone"] == row
+    assert call_handler("get_onto_milestone_details", milestone_id=row["id"]).result["milestone"] == row
 
 
-def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Project) -> None:
+def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
     id = create(project, title="Live", state_key="completed")["id"]
     assert Milestone.objects.get().completed_at == AT
 
-    result = call("update_onto_milestone", milestone_id=id, state_key="in_progress").result
+    result = call_handler("update_onto_milestone", milestone_id=id, state_key="in_progress").result
 
     assert (result["milestone"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
 
@@ -58,7 +58,9 @@ def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Pr
     ("sent", "path", "code"),
     [({"title": "\t"}, "/title", "blank"), ({"due_at": "2016-12-31T23:59:60Z"}, "/due_at", "impossible_time")],
 )
-def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
+def test_create_refuses_invalid_arguments_at_their_pointer(
+    project: Project, sent: dict[str, str], path: str, code: str
+) -> None:
     with pytest.raises(InvalidArgs) as refused:
         create(project, **{"title": "Live"} | sent)
 
@@ -66,29 +68,27 @@ def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str]
     assert not Milestone.objects.exists()
 
 
-def test_a_milestone_becomes_missed_as_time_passes(project: Project) -> None:
+def test_milestone_becomes_missed_as_time_passes(project: Project) -> None:
     id = str(MilestoneFactory(project=project, due_at=AT).pk)
 
-    def missed(after: timedelta) -> set[bool]:
+    def read_is_missed(after: timedelta) -> set[bool]:
         at = AT + after
-        [listed] = call("list_onto_milestones", at=at).result["milestones"]
-        [found] = call("search_onto_milestones", at=at, query="milestone").result["milestones"]
-        got = call("get_onto_milestone_details", at=at, milestone_id=id).result["milestone"]
+        [listed] = call_handler("list_onto_milestones", at=at).result["milestones"]
+        [found] = call_handler("search_onto_milestones", at=at, query="milestone").result["milestones"]
+        got = call_handler("get_onto_milestone_details", at=at, milestone_id=id).result["milestone"]
         return {row["is_missed"] for row in (listed, found, got)}
 
-    assert missed(timedelta(0)) == {False}
-    assert missed(timedelta(seconds=1)) == {True}
+    assert read_is_missed(timedelta(0)) == {False}
+    assert read_is_missed(timedelta(seconds=1)) == {True}
     assert Milestone.objects.get().state_key == "pending"
 
 
-def test_update_answers_is_missed_as_it_is_afterwards(
-    project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_update_returns_the_new_is_missed(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     id = str(MilestoneFactory(project=project, due_at=MADE_AT).pk)
 
     def update(**sent: Any) -> tuple[bool, str]:
         with django_assert_num_queries(2):
-            result = call("update_onto_milestone", milestone_id=id, **sent).result
+            result = call_handler("update_onto_milestone", milestone_id=id, **sent).result
         return result["milestone"]["is_missed"], result["message"]
 
     assert update(state_key="in_progress") == (False, "Changed state_key.")
@@ -96,11 +96,11 @@ def test_update_answers_is_missed_as_it_is_afterwards(
     assert update(due_at=None) == (False, "Changed due_at.")
 
 
-def test_list_answers_abbreviated_rows_and_narrows_by_state(project: Project) -> None:
+def test_list_returns_abbreviated_rows_and_filters_by_state(project: Project) -> None:
     milestone = MilestoneFactory(project=project, title="Live", due_at=MADE_AT, description="x" * 101)
     MilestoneFactory(project=project, title="Begun", state_key="in_progress")
 
-    result = call("list_onto_milestones", state_key="pending").result
+    result = call_handler("list_onto_milestones", state_key="pending").result
 
     assert result["milestones"] == [
         {

@@ -1,4 +1,4 @@
-"""create and update with arguments that make edges."""
+"""create and update with arguments that create edges."""
 
 import uuid
 from typing import Any
@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Edge, Project, Task
 
@@ -20,30 +20,30 @@ def project(db: None) -> Project:
 
 
 def create(project: Project, **sent: Any) -> Any:
-    return call("create_onto_task", project_id=str(project.pk), title="Write", **sent)
+    return call_handler("create_onto_task", project_id=str(project.pk), title="Write", **sent)
 
 
-def named(row: Any, **more: Any) -> dict[str, Any]:
+def refer_to(row: Any, **more: Any) -> dict[str, Any]:
     return {"kind": row._meta.model_name, "id": str(row.pk)} | more
 
 
-def test_create_without_ties_makes_no_edge_and_says_nothing_of_it(project: Project) -> None:
+def test_create_without_link_arguments_creates_no_edge(project: Project) -> None:
     result = create(project, plan_id=None, parents=[], connections=[]).result
 
     assert sorted(result) == ["message", "task"]
     assert result["message"] == "Created the task."
-    assert project_graph.sentences() == []
+    assert project_graph.list_edges() == []
 
 
-def test_create_ties_the_task_and_answers_the_edges(project: Project) -> None:
-    plan, goal, milestone = (project_graph.row(kind, project) for kind in ("plan", "goal", "milestone"))
+def test_create_links_the_task_and_returns_the_edges(project: Project) -> None:
+    plan, goal, milestone = (project_graph.create_row(kind, project) for kind in ("plan", "goal", "milestone"))
 
     outcome = create(
         project, plan_id=str(plan.pk), goal_id=str(goal.pk).upper(), supporting_milestone_id=str(milestone.pk)
     )
 
     task = Task.objects.get()
-    assert project_graph.sentences() == [
+    assert project_graph.list_edges() == [
         "plan has_task task",
         "task supports_goal goal",
         "task targets_milestone milestone",
@@ -57,19 +57,19 @@ def test_create_ties_the_task_and_answers_the_edges(project: Project) -> None:
     assert outcome.warnings == ()
 
 
-def test_create_links_once_what_is_named_twice(project: Project) -> None:
-    plan = project_graph.row("plan", project)
+def test_create_links_a_row_named_twice_once(project: Project) -> None:
+    plan = project_graph.create_row("plan", project)
 
-    create(project, plan_id=str(plan.pk), parent=named(plan), parents=[named(plan)], connections=[named(plan)])
+    create(project, plan_id=str(plan.pk), parent=refer_to(plan), parents=[refer_to(plan)], connections=[refer_to(plan)])
 
-    assert project_graph.sentences() == ["plan has_task task"]
+    assert project_graph.list_edges() == ["plan has_task task"]
     assert Edge.objects.get().props == {"is_primary": True}
 
 
-def test_create_keeps_the_word_that_is_no_relation(project: Project) -> None:
-    other = project_graph.row("task", project)
+def test_create_stores_a_word_that_is_not_a_relation(project: Project) -> None:
+    other = project_graph.create_row("task", project)
 
-    outcome = create(project, connections=[named(other, rel="echoes")])
+    outcome = create(project, connections=[refer_to(other, rel="echoes")])
 
     edge = Edge.objects.get()
     assert (str(edge), edge.dst_id, edge.props) == ("task depends_on task", other.pk, {"original_rel": "echoes"})
@@ -79,31 +79,29 @@ def test_create_keeps_the_word_that_is_no_relation(project: Project) -> None:
 @pytest.mark.parametrize(
     ("argument", "kind"), [("plan_id", "plan"), ("goal_id", "goal"), ("supporting_milestone_id", "milestone")]
 )
-def test_create_refuses_what_is_not_in_the_project_in_the_same_words(
-    project: Project, argument: str, kind: str
-) -> None:
-    elsewhere = project_graph.row(kind, ProjectFactory())  # of the same owner
-    foreign = project_graph.row(kind, ProjectFactory(created_by="someone else"))
-    gone = project_graph.row(kind, project, deleted_at=MADE_AT)
+def test_create_refuses_missing_and_foreign_rows_alike(project: Project, argument: str, kind: str) -> None:
+    elsewhere = project_graph.create_row(kind, ProjectFactory())  # of the same owner
+    foreign = project_graph.create_row(kind, ProjectFactory(created_by="someone else"))
+    gone = project_graph.create_row(kind, project, deleted_at=MADE_AT)
 
-    told = set()
+    messages = set()
     for id in (elsewhere.pk, foreign.pk, gone.pk, uuid.uuid4()):
         with pytest.raises(NotFound) as refused:
             create(project, **{argument: str(id)})
-        told.add(refused.value.message)
+        messages.add(refused.value.message)
 
-    assert told == {
+    assert messages == {
         f"No {kind} of this project that you can see has this {argument}; "
         f"find its id with onto.{kind}.list or onto.{kind}.search."
     }
     assert not Task.objects.exists()
 
 
-def test_create_finds_what_is_named_by_title(project: Project) -> None:
+def test_create_finds_rows_by_title(project: Project) -> None:
     plan, goal, task = (
-        project_graph.row("plan", project, name="Phase"),
-        project_graph.row("goal", project),
-        project_graph.row("task", project),
+        project_graph.create_row("plan", project, name="Phase"),
+        project_graph.create_row("goal", project),
+        project_graph.create_row("task", project),
     )
 
     outcome = create(
@@ -112,14 +110,14 @@ def test_create_finds_what_is_named_by_title(project: Project) -> None:
         connections=[{"kind": "goal", "title": goal.name}, {"kind": "task", "id": str(task.pk), "title": "ignored"}],
     )
 
-    assert project_graph.sentences() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
+    assert project_graph.list_edges() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
     assert Edge.objects.get(rel="has_task").src_id == plan.pk
     assert "Ignored connections/1/title: connections/1/id was sent too." in outcome.warnings
 
 
-def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> None:
-    rows = [project_graph.row("plan", project, name="Phase") for _ in range(2)]
-    project_graph.row("goal", ProjectFactory(), name="Elsewhere")
+def test_create_refuses_unknown_and_ambiguous_titles(project: Project) -> None:
+    rows = [project_graph.create_row("plan", project, name="Phase") for _ in range(2)]
+    project_graph.create_row("goal", ProjectFactory(), name="Elsewhere")
 
     with pytest.raises(InvalidArgs) as refused:
         create(
@@ -138,16 +136,16 @@ def test_create_refuses_titles_that_name_no_row_or_several(project: Project) -> 
     assert not Task.objects.exists()
 
 
-def test_create_names_the_place_of_what_is_not_there(project: Project) -> None:
-    plan = project_graph.row("plan", project)
+def test_create_names_the_pointer_of_a_missing_row(project: Project) -> None:
+    plan = project_graph.create_row("plan", project)
 
     with pytest.raises(NotFound, match="this parents/1/id;"):
-        create(project, parents=[named(plan), {"kind": "goal", "id": str(uuid.uuid4())}])
+        create(project, parents=[refer_to(plan), {"kind": "goal", "id": str(uuid.uuid4())}])
     with pytest.raises(NotFound, match="this parent/id;"):
-        create(project, parent=named(ProjectFactory()))
+        create(project, parent=refer_to(ProjectFactory()))
 
 
-def test_create_tells_all_that_is_wrong_at_once(project: Project) -> None:
+def test_create_reports_all_errors_together(project: Project) -> None:
     with pytest.raises(InvalidArgs) as refused:
         create(project, due_at="0000-01-01T00:00:00Z", parent={"kind": "document", "id": str(uuid.uuid4())})
 
@@ -155,10 +153,10 @@ def test_create_tells_all_that_is_wrong_at_once(project: Project) -> None:
     assert not Task.objects.exists()
 
 
-def test_create_costs_a_query_a_kind_and_one(
+def test_create_costs_one_query_per_kind_and_one_more(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    plan, goal, other = (str(project_graph.row(kind, project).pk) for kind in ("plan", "goal", "goal"))
+    plan, goal, other = (str(project_graph.create_row(kind, project).pk) for kind in ("plan", "goal", "goal"))
 
     with django_assert_num_queries(2):
         create(project)
@@ -167,11 +165,11 @@ def test_create_costs_a_query_a_kind_and_one(
 
 
 def update(task: Task, **sent: Any) -> Any:
-    return call("update_onto_task", task_id=str(task.pk), **sent)
+    return call_handler("update_onto_task", task_id=str(task.pk), **sent)
 
 
-def test_update_sets_changes_and_clears_a_tie(project: Project) -> None:
-    task, goal, other = (project_graph.row(kind, project) for kind in ("task", "goal", "goal"))
+def test_update_sets_changes_and_clears_a_link(project: Project) -> None:
+    task, goal, other = (project_graph.create_row(kind, project) for kind in ("task", "goal", "goal"))
 
     first = update(task, goal_id=str(goal.pk))
     assert first.result["message"] == "Changed goal_id."
@@ -182,14 +180,14 @@ def test_update_sets_changes_and_clears_a_tie(project: Project) -> None:
     assert [edge.dst_id for edge in Edge.objects.filter(deleted_at=None)] == [other.pk]
 
     cleared = update(task, goal_id=None)
-    assert (cleared.result["message"], project_graph.sentences()) == ("Changed goal_id.", [])
+    assert (cleared.result["message"], project_graph.list_edges()) == ("Changed goal_id.", [])
     assert "edges" not in cleared.result
     assert {edge.deleted_at for edge in Edge.objects.all()} == {AT}
 
 
-def test_update_with_the_same_tie_changes_nothing(project: Project) -> None:
-    task, goal = project_graph.row("task", project), project_graph.row("goal", project)
-    edge = project_graph.edge(task, "supports_goal", goal)
+def test_update_with_the_same_link_changes_nothing(project: Project) -> None:
+    task, goal = project_graph.create_row("task", project), project_graph.create_row("goal", project)
+    edge = project_graph.create_edge(task, "supports_goal", goal)
 
     for same in ({"goal_id": str(goal.pk)}, {"supporting_milestone_id": None}):
         assert update(task, **same).warnings == ("unchanged",)
@@ -198,22 +196,22 @@ def test_update_with_the_same_tie_changes_nothing(project: Project) -> None:
     assert Task.objects.get().updated_at == MADE_AT
 
 
-def test_update_leaves_other_edges_alone(project: Project) -> None:
-    task, goal, plan = (project_graph.row(kind, project) for kind in ("task", "goal", "plan"))
-    project_graph.edge(task, "supports_goal", goal)
-    project_graph.edge(goal, "has_task", task)
-    project_graph.edge(plan, "has_task", task)
-    project_graph.edge(project_graph.row("task", project), "supports_goal", goal)
+def test_update_keeps_other_edges(project: Project) -> None:
+    task, goal, plan = (project_graph.create_row(kind, project) for kind in ("task", "goal", "plan"))
+    project_graph.create_edge(task, "supports_goal", goal)
+    project_graph.create_edge(goal, "has_task", task)
+    project_graph.create_edge(plan, "has_task", task)
+    project_graph.create_edge(project_graph.create_row("task", project), "supports_goal", goal)
 
     update(task, goal_id=None)
 
-    assert project_graph.sentences() == ["goal has_task task", "plan has_task task", "task supports_goal goal"]
+    assert project_graph.list_edges() == ["goal has_task task", "plan has_task task", "task supports_goal goal"]
 
 
-def test_update_refuses_what_is_not_in_the_project(project: Project) -> None:
-    task = project_graph.row("task", project, title="Old")
+def test_update_refuses_rows_of_other_projects(project: Project) -> None:
+    task = project_graph.create_row("task", project, title="Old")
 
     with pytest.raises(NotFound, match="No goal of this project that you can see has this goal_id"):
-        update(task, title="New", goal_id=str(project_graph.row("goal", ProjectFactory()).pk))
+        update(task, title="New", goal_id=str(project_graph.create_row("goal", ProjectFactory()).pk))
 
     assert not Edge.objects.exists()

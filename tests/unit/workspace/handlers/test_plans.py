@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import PlanFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import Plan, Project
 
@@ -17,10 +17,10 @@ def project(db: None) -> Project:
 
 
 def create(project: Project, **sent: Any) -> Any:
-    return call("create_onto_plan", project_id=str(project.pk), **sent).result["plan"]
+    return call_handler("create_onto_plan", project_id=str(project.pk), **sent).result["plan"]
 
 
-def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
     row = create(project, name="Beta")
 
     plan = Plan.objects.get()
@@ -41,47 +41,47 @@ def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> No
         "created_at": NOW,
         "updated_at": NOW,
     }
-    assert call("get_onto_plan_details", plan_id=row["id"]).result["plan"] == row
+    assert call_handler("get_onto_plan_details", plan_id=row["id"]).result["plan"] == row
 
 
-def test_create_stores_what_was_sent_and_update_clears_it(project: Project) -> None:
+def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) -> None:
     sent = {"plan": "1. Invite\n2. Decide\n", "start_date": "2026-04-06", "end_date": "2026-04-06"}
 
     row = create(project, name="Beta", **sent)
-    cleared = call("update_onto_plan", plan_id=row["id"], **dict.fromkeys(sent)).result
+    cleared = call_handler("update_onto_plan", plan_id=row["id"], **dict.fromkeys(sent)).result
 
     assert {name: row[name] for name in sent} == sent
     assert {name: cleared["plan"][name] for name in sent} == dict.fromkeys(sent)
     assert cleared["message"] == "Changed plan, start_date, end_date."
 
 
-def test_completed_stamps_completed_at_and_any_other_state_clears_it(project: Project) -> None:
+def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
     id = create(project, name="Beta", state_key="completed")["id"]
     assert Plan.objects.get().completed_at == AT
 
-    result = call("update_onto_plan", plan_id=id, state_key="active").result
+    result = call_handler("update_onto_plan", plan_id=id, state_key="active").result
 
     assert (result["plan"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
 
 
 @pytest.mark.parametrize("moved", [{"start_date": "2026-04-25"}, {"end_date": "2026-04-05"}])
-def test_a_plan_that_would_end_before_it_begins_is_refused(project: Project, moved: dict[str, str]) -> None:
+def test_plan_that_ends_before_it_starts_is_refused(project: Project, moved: dict[str, str]) -> None:
     id = create(project, name="Beta", start_date="2026-04-06", end_date="2026-04-24")["id"]
 
     with pytest.raises(InvalidArgs) as refused:
-        call("update_onto_plan", plan_id=id, **moved)
+        call_handler("update_onto_plan", plan_id=id, **moved)
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == (f"/{next(iter(moved))}", "out_of_order")
     assert error.message == "end_date is before start_date; send a later end_date or an earlier start_date."
 
 
-def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Project) -> None:
+def test_list_returns_abbreviated_rows_and_filters_by_state_and_type(project: Project) -> None:
     plan = PlanFactory(project=project, name="Beta", state_key="active", type_key="plan.sprint", plan="s" * 201)
     PlanFactory(project=project, name="Draft", type_key="plan.sprint")
     PlanFactory(project=project, name="Usual", state_key="active")
 
-    result = call("list_onto_plans", state_key="active", type_key="plan.sprint").result
+    result = call_handler("list_onto_plans", state_key="active", type_key="plan.sprint").result
 
     assert result["plans"] == [
         {
@@ -98,11 +98,11 @@ def test_list_answers_abbreviated_rows_and_narrows_by_state_and_type(project: Pr
     assert result["message"].endswith("onto.plan.get returns the complete row.")
 
 
-def test_search_looks_into_names_and_descriptions_and_search_over_kinds_into_the_steps(project: Project) -> None:
+def test_search_covers_names_and_descriptions_and_search_all_the_steps(project: Project) -> None:
     PlanFactory(project=project, name="Beta", plan="1. Invite the customers")
     PlanFactory(project=project, name="Customers first")
 
-    found = call("search_onto_plans", query="customers").result["plans"]
+    found = call_handler("search_onto_plans", query="customers").result["plans"]
 
     assert [row["name"] for row in found] == ["Customers first"]
-    assert call("search_ontology", query="customers").result["total"] == 2
+    assert call_handler("search_ontology", query="customers").result["total"] == 2

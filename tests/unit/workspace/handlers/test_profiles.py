@@ -3,16 +3,16 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support.factories import ProfileFactory
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 5, tzinfo=UTC)  # a Wednesday
 
 
-def test_get_tells_the_callers_own_profile(db: None) -> None:
+def test_get_returns_the_profile_of_the_subject(db: None) -> None:
     ProfileFactory(subject="other", name="Somebody", preferences={"focus": "never"})
     ProfileFactory(subject="s", name="Mira", working_hours={"monday": ["08:00-12:00"]}, preferences={"buffer": 15})
 
-    outcome = call("get_user_profile", subject="s", at=NOON)
+    outcome = call_handler("get_user_profile", subject="s", at=NOON)
 
     profile = outcome.result["profile"]
     hours = profile.pop("working_hours")
@@ -27,10 +27,10 @@ def test_get_tells_the_callers_own_profile(db: None) -> None:
     assert outcome.result["message"].startswith("The user's profile.")
 
 
-def test_get_tells_defaults_and_that_they_are_some(db: None) -> None:
+def test_get_returns_defaults_and_says_so(db: None) -> None:
     ProfileFactory(subject="other", name="Somebody")
 
-    result = call("get_user_profile", subject="s", at=NOON).result
+    result = call_handler("get_user_profile", subject="s", at=NOON).result
 
     assert result["profile"]["name"] is None
     assert result["profile"]["time_zone"] == "UTC"
@@ -39,9 +39,9 @@ def test_get_tells_defaults_and_that_they_are_some(db: None) -> None:
 
 
 @pytest.mark.parametrize("part", ["name", "working_hours", "preferences"])
-def test_get_of_a_part_tells_that_part_and_the_zone(db: None, part: str) -> None:
+def test_get_of_a_part_returns_it_with_the_time_zone(db: None, part: str) -> None:
     ProfileFactory(subject="s", name="Mira")
 
-    profile = call("get_user_profile", subject="s", part=part).result["profile"]
+    profile = call_handler("get_user_profile", subject="s", part=part).result["profile"]
 
     assert set(profile) == {part, "time_zone", "local_time", "weekday"}

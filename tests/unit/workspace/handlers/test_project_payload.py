@@ -1,4 +1,4 @@
-"""onto.project.create with all it takes: entities of every kind, how they hang together, questions, an overview."""
+"""onto.project.create with all arguments: entities of every kind, relationships, clarifications, an overview."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace import relations
 from workspace.contract import OpOutcome
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
@@ -42,7 +42,7 @@ def end(temp_id: str, kind: str) -> dict[str, str]:
     return {"temp_id": temp_id, "kind": kind}
 
 
-# One of each kind, by the first letter; two tasks.
+# One entity of each kind, named by its first letter; two tasks.
 ONE_OF_EACH = [
     entity("g", "goal"),
     entity("m", "milestone"),
@@ -62,10 +62,12 @@ def pair(src: str, dst: str, **more: Any) -> Any:
 
 
 def create(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> OpOutcome:
-    return call("create_onto_project", project=PROJECT, entities=first, relationships=related or [], **more)
+    return call_handler("create_onto_project", project=PROJECT, entities=first, relationships=related or [], **more)
 
 
-def errors_of(first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any) -> list[ArgumentError]:
+def create_with_errors(
+    first: list[dict[str, Any]], related: list[Any] | None = None, **more: Any
+) -> list[ArgumentError]:
     with pytest.raises(InvalidArgs) as refused:
         create(first, related, **more)
     for model in (Project, Membership, Edge, *(kind.model for kind in ENTITY_TYPE_BY_NAME.values())):
@@ -73,15 +75,15 @@ def errors_of(first: list[dict[str, Any]], related: list[Any] | None = None, **m
     return refused.value.field_errors
 
 
-def told(errors: list[ArgumentError]) -> list[tuple[str, str]]:
+def get_error_codes(errors: list[ArgumentError]) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in errors]
 
 
 def sentences() -> list[str]:
-    return [sentence for sentence in project_graph.sentences() if sentence != "project has_document document"]
+    return [sentence for sentence in project_graph.list_edges() if sentence != "project has_document document"]
 
 
-def test_every_kind_is_made_with_its_fields(db: None) -> None:
+def test_create_stores_every_kind_with_its_fields(db: None) -> None:
     outcome = create(
         [
             entity("g", "goal", target_date="2026-05", measurement_criteria="100", state_key="active", priority=2),
@@ -128,17 +130,17 @@ def test_every_kind_is_made_with_its_fields(db: None) -> None:
 @pytest.mark.parametrize(
     ("related", "edges"),
     [
-        # Whichever end is told first: the one that may hold the other does.
+        # In either order, the end that may be the parent becomes the parent.
         ([("p", "t"), ("m", "p"), ("g", "m")], ["goal has_milestone milestone", "milestone has_plan plan"]),
         ([("t", "p"), ("p", "m"), ("m", "g")], ["goal has_milestone milestone", "milestone has_plan plan"]),
-        # Of several parents the most specific holds the row, and the others are what they most likely are to it.
+        # Of several parents, the most specific is kept, and the others become their most likely links.
         ([("g", "t"), ("p", "t"), ("m", "t")], ["task supports_goal goal", "task targets_milestone milestone"]),
         ([("t", "g"), ("t", "p"), ("g", "p")], ["goal has_plan plan", "task supports_goal goal"]),
-        # What nothing holds is linked as the kinds suggest.
+        # Rows without a parent relation are linked as their kinds suggest.
         ([("p", "t"), ("t2", "t"), ("t", "d")], ["document references task", "task depends_on task"]),
     ],
 )
-def test_pairs_hang_rows_where_they_belong(db: None, related: list[tuple[str, str]], edges: list[str]) -> None:
+def test_pairs_place_rows_under_their_parents(db: None, related: list[tuple[str, str]], edges: list[str]) -> None:
     outcome = create(ONE_OF_EACH, [pair(*each) for each in related])
 
     assert sentences() == sorted([*edges, "plan has_task task"])
@@ -148,7 +150,7 @@ def test_pairs_hang_rows_where_they_belong(db: None, related: list[tuple[str, st
     assert {edge.project_id for edge in Edge.objects.all()} == {Project.objects.get().pk}
 
 
-def test_objects_say_what_rows_are_to_each_other(db: None) -> None:
+def test_objects_define_relations_between_rows(db: None) -> None:
     outcome = create(
         ONE_OF_EACH,
         [
@@ -175,7 +177,7 @@ def test_objects_say_what_rows_are_to_each_other(db: None) -> None:
     )
 
 
-def test_a_parent_that_was_asked_for_and_is_not_kept_is_told(db: None) -> None:
+def test_create_warns_about_a_requested_parent_that_it_did_not_keep(db: None) -> None:
     outcome = create(ONE_OF_EACH, [pair("g", "t", rel="has_task"), pair("p", "t", intent="containment")])
 
     assert sentences() == ["plan has_task task", "task supports_goal goal"]
@@ -184,14 +186,14 @@ def test_a_parent_that_was_asked_for_and_is_not_kept_is_told(db: None) -> None:
     )
 
 
-def test_what_is_told_twice_or_from_both_ends_is_one_edge(db: None) -> None:
+def test_repeated_or_reversed_relationships_create_one_edge(db: None) -> None:
     result = create(ONE_OF_EACH, [pair("p", "t"), pair("t", "p"), pair("p", "t", rel="has_task")]).result
 
     assert sentences() == ["plan has_task task"]
-    assert result["counts"]["edges"] == 2  # and that of the overview
+    assert result["counts"]["edges"] == 2  # and the edge of the overview
 
 
-def test_warnings_are_bounded(db: None) -> None:
+def test_warnings_are_limited(db: None) -> None:
     tasks = [entity(str(number), "task") for number in range(30)]
     related = [{"from": end("0", "task"), "to": end(str(number), "task"), "rel": "enables"} for number in range(1, 30)]
 
@@ -224,13 +226,13 @@ def test_warnings_are_bounded(db: None) -> None:
         ]),
     ],
 )  # fmt: skip
-def test_wrong_relationships_are_refused_at_their_pointers(
+def test_invalid_relationships_are_refused_at_their_pointers(
     db: None, first: list[Any], related: list[Any], wrong: list[Any]
 ) -> None:
-    assert told(errors_of(first, related)) == wrong
+    assert get_error_codes(create_with_errors(first, related)) == wrong
 
 
-def test_one_entity_needs_no_relationship(db: None) -> None:
+def test_single_entity_needs_no_relationship(db: None) -> None:
     assert create([entity("t", "task")]).result["counts"]["tasks"] == 1
 
 
@@ -255,8 +257,8 @@ def test_one_entity_needs_no_relationship(db: None) -> None:
         (entity("p", "plan", start_date="2026-05", end_date="2026-04"), [("end_date", "out_of_order")]),
     ],
 )  # fmt: skip
-def test_an_entity_that_is_not_of_its_kind_is_refused(db: None, sent: dict[str, Any], wrong: list[Any]) -> None:
-    assert told(errors_of([sent])) == [(f"/entities/0/{name}", code) for name, code in wrong]
+def test_entity_with_fields_of_another_kind_is_refused(db: None, sent: dict[str, Any], wrong: list[Any]) -> None:
+    assert get_error_codes(create_with_errors([sent])) == [(f"/entities/0/{name}", code) for name, code in wrong]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_an_entity_that_is_not_of_its_kind_is_refused(db: None, sent: dict[str, 
         ]),
     ],
 )  # fmt: skip
-def test_what_was_read_otherwise_is_said(
+def test_create_warns_about_values_it_interpreted(
     db: None, sent: dict[str, Any], stored: dict[str, Any], warnings: list[str]
 ) -> None:
     outcome = create([{"temp_id": "x"} | sent])
@@ -291,9 +293,9 @@ def test_what_was_read_otherwise_is_said(
     assert list(outcome.warnings) == [f"entities/0: {warning}" for warning in warnings]
 
 
-def test_all_that_is_wrong_is_told_at_once(db: None) -> None:
+def test_all_errors_are_reported_together(db: None) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        call(
+        call_handler(
             "create_onto_project",
             project=PROJECT | {"start_at": "one day"},
             entities=[entity("t", "task", due_at="soon"), entity("t", "task"), entity("g", "goal", impact="low")],
@@ -301,7 +303,7 @@ def test_all_that_is_wrong_is_told_at_once(db: None) -> None:
             context_document={"title": " ", "content": "x", "type_key": "document.x.y", "state_key": "ended"},
         )
 
-    assert told(refused.value.field_errors) == [
+    assert get_error_codes(refused.value.field_errors) == [
         ("/project/start_at", "impossible_time"),
         ("/entities/0/due_at", "impossible_time"),
         ("/entities/1/temp_id", "duplicate"),
@@ -313,7 +315,7 @@ def test_all_that_is_wrong_is_told_at_once(db: None) -> None:
     assert not Project.objects.exists()
 
 
-def test_questions_make_nothing_and_are_answered(db: None) -> None:
+def test_clarifications_create_nothing_and_are_returned(db: None) -> None:
     questions = [{"key": "budget", "question": "How much may it cost?", "required": True}]
 
     outcome = create([entity("t", "task")], clarifications=questions)
@@ -330,8 +332,8 @@ def test_questions_make_nothing_and_are_answered(db: None) -> None:
     assert create([], clarifications=[]).result["counts"]["documents"] == 1
 
 
-def test_the_overview_is_composed_of_what_is_known(db: None) -> None:
-    call(
+def test_overview_is_composed_from_the_payload(db: None) -> None:
+    call_handler(
         "create_onto_project",
         project=PROJECT | {"executive_summary": "In short.", "description": "At length.", "context": "## Who\n\nInes"},
         entities=[
@@ -357,23 +359,23 @@ def test_the_overview_is_composed_of_what_is_known(db: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["Launch", "x" * 200])
-def test_a_bare_project_has_an_overview_too(db: None, name: str) -> None:
-    call("create_onto_project", project=PROJECT | {"name": name})
+def test_project_without_entities_has_an_overview(db: None, name: str) -> None:
+    call_handler("create_onto_project", project=PROJECT | {"name": name})
 
     assert Document.objects.get().content == "Nothing more is known about this project yet.\n"
 
 
-def test_the_longest_texts_make_an_overview_that_can_be_kept(db: None) -> None:
+def test_overview_of_the_longest_texts_can_be_stored(db: None) -> None:
     texts = {"executive_summary": "x" * 5_000, "description": "x" * 20_000, "context": "x" * 100_000}
     tasks = [entity(str(number), "requirement", text="x" * 1_000) for number in range(200)]
     related = [[end("0", "requirement"), end(str(number), "requirement")] for number in range(1, 200)]
 
-    call("create_onto_project", project=PROJECT | texts, entities=tasks, relationships=related)
+    call_handler("create_onto_project", project=PROJECT | texts, entities=tasks, relationships=related)
 
     assert len(Document.objects.get().content) == 200_000
 
 
-def test_the_overview_that_was_sent_is_kept(db: None) -> None:
+def test_sent_overview_is_stored(db: None) -> None:
     create([], context_document={"title": "Brief", "content": r"# A\n\nB", "state_key": "ready", "props": {"a": 1}})
 
     overview = Document.objects.get()
@@ -381,13 +383,13 @@ def test_the_overview_that_was_sent_is_kept(db: None) -> None:
     assert (overview.type_key, overview.props) == ("document.context.project", {"a": 1})
 
 
-def test_create_costs_queries_by_kind_and_not_by_row(
+def test_create_query_count_depends_on_kinds_and_not_on_rows(
     db: None, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     first = [entity(f"{kind}{number}", kind) for kind in LABELS for number in range(28)]
     related = [[end(f"task{number}", "task"), end(f"plan{number}", "plan")] for number in range(28)]
 
-    # The project, its membership, seven kinds, the overview, the places of both documents, edges, the project again.
+    # The project, its membership, seven kinds, the overview, positions of both documents, edges, the project again.
     with django_assert_max_num_queries(14):
         create(first, related)
 
@@ -407,7 +409,7 @@ pairs = st.lists(
 
 
 @given(pairs)
-def test_whatever_is_related_no_row_has_two_parents_and_every_edge_joins_what_it_may(related: list[Any]) -> None:
+def test_any_relationships_give_one_parent_per_row_and_valid_edges(related: list[Any]) -> None:
     project = Project(**PROJECT)
     first = new_entities.build_entities(ONE_OF_EACH, project=project, by="s", at=project_graph.MADE_AT)
 

@@ -1,9 +1,9 @@
-"""What the shared reads and writes do with requirements, which have no state and no description."""
+"""The generic ops on requirements, which have no state and no description."""
 
 import pytest
 
 from tests.support.factories import ProjectFactory, RequirementFactory
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import Project, Requirement
 
@@ -14,8 +14,10 @@ def project(db: None) -> Project:
     return project
 
 
-def test_create_answers_the_stored_row(project: Project) -> None:
-    row = call("create_onto_requirement", project_id=str(project.pk), text="Fast", priority=1).result["requirement"]
+def test_create_returns_the_stored_row(project: Project) -> None:
+    row = call_handler("create_onto_requirement", project_id=str(project.pk), text="Fast", priority=1).result[
+        "requirement"
+    ]
 
     assert (row["text"], row["priority"], row["type_key"], row["props"]) == ("Fast", 1, "requirement.default", {})
     assert row.keys().isdisjoint({"state_key", "description", "completed_at"})
@@ -23,13 +25,13 @@ def test_create_answers_the_stored_row(project: Project) -> None:
 
 
 @pytest.mark.parametrize("tool", ["list_onto_requirements", "search_onto_requirements"])
-def test_lists_are_narrowed_by_priority_and_type(project: Project, tool: str) -> None:
+def test_lists_filter_by_priority_and_type(project: Project, tool: str) -> None:
     RequirementFactory(project=project, text="word A", priority=1)
     RequirementFactory(project=project, text="word B", priority=1, type_key="requirement.legal")
     RequirementFactory(project=project, text="word C", priority=5)
 
     def texts(**args: object) -> set[str]:
-        return {row["text"] for row in call(tool, query="word", **args).result["requirements"]}
+        return {row["text"] for row in call_handler(tool, query="word", **args).result["requirements"]}
 
     assert texts() == {"word A", "word B", "word C"}
     assert texts(priority=1) == {"word A", "word B"}
@@ -40,26 +42,26 @@ def test_lists_are_narrowed_by_priority_and_type(project: Project, tool: str) ->
 def test_search_falls_back_to_any_of_the_words(project: Project) -> None:
     RequirementFactory(project=project, text="Every page loads fast")
 
-    result = call("search_onto_requirements", query="page zebra").result
+    result = call_handler("search_onto_requirements", query="page zebra").result
 
     assert result["total"] == 1
     assert "any of the words" in result["message"]
 
 
-def test_update_changes_what_was_sent_and_blank_text_is_refused(project: Project) -> None:
+def test_update_changes_the_sent_fields_and_refuses_blank_text(project: Project) -> None:
     id = str(RequirementFactory(project=project, text="Old", priority=2, props={"a": 1}).pk)
 
-    row = call("update_onto_requirement", requirement_id=id, text="New", props={"b": 2}).result["requirement"]
+    row = call_handler("update_onto_requirement", requirement_id=id, text="New", props={"b": 2}).result["requirement"]
     with pytest.raises(InvalidArgs) as refused:
-        call("update_onto_requirement", requirement_id=id, text=" ")
+        call_handler("update_onto_requirement", requirement_id=id, text=" ")
 
     assert (row["text"], row["priority"], row["props"]) == ("New", 2, {"a": 1, "b": 2})
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/text", "blank")]
 
 
-def test_search_over_kinds_finds_requirements_by_their_text(project: Project) -> None:
+def test_search_all_finds_requirements_by_text(project: Project) -> None:
     RequirementFactory(project=project, text="Visitors agree to cookies")
 
-    [row] = call("search_ontology", query="cookies").result["results"]
+    [row] = call_handler("search_ontology", query="cookies").result["results"]
 
     assert (row["type"], row["title"]) == ("requirement", "Visitors agree to cookies")

@@ -1,11 +1,11 @@
-"""What the shared reads and writes do with risks."""
+"""The generic ops on risks."""
 
 from typing import Any
 
 import pytest
 
 from tests.support.factories import ProjectFactory, RiskFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.models import Project, Risk
 
 
@@ -15,10 +15,10 @@ def project(db: None) -> Project:
     return project
 
 
-def test_create_answers_the_stored_row(project: Project) -> None:
+def test_create_returns_the_stored_row(project: Project) -> None:
     sent = {"title": "Traffic drops", "impact": "high", "probability": 0.25, "content": "Redirect."}
 
-    outcome = call("create_onto_risk", project_id=str(project.pk), **sent, props={"seen": 1})
+    outcome = call_handler("create_onto_risk", project_id=str(project.pk), **sent, props={"seen": 1})
 
     row = outcome.result["risk"]
     assert {name: row[name] for name in sent} == sent
@@ -40,7 +40,7 @@ def test_create_answers_the_stored_row(project: Project) -> None:
     ],
 )
 @pytest.mark.parametrize("tool", ["list_onto_risks", "search_onto_risks"])
-def test_lists_are_narrowed_by_state_impact_and_type(
+def test_lists_filter_by_state_impact_and_type(
     project: Project, tool: str, args: dict[str, Any], found: set[str]
 ) -> None:
     for title, fields in {
@@ -50,7 +50,7 @@ def test_lists_are_narrowed_by_state_impact_and_type(
     }.items():
         RiskFactory(project=project, title=title, description="word", **fields)
 
-    result = call(tool, query="word", project_id=str(project.pk), **args).result
+    result = call_handler(tool, query="word", project_id=str(project.pk), **args).result
 
     assert {row["title"] for row in result["risks"]} == found
     assert result["total"] == len(found)
@@ -59,28 +59,28 @@ def test_lists_are_narrowed_by_state_impact_and_type(
 def test_list_rows_are_abbreviated(project: Project) -> None:
     RiskFactory(project=project, description="d" * 200, content="c" * 50, props={"k": "v"}, probability=0.5)
 
-    [row] = call("list_onto_risks").result["risks"]
+    [row] = call_handler("list_onto_risks").result["risks"]
 
     assert (row["description_preview"], row["content_preview"]) == ("d" * 100 + "…", "c" * 50)
     assert (row["probability"], row["impact"]) == (0.5, "medium")
     assert row.keys().isdisjoint({"description", "content", "props", "created_by"})
 
 
-def test_mitigation_is_stamped_and_cleared(project: Project) -> None:
+def test_mitigated_at_is_set_and_cleared(project: Project) -> None:
     id = str(RiskFactory(project=project, probability=0.5).pk)
 
-    mitigated = call("update_onto_risk", risk_id=id, state_key="mitigated").result["risk"]
-    again = call("update_onto_risk", risk_id=id, state_key="identified", probability=None).result["risk"]
+    mitigated = call_handler("update_onto_risk", risk_id=id, state_key="mitigated").result["risk"]
+    again = call_handler("update_onto_risk", risk_id=id, state_key="identified", probability=None).result["risk"]
 
     assert mitigated["mitigated_at"] == AT.isoformat().replace("+00:00", "Z")
     assert (again["mitigated_at"], again["probability"]) == (None, None)
 
 
-def test_risk_that_is_over_comes_below_one_that_is_open(project: Project) -> None:
+def test_closed_risk_ranks_below_an_open_one(project: Project) -> None:
     RiskFactory(project=project, title="flood", state_key="mitigated")
     RiskFactory(project=project, title="flood", state_key="occurred")
 
-    rows = call("search_ontology", query="flood", types=["risk"]).result["results"]
+    rows = call_handler("search_ontology", query="flood", types=["risk"]).result["results"]
 
     assert [row["score"] for row in rows] == [1.0, 0.75]
 
@@ -88,9 +88,9 @@ def test_risk_that_is_over_comes_below_one_that_is_open(project: Project) -> Non
 def test_deleted_risk_is_in_no_answer(project: Project) -> None:
     id = str(RiskFactory(project=project, title="flood").pk)
 
-    outcome = call("delete_onto_risk", risk_id=id)
+    outcome = call_handler("delete_onto_risk", risk_id=id)
 
     assert outcome.result["risk"] == {"id": id}
     assert Risk.objects.get().deleted_at == AT
     for tool in ("list_onto_risks", "search_onto_risks", "search_ontology"):
-        assert call(tool, query="flood").result["total"] == 0
+        assert call_handler(tool, query="flood").result["total"] == 0

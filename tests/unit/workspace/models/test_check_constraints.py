@@ -1,4 +1,4 @@
-"""Every named constraint of the workspace refuses what it is there for, on the database itself."""
+"""Every named constraint of the workspace refuses invalid rows in the database."""
 
 import uuid
 from collections.abc import Callable
@@ -34,14 +34,14 @@ ONE_ID = uuid.UUID(int=1)
 EDGE_END, OTHER_END = UUID(int=1), UUID(int=2)
 
 
-def joined(src_kind: str = "task", rel: str = "depends_on", dst_kind: str = "task", dst: UUID = OTHER_END) -> Edge:
+def make_edge(src_kind: str = "task", rel: str = "depends_on", dst_kind: str = "task", dst: UUID = OTHER_END) -> Edge:
     project = ProjectFactory()
     return Edge.objects.create(
         project=project, src_kind=src_kind, src_id=EDGE_END, rel=rel, dst_kind=dst_kind, dst_id=dst, created_by="owner"
     )
 
 
-def of_task(**fields: object) -> CalendarEvent:
+def make_task_event(**fields: object) -> CalendarEvent:
     task = TaskFactory()
     return EventFactory(**({"task": task, "project": task.project} | fields))
 
@@ -49,7 +49,7 @@ def of_task(**fields: object) -> CalendarEvent:
 CHECKS = {
     "event_title_given": lambda: EventFactory(title=""),
     "event_in_one_calendar": lambda: EventFactory(subject="owner"),
-    "event_of_task_in_project": lambda: of_task(project=None, subject="owner"),
+    "event_of_task_in_project": lambda: make_task_event(project=None, subject="owner"),
     "event_kind_of_task_known": lambda: EventFactory(task_event_kind="due"),
     "event_timed_or_all_day": lambda: EventFactory(
         start_date=MADE_AT.date(), end_date=MADE_AT.date(), start_at=MADE_AT
@@ -64,10 +64,10 @@ CHECKS = {
     "membership_subject_given": lambda: MembershipFactory(subject=""),
     "profile_subject_given": lambda: ProfileFactory(subject=""),
     "profile_time_zone_given": lambda: ProfileFactory(time_zone=""),
-    "edge_between_two_rows": lambda: joined(dst=EDGE_END),
-    "edge_src_kind_known": lambda: joined(src_kind="metric"),
-    "edge_dst_kind_known": lambda: joined(dst_kind="event"),
-    "edge_rel_given": lambda: joined(rel=""),
+    "edge_between_two_rows": lambda: make_edge(dst=EDGE_END),
+    "edge_src_kind_known": lambda: make_edge(src_kind="metric"),
+    "edge_dst_kind_known": lambda: make_edge(dst_kind="event"),
+    "edge_rel_given": lambda: make_edge(rel=""),
     "project_name_given": lambda: ProjectFactory(name=""),
     "project_type_key_of_project": lambda: ProjectFactory(type_key="task.execute"),
     "project_state_known": lambda: ProjectFactory(state_key="paused"),
@@ -119,7 +119,7 @@ def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], 
         make()
 
 
-def test_membership_unique_subject_refuses_a_second_row_even_after_leaving(db: None) -> None:
+def test_membership_is_unique_per_subject_even_after_leaving(db: None) -> None:
     left = MembershipFactory(subject="s", role=MemberRole.VIEWER, deleted_at=MADE_AT)
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -130,20 +130,20 @@ def test_membership_unique_subject_refuses_a_second_row_even_after_leaving(db: N
     assert (sqlite if connection.vendor == "sqlite" else "membership_unique_subject") in str(refused.value)
 
 
-def test_edge_unique_while_alive_refuses_a_second_one_until_the_first_is_removed(db: None) -> None:
-    first = joined()
+def test_edge_is_unique_until_it_is_removed(db: None) -> None:
+    first = make_edge()
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        joined()
+        make_edge()
     Edge.objects.filter(pk=first.pk).update(deleted_at=MADE_AT)
-    joined()
+    make_edge()
 
     columns = "workspace_edge.src_id, workspace_edge.rel, workspace_edge.dst_id"
     assert (columns if connection.vendor == "sqlite" else "edge_unique_while_alive") in str(refused.value)
 
 
-def test_event_unique_of_task_date_refuses_a_second_one_until_the_first_is_deleted(db: None) -> None:
-    first = of_task(task_event_kind="due")
+def test_task_date_event_is_unique_until_it_is_deleted(db: None) -> None:
+    first = make_task_event(task_event_kind="due")
     again = {"project": first.project, "task": first.task, "task_event_kind": "due"}
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -156,7 +156,7 @@ def test_event_unique_of_task_date_refuses_a_second_one_until_the_first_is_delet
     assert (columns if connection.vendor == "sqlite" else "event_unique_of_task_date") in str(refused.value)
 
 
-def test_calendar_one_of_project_while_alive_refuses_a_second_one(db: None) -> None:
+def test_project_has_only_one_calendar(db: None) -> None:
     first = ProjectCalendarFactory()
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -166,7 +166,7 @@ def test_calendar_one_of_project_while_alive_refuses_a_second_one(db: None) -> N
     assert (column if connection.vendor == "sqlite" else "calendar_one_of_project_while_alive") in str(refused.value)
 
 
-def test_profile_unique_subject_refuses_a_second_profile(db: None) -> None:
+def test_subject_has_only_one_profile(db: None) -> None:
     ProfileFactory(subject="s")
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -176,7 +176,7 @@ def test_profile_unique_subject_refuses_a_second_profile(db: None) -> None:
     assert expected in str(refused.value)
 
 
-def test_document_places_are_taken_once_until_a_document_is_deleted(db: None) -> None:
+def test_document_position_is_unique_until_the_document_is_deleted(db: None) -> None:
     top = DocumentFactory()
     below = DocumentFactory(project=top.project, parent=top)
     places = {
@@ -192,7 +192,7 @@ def test_document_places_are_taken_once_until_a_document_is_deleted(db: None) ->
         DocumentFactory(**place, deleted_at=MADE_AT)
 
 
-def test_every_constraint_is_tested_here() -> None:
+def test_every_constraint_has_a_test_in_this_module() -> None:
     names = {c.name for model in apps.get_app_config("workspace").get_models() for c in model._meta.constraints}
     unique = {"membership_unique_subject", "edge_unique_while_alive"}
 
@@ -212,7 +212,7 @@ STAMPED = [
 
 
 @pytest.mark.parametrize(("name", "make"), STAMPED, ids=[name for name, _ in STAMPED])
-def test_state_without_its_time_is_refused(db: None, name: str, make: Callable[[], models.Model]) -> None:
+def test_state_without_its_timestamp_is_refused(db: None, name: str, make: Callable[[], models.Model]) -> None:
     with pytest.raises(IntegrityError, match=name), transaction.atomic():
         make()
 

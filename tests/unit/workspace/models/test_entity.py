@@ -1,4 +1,4 @@
-"""Who sees and who changes what: the filters, row by row, and that they agree with the policy."""
+"""Who can see and change which rows: the filters per row, and that they agree with the policy."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -32,7 +32,7 @@ def task(db: None) -> Task:
     return task
 
 
-def id_of(kind: EntityType, task: Task) -> object:
+def get_id(kind: EntityType, task: Task) -> object:
     return task.project_id if kind is PROJECT else kind.get_rows().get(project=task.project).pk
 
 
@@ -43,14 +43,16 @@ def id_of(kind: EntityType, task: Task) -> object:
         ("owner", True, True),
         ("editor", True, True),
         ("viewer", True, False),
-        ("left", False, False),  # a membership that was taken away
-        ("stranger", False, False),  # a member of something else
-        ("OWNER", False, False),  # subjects are opaque: another case is another subject
+        ("left", False, False),  # a removed membership
+        ("stranger", False, False),  # a member of another project
+        ("OWNER", False, False),  # subjects are opaque: case matters
         ("", False, False),  # a call without a subject
     ],
 )
-def test_filters_follow_membership(task: Task, kind: EntityType, subject: str, visible: bool, changeable: bool) -> None:
-    id = id_of(kind, task)
+def test_visibility_filters_follow_membership(
+    task: Task, kind: EntityType, subject: str, visible: bool, changeable: bool
+) -> None:
+    id = get_id(kind, task)
 
     assert kind.get_rows().visible_to(subject).filter(pk=id).exists() is visible
     assert kind.get_rows().changeable_by(subject).filter(pk=id).exists() is changeable
@@ -58,8 +60,8 @@ def test_filters_follow_membership(task: Task, kind: EntityType, subject: str, v
 
 @KINDS
 @pytest.mark.parametrize("role", MemberRole)
-def test_filters_agree_with_the_policy(task: Task, kind: EntityType, role: MemberRole) -> None:
-    id = id_of(kind, task)
+def test_visibility_filters_agree_with_the_policy(task: Task, kind: EntityType, role: MemberRole) -> None:
+    id = get_id(kind, task)
 
     row = kind.get_rows().visible_to(role.value).get(pk=id)
 
@@ -67,7 +69,7 @@ def test_filters_agree_with_the_policy(task: Task, kind: EntityType, role: Membe
     assert kind.get_rows().changeable_by(role.value).filter(pk=id).exists() is policies.check_change(role=role).allowed
 
 
-def test_a_deleted_project_takes_its_rows_along(task: Task) -> None:
+def test_rows_of_a_deleted_project_are_invisible(task: Task) -> None:
     Project.objects.filter(pk=task.project_id).update(deleted_at=MADE_AT)
 
     assert not Task.objects.alive().filter(pk=task.pk).exists()
@@ -76,7 +78,7 @@ def test_a_deleted_project_takes_its_rows_along(task: Task) -> None:
     assert not Document.objects.visible_to("owner").exists()
 
 
-def test_project_counts_leave_deleted_tasks_out(task: Task) -> None:
+def test_project_counts_omit_deleted_tasks(task: Task) -> None:
     TaskFactory(project=task.project, state_key="done")
     TaskFactory(project=task.project, state_key="done", deleted_at=MADE_AT)
     empty = ProjectFactory()
@@ -88,7 +90,7 @@ def test_project_counts_leave_deleted_tasks_out(task: Task) -> None:
 
 
 @pytest.mark.parametrize("props", [None, [], [1], "text", 5])
-def test_props_that_are_no_object_are_refused_in_forms(task: Task, props: object) -> None:
+def test_form_refuses_props_that_are_not_an_object(task: Task, props: object) -> None:
     task.props = props
 
     with pytest.raises(ValidationError, match="JSON object"):

@@ -14,15 +14,15 @@ PAST, FUTURE = AT - timedelta(seconds=1), AT + timedelta(seconds=1)
     ("state", "due_at", "missed"),
     [
         ("pending", PAST, True),
-        ("pending", AT, False),  # the last moment is in time
+        ("pending", AT, False),  # exactly due is not missed
         ("pending", FUTURE, False),
-        ("pending", None, False),  # without a time there is nothing to miss
+        ("pending", None, False),  # without a due time it cannot be missed
         ("in_progress", PAST, False),
         ("completed", PAST, False),
         ("missed", PAST, True),
-        ("missed", FUTURE, True),  # whoever said so knows why
+        ("missed", FUTURE, True),  # the state was set by a person
         ("missed", None, True),
     ],
 )
-def test_a_milestone_is_missed_once_its_time_has_passed(state: str, due_at: datetime | None, missed: bool) -> None:
+def test_milestone_is_missed_after_its_due_time(state: str, due_at: datetime | None, missed: bool) -> None:
     assert is_missed({"state_key": MilestoneState(state).value, "due_at": due_at}, AT) is missed

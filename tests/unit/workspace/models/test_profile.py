@@ -8,7 +8,7 @@ from workspace.models import Profile
 
 
 @pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kathmandu"])
-def test_profile_takes_a_zone_of_the_iana_database(db: None, name: str) -> None:
+def test_profile_accepts_an_iana_time_zone(db: None, name: str) -> None:
     profile = Profile(subject="s", time_zone=name)
 
     profile.full_clean()
@@ -17,7 +17,7 @@ def test_profile_takes_a_zone_of_the_iana_database(db: None, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Europe", "europe/berlin", "Berlin", "+02:00", "../Europe/Berlin", "Mars/Base"])
-def test_profile_refuses_a_zone_that_is_none(db: None, name: str) -> None:
+def test_profile_refuses_an_unknown_time_zone(db: None, name: str) -> None:
     with pytest.raises(ValidationError) as refused:
         Profile(subject="s", time_zone=name).full_clean()
 
@@ -33,14 +33,14 @@ def test_profile_refuses_a_zone_that_is_none(db: None, name: str) -> None:
         ("preferences", []),
     ],
 )
-def test_profile_refuses_what_could_not_be_read(db: None, field: str, value: Any) -> None:
+def test_profile_refuses_invalid_working_hours_and_preferences(db: None, field: str, value: Any) -> None:
     with pytest.raises(ValidationError) as refused:
         Profile(**{"subject": "s", field: value}).full_clean()
 
     assert list(refused.value.message_dict) == [field]
 
 
-def test_profile_of_a_subject_that_has_one_is_refused_in_a_sentence(db: None) -> None:
+def test_second_profile_of_a_subject_is_refused_with_a_message(db: None) -> None:
     ProfileFactory(subject="s")
 
     with pytest.raises(ValidationError, match="This subject already has a profile"):
@@ -48,5 +48,5 @@ def test_profile_of_a_subject_that_has_one_is_refused_in_a_sentence(db: None) ->
 
 
 @pytest.mark.parametrize(("name", "shown"), [("Mira", "Mira (s)"), ("", "s")])
-def test_profile_is_called_by_its_name(name: str, shown: str) -> None:
+def test_profile_is_displayed_by_name(name: str, shown: str) -> None:
     assert str(Profile(subject="s", name=name)) == shown

@@ -7,22 +7,22 @@ from workspace.models import working_week
 
 
 @pytest.mark.parametrize(
-    "told",
+    "week",
     [
         {},
         working_week.usual(),
         {"sunday": []},
         {"monday": ["00:00-24:00"]},
-        {"monday": ["09:00-12:00", "12:00-17:00"]},  # they touch
+        {"monday": ["09:00-12:00", "12:00-17:00"]},  # touching spans
         {"friday": ["00:00-06:00", "22:30-24:00"]},
     ],
 )
-def test_validate_takes_spans_in_order(told: Any) -> None:
-    working_week.validate_week(told)
+def test_validate_accepts_ordered_spans(week: Any) -> None:
+    working_week.validate_week(week)
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("week", "message"),
     [
         (None, "JSON object"),
         (["09:00-17:00"], "JSON object"),
@@ -41,19 +41,19 @@ def test_validate_takes_spans_in_order(told: Any) -> None:
         ({"monday": [f"{hour:02}:00-{hour:02}:30" for hour in range(13)]}, "at most 12"),
     ],
 )
-def test_validate_says_what_to_write_instead(told: Any, said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
-        working_week.validate_week(told)
+def test_validate_errors_say_what_to_write_instead(week: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        working_week.validate_week(week)
 
 
-def test_spans_are_minutes_of_the_day() -> None:
-    told = {"tuesday": ["00:00-06:15", "22:00-24:00"]}
+def test_spans_are_in_minutes_of_the_day() -> None:
+    hours = {"tuesday": ["00:00-06:15", "22:00-24:00"]}
 
-    assert working_week.parse_spans(told, 1) == [(0, 375), (1320, 1440)]
-    assert working_week.parse_spans(told, 0) == []
+    assert working_week.parse_spans(hours, 1) == [(0, 375), (1320, 1440)]
+    assert working_week.parse_spans(hours, 0) == []
 
 
-def test_usual_hours_are_valid_and_spare_the_weekend() -> None:
+def test_default_hours_are_valid_and_leave_out_the_weekend() -> None:
     working_week.validate_week(working_week.usual())
 
     assert [len(working_week.parse_spans(working_week.usual(), day)) for day in range(7)] == [1, 1, 1, 1, 1, 0, 0]

@@ -1,17 +1,15 @@
-"""What is said of two sides, in words."""
+"""The comparison of two variants in words."""
 
 import pytest
 
 from analytics.reports import FAILURE_FIELDS
 from analytics.reports import comparison as comparing
-from analytics.reports import funnel as funnels
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.totals import Totals
-from config import sidebar
-from gateway.admin.reports import by_op, comparison, funnel, report_page
+from gateway.admin.reports import by_op, comparison
 
 
-def said(first: Totals, second: Totals) -> str:
+def describe(first: Totals, second: Totals) -> str:
     return comparison._describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
 
 
@@ -26,14 +24,14 @@ def said(first: Totals, second: Totals) -> str:
         ((0, 0), (5, 1_000), "Not enough data: 0 of 50 calls."),
     ],
 )
-def test_difference_is_told_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
+def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
     sides = [Totals(failed=failed, calls=calls) for failed, calls in (first, second)]
 
-    assert said(*sides) == words
+    assert describe(*sides) == words
 
 
 @pytest.mark.parametrize(
-    ("value", "interval", "told"),
+    ("value", "interval", "text"),
     [
         (0.0123, ConfidenceInterval(0.01, 0.02), "+1.2"),
         (-0.0123, ConfidenceInterval(-0.02, -0.01), "−1.2"),
@@ -42,28 +40,14 @@ def test_difference_is_told_in_words(first: tuple[int, int], second: tuple[int, 
         (-0.004, ConfidenceInterval(-0.2, 0.2), "0"),
     ],
 )
-def test_points_are_as_exact_as_their_interval(value: float, interval: ConfidenceInterval, told: str) -> None:
-    assert comparison._format_signed(value, interval) == told
+def test_points_are_rounded_to_the_precision_of_their_interval(
+    value: float, interval: ConfidenceInterval, text: str
+) -> None:
+    assert comparison._format_signed(value, interval) == text
 
 
-# --- what other lists say, too ----------------------------------------------------------------------------------------
+# --- other reports ----------------------------------------------------------------------------------------
 
 
-def test_every_failure_has_words() -> None:
+def test_every_failure_has_a_label() -> None:
     assert set(by_op.FAILURE_LABELS) == set(FAILURE_FIELDS)
-
-
-def test_every_step_has_a_list() -> None:
-    assert len(funnel.STEP_FILTERS) == len(funnels.STEP_CONDITIONS) + 1
-
-
-def test_every_report_is_in_the_sidebar_for_whom_it_lets_in() -> None:
-    pages = {
-        entry.name: entry
-        for section in sidebar.SECTIONS
-        for entry in section.entries
-        if isinstance(entry, sidebar.SidebarPage) and entry.name.startswith("report_")
-    }
-
-    assert {name: entry.title for name, entry in pages.items()} == report_page.REPORT_TITLES
-    assert {tuple(entry.permissions) for entry in pages.values()} == {tuple(report_page.REPORT_PERMISSIONS)}

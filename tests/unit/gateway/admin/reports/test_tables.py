@@ -1,4 +1,4 @@
-"""Tables of reports: sorted, told with units, and never a cell without its column."""
+"""Tables of reports: formatting, sorting, and CSV export."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 
 
 @pytest.mark.parametrize(
-    ("told", "value", "text"),
+    ("formatter", "value", "text"),
     [
         (tables.format_count, 1_234_567, "1,234,567"),
         (tables.format_rate, 0, "0%"),
@@ -21,18 +21,18 @@ from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
         (tables.format_milliseconds, 1_234.5, "1,234 ms"),
     ],
 )
-def test_value_is_told_without_false_precision(told: tables.Formatter, value: float, text: str) -> None:
-    assert told(value) == text
+def test_values_are_formatted_with_sensible_precision(formatter: tables.Formatter, value: float, text: str) -> None:
+    assert formatter(value) == text
 
 
-def test_rows_are_sorted_and_those_without_a_value_come_last() -> None:
+def test_sort_puts_rows_without_a_value_last() -> None:
     rows = [[ReportCell(value)] for value in (2, None, 3, 1, None)]
 
     assert [row[0].value for row in tables.sort_rows(rows, 0, True)] == [1, 2, 3, None, None]
     assert [row[0].value for row in tables.sort_rows(rows, 0, False)] == [3, 2, 1, None, None]
 
 
-def test_heads_lead_to_the_other_order_of_the_column_that_is_sorted() -> None:
+def test_header_of_the_sorted_column_links_to_the_other_order() -> None:
     table = ReportTable(
         *("ops", "Ops", [ReportColumn("Op"), ReportColumn("Calls", tables.format_count)], []),
         build_sort_url=lambda number, rising: f"{'' if rising else '-'}{number}",
@@ -42,7 +42,7 @@ def test_heads_lead_to_the_other_order_of_the_column_that_is_sorted() -> None:
     assert [(head["link"], head["sorted"]) for head in table.build_header_cells()] == [("0", ""), ("1", "descending")]
 
 
-def test_what_is_not_there_is_a_dash() -> None:
+def test_missing_value_is_shown_as_a_dash() -> None:
     table = ReportTable(
         "ops",
         "Ops",
@@ -56,7 +56,7 @@ def test_what_is_not_there_is_a_dash() -> None:
     ]
 
 
-def test_file_holds_values_as_they_are() -> None:
+def test_csv_contains_unformatted_values() -> None:
     table = ReportTable(
         "ops",
         "Ops",

@@ -1,4 +1,4 @@
-"""One event: reading, making, changing, deleting it, and the task whose dates it shows."""
+"""Ops on one event: get, create, update, delete; and the task whose dates it shows."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import CalendarEvent, MemberRole, Task
 from workspace.services.calendar import task_events
@@ -24,36 +24,36 @@ HALF = timedelta(minutes=30)
 
 
 def create(**args: Any) -> Any:
-    return call("create_calendar_event", **({"title": "Lunch", "start_at": "2026-03-04T12:00:00Z"} | args))
+    return call_handler("create_calendar_event", **({"title": "Lunch", "start_at": "2026-03-04T12:00:00Z"} | args))
 
 
 def update(event: CalendarEvent, **args: Any) -> Any:
-    return call("update_calendar_event", event_id=str(event.pk), **args)
+    return call_handler("update_calendar_event", event_id=str(event.pk), **args)
 
 
-def own(**fields: Any) -> CalendarEvent:
+def make_own_event(**fields: Any) -> CalendarEvent:
     return EventFactory(**({"project": None, "subject": "owner", "start_at": NOON} | fields))
 
 
-def of_task(kind: str, **dates: datetime | None) -> tuple[Task, CalendarEvent]:
+def make_task_event(kind: str, **dates: datetime | None) -> tuple[Task, CalendarEvent]:
     task = TaskFactory(title="Write", **dates)
     task_events.sync_events([task], by="owner", at=MADE_AT)
     return task, task.events.get(task_event_kind=kind)
 
 
-def codes(refused: Any) -> list[tuple[str, str]]:
+def get_error_codes(refused: Any) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in refused.value.field_errors]
 
 
-# --- what an event says
+# --- get
 
 
-def test_complete_event_tells_all_and_what_is_empty_as_null(db: None) -> None:
-    event = own(attendees=["Ines"], description="Table by the window")
+def test_complete_event_has_all_fields_with_null_for_empty_ones(db: None) -> None:
+    event = make_own_event(attendees=["Ines"], description="Table by the window")
 
-    told = call("get_calendar_event_details", event_id=str(event.pk))
+    result = call_handler("get_calendar_event_details", event_id=str(event.pk))
 
-    assert told.result["event"] == {
+    assert result.result["event"] == {
         "id": str(event.pk),
         "title": event.title,
         "description": "Table by the window",
@@ -75,25 +75,25 @@ def test_complete_event_tells_all_and_what_is_empty_as_null(db: None) -> None:
         "created_at": "2026-03-01T09:00:00Z",
         "updated_at": "2026-03-01T09:00:00Z",
     }
-    assert (told.entity_id, told.entity_name) == (str(event.pk), event.title)
+    assert (result.entity_id, result.entity_name) == (str(event.pk), event.title)
 
 
-def test_times_are_told_in_the_subjects_zone_with_its_offset_that_day(db: None) -> None:
+def test_times_are_in_the_subjects_zone_with_the_offset_of_that_day(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
-    winter, summer = own(), own(start_at=datetime(2026, 7, 1, 12, 0, tzinfo=UTC))
+    winter, summer = make_own_event(), make_own_event(start_at=datetime(2026, 7, 1, 12, 0, tzinfo=UTC))
 
     starts = [
-        call("get_calendar_event_details", event_id=str(event.pk)).result["event"]["start_at"]
+        call_handler("get_calendar_event_details", event_id=str(event.pk)).result["event"]["start_at"]
         for event in (winter, summer)
     ]
 
     assert starts == ["2026-03-04T13:00:00+01:00", "2026-07-01T14:00:00+02:00"]
 
 
-# --- making one
+# --- create
 
 
-def test_new_event_is_the_subjects_own_and_takes_half_an_hour(db: None) -> None:
+def test_new_event_belongs_to_the_subject_and_lasts_half_an_hour(db: None) -> None:
     made = create(description="", location="Café", attendees=["Ines", "Ines"])
 
     event = CalendarEvent.objects.get()
@@ -103,7 +103,7 @@ def test_new_event_is_the_subjects_own_and_takes_half_an_hour(db: None) -> None:
     assert (made.entity_id, made.entity_name) == (str(event.pk), "Lunch")
 
 
-def test_time_without_offset_is_local_time_of_the_subject_or_of_the_zone_sent(db: None) -> None:
+def test_time_without_offset_is_local_to_the_subject_or_the_sent_zone(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="America/New_York")
 
     mine = create(start_at="2026-03-04T12:00").result["event"]
@@ -114,21 +114,21 @@ def test_time_without_offset_is_local_time_of_the_subject_or_of_the_zone_sent(db
 
 
 @pytest.mark.parametrize(
-    ("local", "told", "word"),
+    ("local", "expected", "word"),
     [
         ("2026-03-29T02:30", "2026-03-29T03:30:00+02:00", "skip"),
         ("2026-10-25T02:30", "2026-10-25T02:30:00+02:00", "twice"),
     ],
 )
-def test_local_time_that_the_clocks_skip_or_repeat_is_said(db: None, local: str, told: str, word: str) -> None:
+def test_skipped_or_repeated_local_time_causes_a_warning(db: None, local: str, expected: str, word: str) -> None:
     made = create(start_at=local, time_zone="Europe/Berlin")
 
-    assert made.result["event"]["start_at"] == told
+    assert made.result["event"]["start_at"] == expected
     assert word in made.warnings[0]
-    assert told in made.warnings[0]
+    assert expected in made.warnings[0]
 
 
-def test_dates_make_an_event_for_whole_days_the_last_included(db: None) -> None:
+def test_dates_create_a_whole_day_event_including_the_last_day(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Pacific/Auckland")
 
     one = create(start_at="2026-03-05").result["event"]
@@ -138,7 +138,7 @@ def test_dates_make_an_event_for_whole_days_the_last_included(db: None) -> None:
     assert (two["start_at"], two["end_at"], two["is_all_day"]) == ("2026-03-05", "2026-03-06", True)
 
 
-def test_event_of_a_project_and_of_a_task_lies_in_the_project(db: None) -> None:
+def test_event_of_a_project_or_task_is_in_the_project(db: None) -> None:
     project, task = ProjectFactory(name="Garden"), TaskFactory()
 
     ours = create(project_id=str(project.pk))
@@ -149,18 +149,18 @@ def test_event_of_a_project_and_of_a_task_lies_in_the_project(db: None) -> None:
     assert (of_a_task["project_id"], of_a_task["linked_task_id"]) == (str(task.project_id), str(task.pk))
     assert of_a_task["task_event_kind"] is None
     task.refresh_from_db()
-    assert (task.start_at, task.due_at) == (None, None)  # an hour for a task is not its date
+    assert (task.start_at, task.due_at) == (None, None)  # time for a task is not its start or due date
 
 
 @pytest.mark.parametrize("asked", [{"calendar_scope": "user"}, {"calendar_id": "primary"}])
-def test_own_calendar_that_is_asked_for_wins_over_the_project_of_the_context(db: None, asked: dict[str, str]) -> None:
+def test_requested_own_calendar_overrides_the_context_project(db: None, asked: dict[str, str]) -> None:
     made = create(project_id=str(uuid4()), **asked)
 
     assert made.result["event"]["calendar_scope"] == "user"
     assert "project_id" in made.warnings[0]
 
 
-def test_task_wins_over_the_project_of_the_context(db: None) -> None:
+def test_task_overrides_the_context_project(db: None) -> None:
     task, project = TaskFactory(), ProjectFactory()
 
     made = create(task_id=str(task.pk), project_id=str(project.pk))
@@ -185,7 +185,7 @@ def test_task_wins_over_the_project_of_the_context(db: None) -> None:
         ({"recurrence_until": "2026-04-01"}, [("/recurrence_until", "not_recurring")]),
         ({"recurrence": "daily", "recurrence_until": "2026-03-03"}, [("/recurrence_until", "out_of_order")]),
         ({"recurrence": "weekdays", "start_at": "2026-03-07"}, [("/start_at", "weekend")]),
-        # Friday afternoon in UTC is Saturday there, and what comes again goes by the clocks there.
+        # Friday afternoon in UTC is Saturday there, and recurrence follows the local time.
         (
             {"recurrence": "weekdays", "start_at": "2026-03-06T15:30:00Z", "time_zone": "Asia/Tokyo"},
             [("/start_at", "weekend")],
@@ -193,27 +193,29 @@ def test_task_wins_over_the_project_of_the_context(db: None) -> None:
         ({"calendar_scope": "project"}, [("/project_id", "required")]),
         ({"calendar_scope": "calendar_id"}, [("/calendar_id", "required")]),
         ({"task_id": str(uuid4()), "calendar_scope": "user"}, [("/task_id", "other_calendar")]),
-        # All that is wrong at once.
+        # All errors are reported together.
         ({"title": " ", "start_at": "2200-01-01"}, [("/title", "blank"), ("/start_at", "impossible_time")]),
     ],
 )
-def test_event_that_makes_no_sense_is_refused(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
+def test_create_refuses_an_invalid_event(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
     with pytest.raises(InvalidArgs) as refused:
         create(**args)
 
-    assert codes(refused) == expected
+    assert get_error_codes(refused) == expected
     assert not CalendarEvent.objects.exists()
 
 
-def test_last_day_of_what_comes_again_counts_with_all_its_hours(db: None) -> None:
+def test_recurrence_until_a_day_includes_the_whole_day(db: None) -> None:
     made = create(recurrence="daily", recurrence_until="2026-03-06", time_zone="Europe/Berlin").result["event"]
 
     assert made["recurrence_until"] == "2026-03-06T23:59:59+01:00"
 
 
-def test_last_day_of_whole_days_is_that_day_in_whatever_zone_it_was_said(db: None) -> None:
+def test_recurrence_of_whole_days_ends_on_that_day_in_any_zone(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="America/New_York")
-    event = own(start_at=None, end_at=None, start_date=date(2026, 3, 4), end_date=date(2026, 3, 4), recurrence="daily")
+    event = make_own_event(
+        start_at=None, end_at=None, start_date=date(2026, 3, 4), end_date=date(2026, 3, 4), recurrence="daily"
+    )
     event.time_zone = "Asia/Tokyo"
     event.save()
 
@@ -226,38 +228,38 @@ def test_last_day_of_whole_days_is_that_day_in_whatever_zone_it_was_said(db: Non
 
 
 def days() -> list[str]:
-    listed = call("list_calendar_events", time_min="2026-03-01", time_max="2026-03-20").result["events"]
+    listed = call_handler("list_calendar_events", time_min="2026-03-01", time_max="2026-03-20").result["events"]
     return [event["start_at"] for event in listed]
 
 
-# --- who may
+# --- access
 
 
-def test_another_subjects_own_event_is_as_if_it_never_was(db: None) -> None:
-    event = own(subject="somebody")
-    told = []
-    for id in (event.pk, uuid4(), own(deleted_at=MADE_AT).pk):
+def test_own_event_of_another_subject_is_not_found(db: None) -> None:
+    event = make_own_event(subject="somebody")
+    messages = []
+    for id in (event.pk, uuid4(), make_own_event(deleted_at=MADE_AT).pk):
         for tool in ("get_calendar_event_details", "update_calendar_event", "delete_calendar_event"):
             with pytest.raises(NotFound) as refused:
-                call(tool, event_id=str(id), title="Mine")
-            told.append(refused.value.message)
+                call_handler(tool, event_id=str(id), title="Mine")
+            messages.append(refused.value.message)
 
-    assert set(told) == {"No event that you can see has this event_id; find its id with cal.event.list."}
+    assert set(messages) == {"No event that you can see has this event_id; find its id with cal.event.list."}
 
 
-def test_project_event_is_read_by_its_members_and_changed_by_editors(db: None) -> None:
+def test_project_event_is_readable_by_members_and_changeable_by_editors(db: None) -> None:
     event = EventFactory()
     for role in (MemberRole.VIEWER, MemberRole.EDITOR):
         MembershipFactory(project=event.project, subject=role, role=role)
     id = str(event.pk)
 
-    assert call("get_calendar_event_details", subject="viewer", event_id=id).entity_id == id
+    assert call_handler("get_calendar_event_details", subject="viewer", event_id=id).entity_id == id
     with pytest.raises(Forbidden, match="You can see this event"):
-        call("update_calendar_event", subject="viewer", event_id=id, title="Mine")
+        call_handler("update_calendar_event", subject="viewer", event_id=id, title="Mine")
     with pytest.raises(Forbidden):
-        call("delete_calendar_event", subject="viewer", event_id=id)
+        call_handler("delete_calendar_event", subject="viewer", event_id=id)
     with pytest.raises(Forbidden):
-        call(
+        call_handler(
             "create_calendar_event",
             subject="viewer",
             title="T",
@@ -265,47 +267,49 @@ def test_project_event_is_read_by_its_members_and_changed_by_editors(db: None) -
             project_id=str(event.project_id),
         )
     with pytest.raises(NotFound):
-        call("get_calendar_event_details", subject="stranger", event_id=id)
-    assert call("update_calendar_event", subject="editor", event_id=id, title="Ours").entity_name == "Ours"
+        call_handler("get_calendar_event_details", subject="stranger", event_id=id)
+    assert call_handler("update_calendar_event", subject="editor", event_id=id, title="Ours").entity_name == "Ours"
 
 
-def test_event_goes_with_its_project_its_task_and_its_subjects_membership(db: None) -> None:
+def test_event_disappears_with_its_project_task_or_membership(db: None) -> None:
     task = TaskFactory()
     event = EventFactory(project=task.project, task=task)
     member = MembershipFactory(project=task.project, subject="left", role=MemberRole.EDITOR)
     id = str(event.pk)
-    assert call("get_calendar_event_details", subject="left", event_id=id)
+    assert call_handler("get_calendar_event_details", subject="left", event_id=id)
 
     for row, field in ((member, "deleted_at"), (task, "deleted_at"), (task.project, "deleted_at")):
         setattr(row, field, MADE_AT)
         row.save()
         with pytest.raises(NotFound):
-            call("get_calendar_event_details", subject="left" if row is member else "owner", event_id=id)
+            call_handler("get_calendar_event_details", subject="left" if row is member else "owner", event_id=id)
         setattr(row, field, None)
         row.save()
-    assert call("get_calendar_event_details", event_id=id)
+    assert call_handler("get_calendar_event_details", event_id=id)
 
 
-def test_nobodys_calendar_is_seen_by_nobody(db: None) -> None:
+def test_call_without_a_subject_sees_no_events(db: None) -> None:
     EventFactory()
 
     assert not CalendarEvent.objects.visible_to("").exists()
 
 
-# --- changing one
+# --- update
 
 
 @pytest.mark.parametrize(
     ("args", "start", "end"),
     [
         ({"start_at": "2026-03-05T09:00:00Z"}, NOON + timedelta(hours=21), NOON + timedelta(hours=22)),  # moved
-        ({"end_at": "2026-03-04T15:00:00Z"}, NOON, NOON + timedelta(hours=3)),  # made longer
+        ({"end_at": "2026-03-04T15:00:00Z"}, NOON, NOON + timedelta(hours=3)),  # longer
         ({"start_at": "2026-03-05", "end_at": "2026-03-06"}, date(2026, 3, 5), date(2026, 3, 6)),
         ({"start_at": "2026-03-05"}, date(2026, 3, 5), date(2026, 3, 5)),
     ],
 )
-def test_event_moves_by_its_start_and_grows_by_its_end(db: None, args: dict[str, str], start: Any, end: Any) -> None:
-    event = own()
+def test_update_of_start_moves_the_event_and_of_end_changes_its_length(
+    db: None, args: dict[str, str], start: Any, end: Any
+) -> None:
+    event = make_own_event()
 
     update(event, **args)
 
@@ -314,8 +318,8 @@ def test_event_moves_by_its_start_and_grows_by_its_end(db: None, args: dict[str,
     assert (event.is_all_day, event.updated_at) == (not isinstance(start, datetime), AT)
 
 
-def test_whole_days_become_hours_and_move_with_their_length(db: None) -> None:
-    event = own(start_at=None, end_at=None, start_date=date(2026, 3, 5), end_date=date(2026, 3, 7))
+def test_whole_day_event_can_become_timed_and_keeps_its_length_when_moved(db: None) -> None:
+    event = make_own_event(start_at=None, end_at=None, start_date=date(2026, 3, 5), end_date=date(2026, 3, 7))
 
     moved = update(event, start_at="2026-04-01").result["event"]
     timed = update(event, start_at="2026-04-01T09:00").result["event"]
@@ -325,17 +329,17 @@ def test_whole_days_become_hours_and_move_with_their_length(db: None) -> None:
 
 
 @pytest.mark.parametrize("end", ["2026-03-05", "2026-03-04T11:00:00Z"])
-def test_end_that_does_not_fit_the_start_is_refused(db: None, end: str) -> None:
-    event = own()
+def test_update_refuses_an_end_that_does_not_fit_the_start(db: None, end: str) -> None:
+    event = make_own_event()
 
     with pytest.raises(InvalidArgs) as refused:
         update(event, end_at=end)
 
-    assert codes(refused)[0][0] == "/end_at"
+    assert get_error_codes(refused)[0][0] == "/end_at"
 
 
-def test_update_clears_by_null_and_names_what_changed(db: None) -> None:
-    event = own(description="d", location="l", attendees=["a"], recurrence="daily", recurrence_until=NOON)
+def test_update_clears_with_null_and_names_changed_fields(db: None) -> None:
+    event = make_own_event(description="d", location="l", attendees=["a"], recurrence="daily", recurrence_until=NOON)
 
     cleared = {"description": None, "location": None, "attendees": None, "recurrence": None}
     made = update(event, **cleared)
@@ -346,8 +350,8 @@ def test_update_clears_by_null_and_names_what_changed(db: None) -> None:
     assert made.result["message"] == "Changed description, location, attendees, recurrence, recurrence_until."
 
 
-def test_moving_what_comes_again_says_that_all_its_times_moved(db: None) -> None:
-    event = own(recurrence="weekly")
+def test_moving_a_recurring_event_warns_that_all_occurrences_moved(db: None) -> None:
+    event = make_own_event(recurrence="weekly")
 
     moved = update(event, start_at="2026-03-05T09:00:00Z").result["message"]
     elsewhere = update(event, location="Café").result["message"]
@@ -358,18 +362,18 @@ def test_moving_what_comes_again_says_that_all_its_times_moved(db: None) -> None
     assert elsewhere == "Changed location."
 
 
-def test_weekday_event_cannot_be_moved_to_a_weekend_nor_begin_to_come_again_on_one(db: None) -> None:
-    weekdays, once = own(recurrence="weekdays"), own(start_at=NOON + timedelta(days=3))
+def test_weekday_recurrence_cannot_start_on_a_weekend(db: None) -> None:
+    weekdays, once = make_own_event(recurrence="weekdays"), make_own_event(start_at=NOON + timedelta(days=3))
 
     for event, args in ((weekdays, {"start_at": "2026-03-07T12:00:00Z"}), (once, {"recurrence": "weekdays"})):
         with pytest.raises(InvalidArgs) as refused:
             update(event, **args)
-        assert codes(refused) == [("/start_at", "weekend")]
+        assert get_error_codes(refused) == [("/start_at", "weekend")]
         assert "is a Saturday" in refused.value.field_errors[0].message
 
 
-def test_update_with_the_same_values_changes_nothing_and_says_so(db: None) -> None:
-    event = own(attendees=["a"])
+def test_update_with_equal_values_changes_nothing_and_warns(db: None) -> None:
+    event = make_own_event(attendees=["a"])
 
     made = update(event, title=event.title, start_at="2026-03-04T12:00:00Z", attendees=[])
 
@@ -377,10 +381,10 @@ def test_update_with_the_same_values_changes_nothing_and_says_so(db: None) -> No
     assert made.result["event"]["updated_at"] == "2026-03-01T09:00:00Z"
 
 
-def test_delete_takes_the_event_out_of_every_op(db: None) -> None:
-    event = own(recurrence="weekly")
+def test_delete_removes_the_event_from_every_op(db: None) -> None:
+    event = make_own_event(recurrence="weekly")
 
-    made = call("delete_calendar_event", event_id=str(event.pk))
+    made = call_handler("delete_calendar_event", event_id=str(event.pk))
 
     message = "Deleted the event and all its repeats; ops no longer find it."
     assert made.result == {"event": {"id": str(event.pk)}, "message": message}
@@ -388,7 +392,7 @@ def test_delete_takes_the_event_out_of_every_op(db: None) -> None:
     assert event.deleted_at == AT
 
 
-# --- the task whose dates it shows
+# --- events of task dates
 
 
 @pytest.mark.parametrize(
@@ -412,10 +416,10 @@ def test_delete_takes_the_event_out_of_every_op(db: None) -> None:
         ),
     ],
 )
-def test_moving_the_event_of_a_date_moves_the_date(
+def test_moving_a_task_date_event_moves_the_task_date(
     db: None, kind: str, dates: dict[str, Any], args: dict[str, str], expected: dict[str, datetime]
 ) -> None:
-    task, event = of_task(kind, **dates)
+    task, event = make_task_event(kind, **dates)
 
     made = update(event, **args)
 
@@ -429,8 +433,8 @@ def test_moving_the_event_of_a_date_moves_the_date(
     assert task.events.filter(deleted_at=None).count() == 1
 
 
-def test_event_of_one_date_keeps_its_half_hour_and_says_so(db: None) -> None:
-    _, event = of_task("due", due_at=NOON)
+def test_task_date_event_keeps_its_half_hour_and_warns(db: None) -> None:
+    _, event = make_task_event("due", due_at=NOON)
 
     made = update(event, start_at="2026-03-05T08:00:00Z", end_at="2026-03-05T12:00:00Z")
 
@@ -438,8 +442,8 @@ def test_event_of_one_date_keeps_its_half_hour_and_says_so(db: None) -> None:
     assert "Ignored start_at" in made.warnings[0]
 
 
-def test_two_events_that_come_close_become_one(db: None) -> None:
-    task, event = of_task("due", start_at=NOON, due_at=NOON + timedelta(days=3))
+def test_close_start_and_due_events_become_one(db: None) -> None:
+    task, event = make_task_event("due", start_at=NOON, due_at=NOON + timedelta(days=3))
 
     made = update(event, end_at="2026-03-04T16:00:00Z")
 
@@ -449,19 +453,19 @@ def test_two_events_that_come_close_become_one(db: None) -> None:
     assert made.warnings == () if left.pk == event.pk else "one event shows both" in made.warnings[0]
 
 
-def test_tasks_own_checks_hold_for_its_event(db: None) -> None:
-    task, event = of_task("due", start_at=NOON, due_at=NOON + timedelta(days=3))
+def test_task_checks_apply_to_its_event(db: None) -> None:
+    task, event = make_task_event("due", start_at=NOON, due_at=NOON + timedelta(days=3))
 
     with pytest.raises(InvalidArgs) as refused:
         update(event, end_at="2026-03-03T12:00:00Z")
 
-    assert codes(refused) == [("/end_at", "out_of_order")]
+    assert get_error_codes(refused) == [("/end_at", "out_of_order")]
     task.refresh_from_db()
     assert task.due_at == NOON + timedelta(days=3)
 
 
-def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says_what_to_change(db: None) -> None:
-    _, event = of_task("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
+def test_task_event_cannot_be_moved_past_its_recurrence_end(db: None) -> None:
+    _, event = make_task_event("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
 
     with pytest.raises(InvalidArgs) as refused:
         update(event, start_at="2026-03-20T12:00:00Z")
@@ -472,31 +476,31 @@ def test_event_of_a_task_cannot_be_moved_past_its_last_time_and_the_refusal_says
 
 
 def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:
-    _, event = of_task("due", due_at=MADE_AT - HALF, state_key="done")
+    _, event = make_task_event("due", due_at=MADE_AT - HALF, state_key="done")
 
     with pytest.raises(InvalidArgs) as refused:
         update(event, end_at="2026-03-20T12:00:00Z")
 
-    assert codes(refused) == [("/start_at", "after_it_was_done")]
+    assert get_error_codes(refused) == [("/start_at", "after_it_was_done")]
 
 
 @pytest.mark.parametrize(
     "args", [{"title": "Mine"}, {"recurrence": "daily"}, {"recurrence_until": None}, {"start_at": "2026-03-05"}]
 )
-def test_what_is_the_tasks_is_refused(db: None, args: dict[str, Any]) -> None:
-    _, event = of_task("due", due_at=NOON)
+def test_update_refuses_fields_that_belong_to_the_task(db: None, args: dict[str, Any]) -> None:
+    _, event = make_task_event("due", due_at=NOON)
 
     with pytest.raises(InvalidArgs) as refused:
         update(event, **args)
 
-    assert codes(refused) == [(f"/{next(iter(args))}", "of_the_task")]
+    assert get_error_codes(refused) == [(f"/{next(iter(args))}", "of_the_task")]
 
 
-def test_event_of_a_date_has_a_place_and_a_text_of_its_own(db: None) -> None:
-    task, event = of_task("due", due_at=NOON)
+def test_task_date_event_has_its_own_location_and_description(db: None) -> None:
+    task, event = make_task_event("due", due_at=NOON)
 
     made = update(event, location="Library", description="Bring the charger")
-    call("update_onto_task", task_id=str(task.pk), title="Rewrite")
+    call_handler("update_onto_task", task_id=str(task.pk), title="Rewrite")
 
     event.refresh_from_db()
     task.refresh_from_db()
@@ -512,10 +516,10 @@ def test_event_of_a_date_has_a_place_and_a_text_of_its_own(db: None) -> None:
         ("range", {"start_at": NOON, "due_at": NOON + HALF}, (None, None)),
     ],
 )
-def test_deleting_the_event_of_a_date_clears_the_date(db: None, kind: str, dates: Any, left: Any) -> None:
-    task, event = of_task(kind, **dates)
+def test_deleting_a_task_date_event_clears_the_date(db: None, kind: str, dates: Any, left: Any) -> None:
+    task, event = make_task_event(kind, **dates)
 
-    made = call("delete_calendar_event", event_id=str(event.pk))
+    made = call_handler("delete_calendar_event", event_id=str(event.pk))
 
     task.refresh_from_db()
     event.refresh_from_db()
@@ -524,17 +528,17 @@ def test_deleting_the_event_of_a_date_clears_the_date(db: None, kind: str, dates
     assert "of its task" in made.result["message"]
 
 
-def test_deleting_an_hour_for_a_task_leaves_its_dates_alone(db: None) -> None:
-    task, _ = of_task("due", due_at=NOON)
+def test_deleting_other_task_events_keeps_the_task_dates(db: None) -> None:
+    task, _ = make_task_event("due", due_at=NOON)
     event = EventFactory(project=task.project, task=task)
 
-    call("delete_calendar_event", event_id=str(event.pk))
+    call_handler("delete_calendar_event", event_id=str(event.pk))
 
     task.refresh_from_db()
     assert task.due_at == NOON
 
 
-# --- calendars elsewhere
+# --- external calendars
 
 
 @pytest.mark.parametrize(
@@ -548,17 +552,17 @@ def test_deleting_an_hour_for_a_task_leaves_its_dates_alone(db: None) -> None:
         ("set_project_calendar", {"project_id": str(uuid4())}),
     ],
 )
-def test_external_calendar_needs_a_connection(db: None, tool: str, args: dict[str, str]) -> None:
+def test_external_calendar_requires_a_connection(db: None, tool: str, args: dict[str, str]) -> None:
     with pytest.raises(StateConflict) as refused:
-        call(tool, calendar_id="ines@example.com", **args)
+        call_handler(tool, calendar_id="ines@example.com", **args)
 
     assert refused.value.reason == "connection_required"
     assert refused.value.details["requires_user_action"] is True
     assert "administrator" in refused.value.details["how_to_connect"]
 
 
-def test_copy_elsewhere_never_fails_a_write_and_tells_how_it_stands(db: None) -> None:
-    event = own()
+def test_sync_never_fails_a_write_and_reports_its_status(db: None) -> None:
+    event = make_own_event()
 
     assert create(sync_to_calendar=True).result["sync"]["state"] == "not_connected"
     assert update(event, title="New", sync_to_calendar=True).result["sync"]["state"] == "not_connected"

@@ -1,4 +1,4 @@
-"""Lists of events: which they are, in which order, page by page."""
+"""Lists of events: which events, in which order, and their pages."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import MemberRole
 from workspace.services.calendar import event_list, task_events
@@ -25,32 +25,32 @@ DAY = timedelta(days=1)
 WEEK = {"time_min": "2026-03-02", "time_max": "2026-03-08"}
 
 
-def own(title: str = "", **fields: Any) -> Any:
+def make_own_event(title: str = "", **fields: Any) -> Any:
     named = {"title": title} if title else {}
     return EventFactory(**({"project": None, "subject": "owner", "start_at": AT + timedelta(hours=1)} | named | fields))
 
 
 def days(title: str, first: date, last: date | None = None, **fields: Any) -> Any:
-    return own(title, start_at=None, end_at=None, start_date=first, end_date=last or first, **fields)
+    return make_own_event(title, start_at=None, end_at=None, start_date=first, end_date=last or first, **fields)
 
 
-def listed(**args: Any) -> Any:
-    return call("list_calendar_events", **args).result
+def list_events(**args: Any) -> Any:
+    return call_handler("list_calendar_events", **args).result
 
 
-def titles(**args: Any) -> list[str]:
-    return [row["title"] for row in listed(**args)["events"]]
+def list_titles(**args: Any) -> list[str]:
+    return [row["title"] for row in list_events(**args)["events"]]
 
 
-def codes(refused: Any) -> list[tuple[str, str]]:
+def get_error_codes(refused: Any) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in refused.value.field_errors]
 
 
-def test_list_is_of_the_next_seven_days_of_local_time(db: None) -> None:
+def test_list_covers_the_next_seven_local_days(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
     before_the_change = datetime(2026, 3, 27, 12, 0, tzinfo=UTC)
 
-    answer = listed(at=before_the_change)
+    answer = list_events(at=before_the_change)
 
     assert answer == {
         "events": [],
@@ -58,7 +58,7 @@ def test_list_is_of_the_next_seven_days_of_local_time(db: None) -> None:
         "has_more": False,
         "time_range": {
             "time_min": "2026-03-27T13:00:00+01:00",
-            "time_max": "2026-04-03T13:00:00+02:00",  # an hour less has passed than in 168
+            "time_max": "2026-04-03T13:00:00+02:00",  # one hour less than 168, because the clocks change
             "time_zone": "Europe/Berlin",
         },
         "message": "0 of 0 events in the user's own calendar and projects, earliest first. "
@@ -66,12 +66,12 @@ def test_list_is_of_the_next_seven_days_of_local_time(db: None) -> None:
     }
 
 
-def test_row_is_abbreviated(db: None) -> None:
+def test_list_row_is_abbreviated(db: None) -> None:
     task = TaskFactory(project__name="Garden")
-    full = own("Full", description="d", attendees=["a"], location="l", recurrence="weekly")
+    full = make_own_event("Full", description="d", attendees=["a"], location="l", recurrence="weekly")
     bare = EventFactory(title="Bare", project=task.project, task=task, start_at=AT + DAY)
 
-    rows = listed(time_max="2026-03-04")["events"]
+    rows = list_events(time_max="2026-03-04")["events"]
 
     assert rows == [
         {
@@ -100,24 +100,24 @@ def test_row_is_abbreviated(db: None) -> None:
     ]
 
 
-def test_list_has_what_takes_place_in_part_within_it(db: None) -> None:
-    own("running", start_at=AT - timedelta(minutes=30))
-    own("over", start_at=AT - timedelta(hours=1))
-    own("begins at the end", start_at=AT + 7 * DAY)
-    own("last", start_at=AT + 7 * DAY - timedelta(minutes=1))
+def test_list_includes_events_that_overlap_the_range(db: None) -> None:
+    make_own_event("running", start_at=AT - timedelta(minutes=30))
+    make_own_event("over", start_at=AT - timedelta(hours=1))
+    make_own_event("begins at the end", start_at=AT + 7 * DAY)
+    make_own_event("last", start_at=AT + 7 * DAY - timedelta(minutes=1))
 
-    assert titles() == ["running", "last"]
+    assert list_titles() == ["running", "last"]
 
 
-def test_whole_days_are_days_of_the_zone(db: None) -> None:
+def test_whole_days_are_days_of_the_time_zone(db: None) -> None:
     days("before", date(2026, 3, 1))
     days("across", date(2026, 3, 1), date(2026, 3, 2))
     days("that day", date(2026, 3, 2))
     days("after", date(2026, 3, 3))
-    own("night", start_at=datetime(2026, 3, 1, 23, 30, tzinfo=UTC))
+    make_own_event("night", start_at=datetime(2026, 3, 1, 23, 30, tzinfo=UTC))
 
     one_day = {"time_min": "2026-03-02", "time_max": "2026-03-02"}
-    berlin = listed(**one_day, time_zone="Europe/Berlin")
+    berlin = list_events(**one_day, time_zone="Europe/Berlin")
 
     assert [row["title"] for row in berlin["events"]] == ["across", "that day", "night"]
     assert (berlin["time_range"]["time_min"], berlin["time_range"]["time_max"]) == (
@@ -130,42 +130,44 @@ def test_whole_days_are_days_of_the_zone(db: None) -> None:
     ]
 
 
-def test_what_comes_again_stands_there_once_for_each_time_at_the_same_local_time(db: None) -> None:
-    own("stand-up", start_at=datetime(2026, 3, 2, 8, 0, tzinfo=UTC), recurrence="weekdays", time_zone="Europe/Berlin")
+def test_recurring_event_is_listed_per_occurrence_at_the_same_local_time(db: None) -> None:
+    make_own_event(
+        "stand-up", start_at=datetime(2026, 3, 2, 8, 0, tzinfo=UTC), recurrence="weekdays", time_zone="Europe/Berlin"
+    )
     days("bins", date(2026, 3, 3), recurrence="biweekly")
 
-    rows = listed(time_min="2026-03-26", time_max="2026-03-31", time_zone="Europe/Berlin")["events"]
+    rows = list_events(time_min="2026-03-26", time_max="2026-03-31", time_zone="Europe/Berlin")["events"]
 
     assert [row["start_at"] for row in rows] == [
         "2026-03-26T09:00:00+01:00",
         "2026-03-27T09:00:00+01:00",
-        "2026-03-30T09:00:00+02:00",  # the clocks have changed, 09:00 has not
+        "2026-03-30T09:00:00+02:00",  # still 09:00 after the clocks change
         "2026-03-31",
         "2026-03-31T09:00:00+02:00",
     ]
     assert len({row["id"] for row in rows}) == 2
 
 
-def test_what_comes_again_ends(db: None) -> None:
+def test_recurring_event_ends_at_its_recurrence_end(db: None) -> None:
     until = datetime(2026, 3, 4, 23, 59, tzinfo=UTC)
-    own("timed", start_at=AT, recurrence="daily", recurrence_until=until)
+    make_own_event("timed", start_at=AT, recurrence="daily", recurrence_until=until)
     days("whole", date(2026, 3, 2), recurrence="daily", recurrence_until=until)
 
-    assert titles(**WEEK) == ["whole", "timed"] * 3
-    assert titles(time_min="2026-06-01") == []
+    assert list_titles(**WEEK) == ["whole", "timed"] * 3
+    assert list_titles(time_min="2026-06-01") == []
 
 
-def test_long_event_that_comes_again_is_found_while_it_goes_on(db: None) -> None:
-    own("watch", start_at=AT - 10 * DAY, end_at=AT - 5 * DAY, recurrence="biweekly")
+def test_long_recurring_event_is_found_while_it_lasts(db: None) -> None:
+    make_own_event("watch", start_at=AT - 10 * DAY, end_at=AT - 5 * DAY, recurrence="biweekly")
     days("leave", date(2026, 2, 2), date(2026, 2, 8), recurrence="monthly")
 
-    assert titles(time_min="2026-03-07", time_max="2026-03-07") == ["leave", "watch"]
+    assert list_titles(time_min="2026-03-07", time_max="2026-03-07") == ["leave", "watch"]
 
 
-def test_list_shows_own_events_those_of_projects_and_the_dates_of_tasks(db: None) -> None:
-    own("mine")
-    own("theirs", subject="somebody")
-    own("deleted", deleted_at=MADE_AT)
+def test_list_shows_own_events_project_events_and_task_dates(db: None) -> None:
+    make_own_event("mine")
+    make_own_event("theirs", subject="somebody")
+    make_own_event("deleted", deleted_at=MADE_AT)
     project = ProjectFactory(created_by="somebody")
     MembershipFactory(project=project, subject="owner", role=MemberRole.VIEWER)
     EventFactory(title="ours", project=project, start_at=AT + 2 * DAY)
@@ -175,34 +177,38 @@ def test_list_shows_own_events_those_of_projects_and_the_dates_of_tasks(db: None
     gone = TaskFactory(project=project, due_at=AT + 3 * DAY, deleted_at=MADE_AT)
     task_events.sync_events([gone], by="somebody", at=AT)
 
-    assert titles() == titles(calendar_scope="user") == ["mine", "ours", "Due: Write"]
-    assert titles(calendar_id="primary") == titles(calendar_scope="calendar_id", calendar_id="primary") == ["mine"]
-    assert titles(project_id=str(project.pk)) == ["ours", "Due: Write"]
-    assert titles(calendar_scope="project", project_id=str(project.pk)) == ["ours", "Due: Write"]
-    everything = call("list_calendar_events", calendar_scope="user", project_id=str(project.pk))
+    assert list_titles() == list_titles(calendar_scope="user") == ["mine", "ours", "Due: Write"]
+    assert (
+        list_titles(calendar_id="primary")
+        == list_titles(calendar_scope="calendar_id", calendar_id="primary")
+        == ["mine"]
+    )
+    assert list_titles(project_id=str(project.pk)) == ["ours", "Due: Write"]
+    assert list_titles(calendar_scope="project", project_id=str(project.pk)) == ["ours", "Due: Write"]
+    everything = call_handler("list_calendar_events", calendar_scope="user", project_id=str(project.pk))
     assert everything.result["total"] == 3
     assert "project_id" in everything.warnings[0]
 
 
-def test_foreign_and_missing_projects_are_refused_in_the_same_words(db: None) -> None:
-    told = set()
+def test_foreign_and_missing_projects_are_refused_alike(db: None) -> None:
+    messages = set()
     for id in (ProjectFactory(created_by="somebody").pk, uuid4()):
         with pytest.raises(NotFound) as refused:
-            listed(project_id=str(id))
-        told.add(refused.value.message)
+            list_events(project_id=str(id))
+        messages.add(refused.value.message)
 
-    assert len(told) == 1
+    assert len(messages) == 1
 
 
-def test_query_finds_every_word_in_title_text_or_place(db: None) -> None:
-    own("Überblick", description="with Ines")
-    own("Lunch", location="Café INES")
-    own("Lunch alone")
+def test_query_matches_every_word_in_title_description_or_location(db: None) -> None:
+    make_own_event("Überblick", description="with Ines")
+    make_own_event("Lunch", location="Café INES")
+    make_own_event("Lunch alone")
 
-    assert titles(query="ines lunch") == ["Lunch"]
-    assert titles(query="überblick") == ["Überblick"]
+    assert list_titles(query="ines lunch") == ["Lunch"]
+    assert list_titles(query="überblick") == ["Überblick"]
     with pytest.raises(InvalidArgs):
-        listed(query="  ")
+        list_events(query="  ")
 
 
 @pytest.mark.parametrize(
@@ -220,26 +226,26 @@ def test_query_finds_every_word_in_title_text_or_place(db: None) -> None:
         ({"cursor": "nonsense"}, [("/cursor", "malformed_cursor")]),
     ],
 )
-def test_list_of_no_time_is_refused(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
+def test_list_refuses_an_empty_range(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        listed(**args)
+        list_events(**args)
 
-    assert codes(refused) == expected
+    assert get_error_codes(refused) == expected
 
 
-def test_pages_have_every_event_once_though_time_goes_on(db: None) -> None:
+def test_pages_list_every_event_once_while_time_passes(db: None) -> None:
     for hour in range(5):
-        own(f"once {hour}", start_at=AT + timedelta(hours=hour))
-    own("twin", start_at=AT)
-    own("again", start_at=AT - 30 * DAY, recurrence="daily")
+        make_own_event(f"once {hour}", start_at=AT + timedelta(hours=hour))
+    make_own_event("twin", start_at=AT)
+    make_own_event("again", start_at=AT - 30 * DAY, recurrence="daily")
     days("whole", date(2026, 3, 1), recurrence="daily")
 
-    first = listed(limit=4)
+    first = list_events(limit=4)
     seen, later, cursor = first["events"], AT, first["next_cursor"]
-    own("meanwhile", start_at=AT - timedelta(minutes=10))
+    make_own_event("meanwhile", start_at=AT - timedelta(minutes=10))
     while cursor:
         later += timedelta(hours=7)
-        page = listed(limit=4, cursor=cursor, at=later)
+        page = list_events(limit=4, cursor=cursor, at=later)
         assert page["time_range"] == first["time_range"]
         seen += page["events"]
         cursor = page.get("next_cursor")
@@ -251,33 +257,33 @@ def test_pages_have_every_event_once_though_time_goes_on(db: None) -> None:
 
 @pytest.mark.parametrize("other", [{"query": "x"}, {"time_max": "2026-03-08"}, {"calendar_id": "primary"}])
 def test_cursor_of_another_list_is_refused(db: None, other: dict[str, str]) -> None:
-    own(recurrence="daily")
+    make_own_event(recurrence="daily")
 
-    cursor = listed(limit=1)["next_cursor"]
+    cursor = list_events(limit=1)["next_cursor"]
 
     with pytest.raises(InvalidArgs) as refused:
-        listed(limit=1, cursor=cursor, **other)
-    assert codes(refused) == [("/cursor", "malformed_cursor")]
+        list_events(limit=1, cursor=cursor, **other)
+    assert get_error_codes(refused) == [("/cursor", "malformed_cursor")]
 
 
-def test_too_many_events_are_refused_and_not_cut(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_refuses_too_many_events_instead_of_cutting(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_list, "MAX_OCCURRENCES", 6)
-    own(recurrence="daily")
-    assert listed(time_max="2026-03-07")["total"] == 6
+    make_own_event(recurrence="daily")
+    assert list_events(time_max="2026-03-07")["total"] == 6
 
     with pytest.raises(InvalidArgs) as refused:
-        listed()
+        list_events()
 
-    assert codes(refused) == [("/time_max", "too_many")]
+    assert get_error_codes(refused) == [("/time_max", "too_many")]
 
 
-def test_list_costs_the_same_however_long(db: None, django_assert_max_num_queries: Any) -> None:
+def test_list_query_count_does_not_depend_on_its_length(db: None, django_assert_max_num_queries: Any) -> None:
     project = ProjectFactory()
     for number in range(40):
         EventFactory(project=project, start_at=AT + timedelta(hours=number))
-    own(recurrence="daily")
+    make_own_event(recurrence="daily")
 
-    with django_assert_max_num_queries(3):  # the zone, the times, the rows
-        assert len(listed(limit=50)["events"]) == 47
+    with django_assert_max_num_queries(3):  # the time zone, the times, the rows
+        assert len(list_events(limit=50)["events"]) == 47
     with django_assert_max_num_queries(4):  # and the project
-        listed(project_id=str(project.pk))
+        list_events(project_id=str(project.pk))

@@ -1,30 +1,30 @@
-"""The calendar of a project: its name, its colour, and that no external one is connected."""
+"""The calendar of a project: its name and colour; no external calendar is connected."""
 
 from uuid import uuid4
 
 import pytest
 
 from tests.support.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectCalendarFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import MemberRole, ProjectCalendar
 
 
-def test_project_without_a_calendar_has_null(db: None) -> None:
+def test_get_returns_null_for_a_project_without_a_calendar(db: None) -> None:
     project = ProjectFactory()
     ProjectCalendarFactory(project=project, deleted_at=MADE_AT)
 
-    told = call("get_project_calendar", project_id=str(project.pk)).result
+    result = call_handler("get_project_calendar", project_id=str(project.pk)).result
 
-    assert told["calendar"] is None
-    assert "cal.project.set" in told["message"]
+    assert result["calendar"] is None
+    assert "cal.project.set" in result["message"]
 
 
-def test_first_set_makes_a_calendar_named_after_its_project(db: None) -> None:
+def test_first_set_creates_a_calendar_named_after_its_project(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
     project = ProjectFactory(name="Garden")
 
-    made = call("set_project_calendar", project_id=str(project.pk))
+    made = call_handler("set_project_calendar", project_id=str(project.pk))
 
     calendar = ProjectCalendar.objects.get()
     assert made.result == {
@@ -44,15 +44,17 @@ def test_first_set_makes_a_calendar_named_after_its_project(db: None) -> None:
         "message": "Created the project's calendar.",
     }
     assert (made.entity_id, made.entity_name) == (str(calendar.pk), "Garden - Tasks")
-    assert call("get_project_calendar", project_id=str(project.pk)).result["calendar"] == made.result["calendar"]
+    assert (
+        call_handler("get_project_calendar", project_id=str(project.pk)).result["calendar"] == made.result["calendar"]
+    )
 
 
-def test_next_set_changes_what_was_sent(db: None) -> None:
+def test_next_set_changes_the_sent_fields(db: None) -> None:
     calendar = ProjectCalendarFactory(name="Old", description="d")
     id = str(calendar.project_id)
 
-    changed = call("set_project_calendar", project_id=id, color_id="11", description=None)
-    again = call("set_project_calendar", project_id=id, action="update", color_id="11")
+    changed = call_handler("set_project_calendar", project_id=id, color_id="11", description=None)
+    again = call_handler("set_project_calendar", project_id=id, action="update", color_id="11")
 
     calendar.refresh_from_db()
     assert (calendar.name, calendar.description, calendar.color_id, calendar.updated_at) == ("Old", "", "11", AT)
@@ -60,26 +62,26 @@ def test_next_set_changes_what_was_sent(db: None) -> None:
     assert again.warnings == ("unchanged",)
 
 
-def test_sync_that_is_wanted_tells_that_nothing_is_connected(db: None) -> None:
+def test_enabled_sync_reports_that_nothing_is_connected(db: None) -> None:
     id = str(ProjectFactory().pk)
 
-    made = call("set_project_calendar", project_id=id, sync_enabled=True)
+    made = call_handler("set_project_calendar", project_id=id, sync_enabled=True)
 
     assert made.result["sync"]["state"] == "not_connected"
-    assert call("get_project_calendar", project_id=id).result["sync"]["state"] == "not_connected"
-    assert "sync" not in call("set_project_calendar", project_id=id, sync_enabled=False).result
+    assert call_handler("get_project_calendar", project_id=id).result["sync"]["state"] == "not_connected"
+    assert "sync" not in call_handler("set_project_calendar", project_id=id, sync_enabled=False).result
 
 
 @pytest.mark.parametrize(
     ("action", "there", "reason"), [("create", True, "calendar_exists"), ("update", False, "no_calendar")]
 )
-def test_action_that_does_not_fit_is_a_conflict(db: None, action: str, there: bool, reason: str) -> None:
+def test_set_with_the_wrong_action_is_a_conflict(db: None, action: str, there: bool, reason: str) -> None:
     project = ProjectFactory()
     if there:
         ProjectCalendarFactory(project=project)
 
     with pytest.raises(StateConflict) as refused:
-        call("set_project_calendar", project_id=str(project.pk), action=action, name="Mine")
+        call_handler("set_project_calendar", project_id=str(project.pk), action=action, name="Mine")
 
     assert refused.value.reason == reason
     assert not ProjectCalendar.objects.filter(name="Mine").exists()
@@ -87,17 +89,17 @@ def test_action_that_does_not_fit_is_a_conflict(db: None, action: str, there: bo
 
 def test_blank_name_is_refused(db: None) -> None:
     with pytest.raises(InvalidArgs):
-        call("set_project_calendar", project_id=str(ProjectFactory().pk), name="  ")
+        call_handler("set_project_calendar", project_id=str(ProjectFactory().pk), name="  ")
 
 
-def test_viewers_read_it_and_strangers_do_not(db: None) -> None:
+def test_viewers_can_read_the_calendar_and_strangers_cannot(db: None) -> None:
     project = ProjectFactory()
     MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
     id = str(project.pk)
 
-    assert call("get_project_calendar", subject="viewer", project_id=id).result["calendar"] is None
+    assert call_handler("get_project_calendar", subject="viewer", project_id=id).result["calendar"] is None
     with pytest.raises(Forbidden):
-        call("set_project_calendar", subject="viewer", project_id=id)
+        call_handler("set_project_calendar", subject="viewer", project_id=id)
     for foreign in (id, str(uuid4())):
         with pytest.raises(NotFound):
-            call("get_project_calendar", subject="stranger", project_id=foreign)
+            call_handler("get_project_calendar", subject="stranger", project_id=foreign)

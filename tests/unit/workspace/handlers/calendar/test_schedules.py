@@ -1,4 +1,4 @@
-"""Putting tasks into the calendar: their times, their events, and what is said of what is in the way."""
+"""Scheduling tasks: their times, their events, and warnings about overlaps."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs, StateConflict
 from workspace.models import CalendarEvent, MemberRole, Project, Task, TaskState
 from workspace.services.calendar import task_events
@@ -29,11 +29,11 @@ def task(db: None) -> Task:
 
 
 def schedule(task: Task, start_at: str = MONDAY, **sent: Any) -> Any:
-    return call("schedule_task", task_id=str(task.pk), start_at=start_at, **sent)
+    return call_handler("schedule_task", task_id=str(task.pk), start_at=start_at, **sent)
 
 
-def refused(task: Task, **sent: Any) -> list[tuple[str, str]]:
-    """Return where a call is refused, and how; it has changed nothing."""
+def get_refusal(task: Task, **sent: Any) -> list[tuple[str, str]]:
+    """Return the pointer and code of a refused call, after checking that it changed nothing."""
     before = Task.objects.values().get(pk=task.pk)
     with pytest.raises(InvalidArgs) as refusal:
         schedule(task, **sent)
@@ -41,12 +41,12 @@ def refused(task: Task, **sent: Any) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in refusal.value.field_errors]
 
 
-def starts(subject: str = "owner", **sent: Any) -> list[str]:
-    listed = call("list_calendar_events", subject=subject, **sent).result
+def list_starts(subject: str = "owner", **sent: Any) -> list[str]:
+    listed = call_handler("list_calendar_events", subject=subject, **sent).result
     return [event["start_at"] for event in listed["events"]]
 
 
-def test_schedule_sets_the_times_and_makes_the_event(task: Task) -> None:
+def test_schedule_sets_the_times_and_creates_the_event(task: Task) -> None:
     outcome = schedule(task, duration_minutes=90)
 
     task.refresh_from_db()
@@ -65,13 +65,13 @@ def test_schedule_sets_the_times_and_makes_the_event(task: Task) -> None:
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
 
 
-def test_schedule_takes_as_long_as_the_task_does(task: Task) -> None:
+def test_schedule_uses_the_duration_of_the_task(task: Task) -> None:
     Task.objects.update(duration_minutes=45)
 
     assert schedule(task).result["task"]["due_at"] == "2026-03-09T08:45:00Z"
 
 
-def test_schedule_again_moves_the_same_event(task: Task) -> None:
+def test_second_schedule_moves_the_same_event(task: Task) -> None:
     [first] = schedule(task).result["events"]
 
     [second] = schedule(task, "2026-03-10T09:00:00-04:00").result["events"]
@@ -91,39 +91,39 @@ def test_schedule_with_the_same_values_is_unchanged(task: Task) -> None:
     assert len(outcome.result["events"]) == 1
 
 
-def test_schedule_says_when_the_time_is_over(task: Task) -> None:
+def test_schedule_warns_about_a_past_time(task: Task) -> None:
     assert schedule(task, "2026-03-01T09:00").result["message"].endswith("That time is in the past.")
 
 
-def test_schedule_keeps_the_local_time_over_the_change_of_the_clocks(task: Task) -> None:
+def test_schedule_keeps_the_local_time_when_the_clocks_change(task: Task) -> None:
     schedule(task, "2026-03-27T09:00", recurrence="weekdays")
 
-    assert starts(time_min="2026-03-27", time_max="2026-03-31") == [
+    assert list_starts(time_min="2026-03-27", time_max="2026-03-31") == [
         "2026-03-27T09:00:00+01:00",
         "2026-03-30T09:00:00+02:00",
         "2026-03-31T09:00:00+02:00",
     ]
 
 
-def test_schedule_reads_a_time_that_the_clocks_skip_as_the_later_one_and_says_so(task: Task) -> None:
+def test_schedule_moves_a_skipped_local_time_forward_and_warns(task: Task) -> None:
     outcome = schedule(task, "2026-03-29T02:30")
 
     assert outcome.result["events"][0]["start_at"] == "2026-03-29T03:30:00+02:00"
     assert any("2026-03-29T03:30:00+02:00" in warning for warning in outcome.warnings)
 
 
-def test_schedule_a_number_of_times_ends_with_the_last(task: Task) -> None:
+def test_schedule_with_a_count_ends_at_the_last_occurrence(task: Task) -> None:
     outcome = schedule(task, "2026-03-27T09:00", recurrence="weekdays", recurrence_count=3)
 
     assert outcome.result["task"]["recurrence_until"] == "2026-03-31T07:00:00Z"
     assert outcome.result["message"].endswith("weekdays until 2026-03-31T09:00:00+02:00.")
-    assert len(starts(time_min="2026-03-27", time_max="2026-12-31")) == 3
+    assert len(list_starts(time_min="2026-03-27", time_max="2026-12-31")) == 3
 
 
 def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
     schedule(task, "2026-01-31T16:00", recurrence="monthly", recurrence_until="2026-04-30")
 
-    assert starts(time_min="2026-01-01", time_max="2026-12-31") == [
+    assert list_starts(time_min="2026-01-01", time_max="2026-12-31") == [
         "2026-01-31T16:00:00+01:00",
         "2026-02-28T16:00:00+01:00",
         "2026-03-31T16:00:00+02:00",
@@ -131,7 +131,7 @@ def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
     ]
 
 
-def test_schedule_without_recurrence_keeps_the_rhythm_and_its_end_and_null_clears_both(task: Task) -> None:
+def test_schedule_keeps_recurrence_and_its_end_unless_null_clears_them(task: Task) -> None:
     schedule(task, recurrence="weekly", recurrence_count=5)
 
     kept = schedule(task, "2026-03-10T09:00").result["task"]
@@ -142,7 +142,7 @@ def test_schedule_without_recurrence_keeps_the_rhythm_and_its_end_and_null_clear
     assert CalendarEvent.objects.get().recurrence_until is None
 
 
-def test_schedule_with_null_for_the_end_has_none(task: Task) -> None:
+def test_schedule_with_null_end_never_ends(task: Task) -> None:
     schedule(task, recurrence="weekly", recurrence_count=5)
 
     outcome = schedule(task, recurrence_until=None)
@@ -151,14 +151,14 @@ def test_schedule_with_null_for_the_end_has_none(task: Task) -> None:
     assert CalendarEvent.objects.get().recurrence_until is None
 
 
-def test_schedule_recurs_in_the_zone_of_whoever_plans(task: Task) -> None:
+def test_schedule_recurs_in_the_time_zone_of_the_subject(task: Task) -> None:
     schedule(task, recurrence="daily")
     ProfileFactory(subject="editor", time_zone="America/New_York")
     MembershipFactory(project=task.project, subject="editor", role=MemberRole.EDITOR)
 
     schedule(task, "2026-03-07T09:00", subject="editor")
 
-    found = starts(subject="editor", time_min="2026-03-07", time_max="2026-03-08")
+    found = list_starts(subject="editor", time_min="2026-03-07", time_max="2026-03-08")
     assert found == ["2026-03-07T09:00:00-05:00", "2026-03-08T09:00:00-04:00"]
 
 
@@ -178,17 +178,17 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str]]] = [
 
 
 @pytest.mark.parametrize(("sent", "error"), REFUSED, ids=[f"{path} {code}" for _, (path, code) in REFUSED])
-def test_schedule_refuses_what_makes_no_sense(task: Task, sent: dict[str, Any], error: tuple[str, str]) -> None:
-    assert refused(task, **sent) == [error]
+def test_schedule_refuses_invalid_arguments(task: Task, sent: dict[str, Any], error: tuple[str, str]) -> None:
+    assert get_refusal(task, **sent) == [error]
 
 
-def test_schedule_after_the_end_that_the_task_has_is_refused(task: Task) -> None:
+def test_schedule_refuses_a_start_after_the_recurrence_end(task: Task) -> None:
     schedule(task, recurrence="weekly", recurrence_count=2)
 
-    assert refused(task, start_at="2026-06-01T09:00") == [("/start_at", "out_of_order")]
+    assert get_refusal(task, start_at="2026-06-01T09:00") == [("/start_at", "out_of_order")]
 
 
-def test_schedule_refuses_a_task_that_is_done(task: Task) -> None:
+def test_schedule_refuses_a_done_task(task: Task) -> None:
     Task.objects.update(state_key=TaskState.DONE, completed_at=MADE_AT)
 
     with pytest.raises(StateConflict, match="reopen it") as refusal:
@@ -197,7 +197,7 @@ def test_schedule_refuses_a_task_that_is_done(task: Task) -> None:
     assert refusal.value.reason == "task_done"
 
 
-def own(title: str, start: str, minutes: int = 60, **columns: Any) -> CalendarEvent:
+def make_own_event(title: str, start: str, minutes: int = 60, **columns: Any) -> CalendarEvent:
     begin = datetime.fromisoformat(start)
     event: CalendarEvent = EventFactory(
         **{"subject": "owner", "project": None, **columns},
@@ -208,10 +208,10 @@ def own(title: str, start: str, minutes: int = 60, **columns: Any) -> CalendarEv
     return event
 
 
-def test_the_last_time_of_a_long_task_has_its_end_too(task: Task) -> None:
+def test_last_occurrence_of_a_long_task_has_its_end_event(task: Task) -> None:
     schedule(task, duration_minutes=700, recurrence="weekly", recurrence_count=2)
 
-    assert starts(time_min="2026-03-01", time_max="2026-04-30") == [
+    assert list_starts(time_min="2026-03-01", time_max="2026-04-30") == [
         "2026-03-09T09:00:00+01:00",
         "2026-03-09T20:10:00+01:00",
         "2026-03-16T09:00:00+01:00",
@@ -219,47 +219,47 @@ def test_the_last_time_of_a_long_task_has_its_end_too(task: Task) -> None:
     ]
 
 
-def test_a_long_task_may_come_again_until_the_end_of_time(task: Task) -> None:
+def test_long_task_can_recur_without_end(task: Task) -> None:
     schedule(task, duration_minutes=700, recurrence="weekly")
 
-    call("update_onto_task", task_id=str(task.pk), recurrence_until="9999-12-31T23:59:59Z")
+    call_handler("update_onto_task", task_id=str(task.pk), recurrence_until="9999-12-31T23:59:59Z")
 
-    assert len(starts(time_min="2026-03-01", time_max="2026-03-20")) == 4
+    assert len(list_starts(time_min="2026-03-01", time_max="2026-03-20")) == 4
 
 
-def overlaps(outcome: Any) -> list[str]:
+def get_overlap_warnings(outcome: Any) -> list[str]:
     return [warning for warning in outcome.warnings if warning.startswith("Overlaps")]
 
 
-def test_schedule_warns_of_what_overlaps_and_does_it_all_the_same(task: Task) -> None:
-    own("Dentist", "2026-03-09T08:30:00+00:00")
-    own("Before", "2026-03-09T07:00:00+00:00")
-    own("After", "2026-03-09T09:00:00+00:00")
+def test_schedule_warns_about_overlaps_and_still_schedules(task: Task) -> None:
+    make_own_event("Dentist", "2026-03-09T08:30:00+00:00")
+    make_own_event("Before", "2026-03-09T07:00:00+00:00")
+    make_own_event("After", "2026-03-09T09:00:00+00:00")
 
     outcome = schedule(task)
 
-    [warning] = overlaps(outcome)
+    [warning] = get_overlap_warnings(outcome)
     assert "“Dentist” (2026-03-09T09:30:00+01:00 to 2026-03-09T10:30:00+01:00);" in warning
     assert len(outcome.result["events"]) == 1
 
 
-def test_schedule_does_not_warn_of_what_is_only_due_then(task: Task) -> None:
+def test_schedule_does_not_warn_about_due_dates(task: Task) -> None:
     due = TaskFactory(project=task.project, due_at=datetime(2026, 3, 9, 8, 30, tzinfo=UTC))
     task_events.sync_events([due], by="owner", at=MADE_AT)
 
-    assert overlaps(schedule(task)) == []
+    assert get_overlap_warnings(schedule(task)) == []
 
 
-def test_schedule_warns_of_overlaps_of_later_times(task: Task) -> None:
-    own("Standup", "2026-03-10T08:00:00+00:00", 15, recurrence="weekly", time_zone="Europe/Berlin")
+def test_schedule_warns_about_overlaps_of_later_occurrences(task: Task) -> None:
+    make_own_event("Standup", "2026-03-10T08:00:00+00:00", 15, recurrence="weekly", time_zone="Europe/Berlin")
 
-    [warning] = overlaps(schedule(task, recurrence="daily"))
+    [warning] = get_overlap_warnings(schedule(task, recurrence="daily"))
 
     assert "2026-03-10T09:00:00+01:00" in warning
     assert "and 3 more" in warning
 
 
-def test_schedule_warns_of_a_whole_day(task: Task) -> None:
+def test_schedule_warns_about_a_whole_day_event(task: Task) -> None:
     EventFactory(
         subject="owner",
         project=None,
@@ -270,32 +270,30 @@ def test_schedule_warns_of_a_whole_day(task: Task) -> None:
         end_date="2026-03-10",
     )
 
-    [warning] = overlaps(schedule(task))
+    [warning] = get_overlap_warnings(schedule(task))
 
     assert "“Holiday” (2026-03-09 to 2026-03-10)" in warning
 
 
-def test_schedule_tells_nothing_of_what_the_subject_cannot_see(task: Task) -> None:
+def test_schedule_does_not_mention_events_that_the_subject_cannot_see(task: Task) -> None:
     hidden: Project = ProjectFactory(created_by="stranger")
     begin = datetime(2026, 3, 9, 8, 0, tzinfo=UTC)
     EventFactory(project=hidden, subject="", start_at=begin, end_at=begin + timedelta(hours=1))
-    own("Theirs", "2026-03-09T08:00:00+00:00", subject="stranger")
-    own("Gone", "2026-03-09T08:00:00+00:00", deleted_at=MADE_AT)
+    make_own_event("Theirs", "2026-03-09T08:00:00+00:00", subject="stranger")
+    make_own_event("Gone", "2026-03-09T08:00:00+00:00", deleted_at=MADE_AT)
 
-    assert overlaps(schedule(task)) == []
+    assert get_overlap_warnings(schedule(task)) == []
 
 
-def test_schedule_does_not_clash_with_itself(task: Task) -> None:
+def test_schedule_does_not_overlap_with_itself(task: Task) -> None:
     schedule(task, recurrence="daily")
 
-    assert overlaps(schedule(task, "2026-03-09T09:30", recurrence="daily")) == []
+    assert get_overlap_warnings(schedule(task, "2026-03-09T09:30", recurrence="daily")) == []
 
 
-def test_schedule_costs_the_same_however_much_is_in_the_calendar(
-    task: Task, django_assert_max_num_queries: Any
-) -> None:
+def test_schedule_query_count_does_not_depend_on_the_calendar(task: Task, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
-        own(f"Event {number}", "2026-03-09T08:00:00+00:00")
+        make_own_event(f"Event {number}", "2026-03-09T08:00:00+00:00")
 
     with django_assert_max_num_queries(12):
         schedule(task)

@@ -1,4 +1,4 @@
-"""Documents by their headings."""
+"""Ops on the outline and the sections of documents."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import DocumentFactory
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import Document
 
@@ -38,23 +38,23 @@ def document(db: None) -> Document:
     return document
 
 
-def outline(document: Document, **args: Any) -> dict[str, Any]:
-    return call("get_document_outline", document_id=str(document.pk), **args).result
+def get_outline(document: Document, **args: Any) -> dict[str, Any]:
+    return call_handler("get_document_outline", document_id=str(document.pk), **args).result
 
 
-def section(document: Document, **args: Any) -> dict[str, Any]:
-    return call("read_document_section", document_id=str(document.pk), **args).result
+def get_section(document: Document, **args: Any) -> dict[str, Any]:
+    return call_handler("read_document_section", document_id=str(document.pk), **args).result
 
 
-def refused(document: Document, **args: Any) -> Any:
+def get_refusal(document: Document, **args: Any) -> Any:
     with pytest.raises(InvalidArgs) as found:
-        section(document, **args)
+        get_section(document, **args)
     [error] = found.value.field_errors
     return error
 
 
-def test_outline_tells_each_heading_and_where_its_section_lies(document: Document) -> None:
-    result = outline(document)
+def test_outline_lists_each_heading_and_its_section(document: Document) -> None:
+    result = get_outline(document)
 
     assert result["document"] == {"id": str(document.pk), "title": "Runbook", "content_length": len(CONTENT)}
     assert [(each["level"], each["heading"], each["anchor"]) for each in result["headings"]] == [
@@ -77,10 +77,10 @@ def test_outline_tells_each_heading_and_where_its_section_lies(document: Documen
     assert result["message"] == "5 of 5 headings. onto.document.section.get returns the text of a section."
 
 
-def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
-    main = outline(document, max_level=1)
-    first = outline(document, limit=2, max_level=2)
-    rest = outline(document, limit=2, max_level=2, offset=first["next_offset"])
+def test_outline_is_limited_by_level_and_can_be_continued(document: Document) -> None:
+    main = get_outline(document, max_level=1)
+    first = get_outline(document, limit=2, max_level=2)
+    rest = get_outline(document, limit=2, max_level=2, offset=first["next_offset"])
 
     assert [each["index"] for each in main["headings"]] == [0, 3]
     assert [each["index"] for each in first["headings"] + rest["headings"]] == [0, 1, 3, 4]
@@ -89,10 +89,10 @@ def test_outline_is_cut_by_level_and_read_on(document: Document) -> None:
     assert rest["message"] == "2 of 4 headings. onto.document.section.get returns the text of a section."
 
 
-def test_outline_of_a_document_without_headings_says_so(document: Document) -> None:
+def test_outline_reports_a_document_without_headings(document: Document) -> None:
     Document.objects.update(content="```\n# code\n```\n")
 
-    result = outline(document)
+    result = get_outline(document)
 
     assert (result["headings"], result["total"]) == ([], 0)
     assert result["message"].startswith("The document has no headings")
@@ -102,8 +102,8 @@ def test_outline_of_a_document_without_headings_says_so(document: Document) -> N
     "named",
     [{"heading": "Launch"}, {"heading": "# launch "}, {"anchor": "launch"}, {"anchor": "#launch"}, {"index": 0}],
 )
-def test_section_is_named_by_heading_anchor_or_index(document: Document, named: dict[str, Any]) -> None:
-    result = section(document, **named)
+def test_section_is_found_by_heading_anchor_or_index(document: Document, named: dict[str, Any]) -> None:
+    result = get_section(document, **named)
 
     assert result["section"] == {
         "index": 0,
@@ -118,57 +118,59 @@ def test_section_is_named_by_heading_anchor_or_index(document: Document, named: 
 
 
 @pytest.mark.parametrize("sent", ["# 1 priority", "C#", "\u00fcber", "a  b", "x" * 250])
-def test_section_is_found_by_any_heading_as_an_outline_tells_it_or_as_it_stands(document: Document, sent: str) -> None:
+def test_section_is_found_by_heading_as_in_the_outline_or_the_text(document: Document, sent: str) -> None:
     Document.objects.update(content="# \\# 1 priority\n# C#\n# \u00dcber\n# a b\n# " + "x" * 250 + "\n")
 
-    index = section(document, heading=sent)["section"]["index"]
+    index = get_section(document, heading=sent)["section"]["index"]
 
-    assert section(document, heading=outline(document)["headings"][index]["heading"])["section"]["index"] == index
+    assert (
+        get_section(document, heading=get_outline(document)["headings"][index]["heading"])["section"]["index"] == index
+    )
 
 
-def test_section_without_its_subsections_ends_at_the_first_of_them(document: Document) -> None:
-    found = section(document, heading="Launch", include_subsections=False)["section"]
+def test_section_without_subsections_ends_at_the_first_one(document: Document) -> None:
+    found = get_section(document, heading="Launch", include_subsections=False)["section"]
 
     assert found["content"] == "# Launch\n\nText.\n\n"
     assert found["length"] == len(found["content"])
 
 
-def test_a_long_section_is_cut_and_read_on_to_its_end(document: Document) -> None:
+def test_long_section_is_cut_and_can_be_read_to_its_end(document: Document) -> None:
     Document.objects.update(content="# Long\n" + "ü" * 1_200 + "\n# Next\n")
 
     parts, offset = [], 0
     while offset is not None:
-        result = section(document, index=0, max_chars=500, offset=offset)
+        result = get_section(document, index=0, max_chars=500, offset=offset)
         parts.append(result["section"]["content"])
         offset = result["section"].get("truncated", {}).get("content", {}).get("next_offset")
 
     assert [len(part) for part in parts] == [500, 500, 208]
     assert "".join(parts) == "# Long\n" + "ü" * 1_200 + "\n"
-    assert refused(document, index=0, offset=1_209).code == "beyond_the_end"
+    assert get_refusal(document, index=0, offset=1_209).code == "beyond_the_end"
 
 
-def test_a_heading_that_several_sections_have_is_refused_with_their_anchors(document: Document) -> None:
-    error = refused(document, heading="words")
+def test_ambiguous_heading_is_refused_with_all_anchors(document: Document) -> None:
+    error = get_refusal(document, heading="words")
 
     assert (error.path, error.code) == ("/heading", "ambiguous_heading")
     assert error.message == (
         "2 sections have this heading; send one of these anchors instead: words (line 7), words-1 (line 17)."
     )
     assert [each["index"] for each in error.expected] == [1, 4]
-    assert section(document, anchor="words-1")["section"]["content"] == "## Words\n\nTwo.\n"
+    assert get_section(document, anchor="words-1")["section"]["content"] == "## Words\n\nTwo.\n"
 
 
-def test_candidates_are_ten_at_most(document: Document) -> None:
+def test_ambiguous_heading_lists_at_most_ten_anchors(document: Document) -> None:
     Document.objects.update(content="# Same\n" * 15)
 
-    error = refused(document, heading="Same")
+    error = get_refusal(document, heading="Same")
 
     assert len(error.expected) == 10
     assert error.message.endswith("same-9 (line 10) and 5 more.")
 
 
 @pytest.mark.parametrize(
-    ("named", "code", "said"),
+    ("named", "code", "message"),
     [
         ({"heading": "Lunch"}, "no_such_section", "Similar anchors: launch."),
         ({"heading": "Nothing like it"}, "no_such_section", "The first anchors: launch, words, deep, back, words-1."),
@@ -178,22 +180,24 @@ def test_candidates_are_ten_at_most(document: Document) -> None:
         ({"index": 0, "heading": "Launch"}, "one_of", "Send exactly one of heading, anchor and index"),
     ],
 )
-def test_what_names_no_section_is_refused_with_what_to_send(
-    document: Document, named: dict[str, Any], code: str, said: str
+def test_unknown_section_is_refused_with_a_hint(
+    document: Document, named: dict[str, Any], code: str, message: str
 ) -> None:
-    error = refused(document, **named)
+    error = get_refusal(document, **named)
 
     assert error.code == code
-    assert said in error.message
+    assert message in error.message
 
 
-def test_a_document_without_headings_has_no_sections(document: Document) -> None:
+def test_document_without_headings_has_no_sections(document: Document) -> None:
     Document.objects.update(content="Text.")
 
-    assert refused(document, index=0).code == "no_headings"
+    assert get_refusal(document, index=0).code == "no_headings"
 
 
-def test_both_cost_a_query(document: Document, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_outline_and_section_cost_one_query(
+    document: Document, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     with django_assert_num_queries(2):
-        outline(document)
-        section(document, index=0)
+        get_outline(document)
+        get_section(document, index=0)

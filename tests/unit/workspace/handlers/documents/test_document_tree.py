@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.document_forest import Titles, dense, plant
+from tests.support.document_forest import Titles, create_documents, read_dense_titles
 from tests.support.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import Document, Project
 
@@ -23,40 +23,40 @@ def project(db: None) -> Project:
 
 @pytest.fixture
 def documents(project: Project) -> dict[str, Document]:
-    return plant(project, TREE)
+    return create_documents(project, TREE)
 
 
 def read(project: Project, **args: Any) -> dict[str, Any]:
-    return call("get_document_tree", project_id=str(project.pk), **args).result
+    return call_handler("get_document_tree", project_id=str(project.pk), **args).result
 
 
 def move(document: Document, **args: Any) -> Any:
-    return call("move_document_in_tree", document_id=str(document.pk), **args)
+    return call_handler("move_document_in_tree", document_id=str(document.pk), **args)
 
 
 def create(project: Project, **args: Any) -> Any:
-    return call("create_onto_document", **({"project_id": str(project.pk), "title": "New"} | args))
+    return call_handler("create_onto_document", **({"project_id": str(project.pk), "title": "New"} | args))
 
 
 def delete(document: Document, **args: Any) -> Any:
-    return call("delete_onto_document", document_id=str(document.pk), **args)
+    return call_handler("delete_onto_document", document_id=str(document.pk), **args)
 
 
-def titles(nodes: list[dict[str, Any]]) -> Titles:
-    return {node["title"]: titles(node.get("children", [])) for node in nodes}
+def list_titles(nodes: list[dict[str, Any]]) -> Titles:
+    return {node["title"]: list_titles(node.get("children", [])) for node in nodes}
 
 
-def refused(found: pytest.ExceptionInfo[InvalidArgs]) -> tuple[str, str]:
+def get_error(found: pytest.ExceptionInfo[InvalidArgs]) -> tuple[str, str]:
     [error] = found.value.field_errors
     return error.path, error.code
 
 
-def test_get_answers_nested_nodes_and_the_version(project: Project, documents: dict[str, Document]) -> None:
+def test_get_returns_nested_nodes_and_the_version(project: Project, documents: dict[str, Document]) -> None:
     Project.objects.update(tree_version=7)
 
     result = read(project)
 
-    assert titles(result["structure"]["root"]) == TREE
+    assert list_titles(result["structure"]["root"]) == TREE
     assert result["structure"]["version"] == 7
     assert (result["total"], result["has_more"]) == (6, False)
     assert "next_offset" not in result
@@ -84,7 +84,7 @@ def test_get_answers_nested_nodes_and_the_version(project: Project, documents: d
     }
 
 
-def test_get_of_no_documents_is_an_empty_root(project: Project) -> None:
+def test_get_without_documents_returns_an_empty_root(project: Project) -> None:
     assert read(project) == {
         "structure": {"version": 0, "root": []},
         "total": 0,
@@ -104,7 +104,7 @@ def test_get_of_no_documents_is_an_empty_root(project: Project) -> None:
         ({"offset": 2}, {}, False, None),
     ],
 )
-def test_get_is_cut_and_says_so(
+def test_get_is_limited_and_says_so(
     project: Project,
     documents: dict[str, Document],
     args: dict[str, int],
@@ -114,7 +114,7 @@ def test_get_is_cut_and_says_so(
 ) -> None:
     result = read(project, **args)
 
-    assert titles(result["structure"]["root"]) == shown
+    assert list_titles(result["structure"]["root"]) == shown
     assert (result["has_more"], result.get("next_offset")) == (more, next_offset)
     assert ("document_id" in result["message"]) == more
     assert ("next_offset" in result["message"]) == (next_offset is not None)
@@ -123,18 +123,21 @@ def test_get_is_cut_and_says_so(
         assert (node["has_children"], node["child_count"]) == (True, 3)
 
 
-def test_get_reads_on_below_a_node(project: Project, documents: dict[str, Document]) -> None:
+def test_get_continues_below_a_node(project: Project, documents: dict[str, Document]) -> None:
     under_a = {"document_id": str(documents["A"].pk)}
 
-    assert titles(read(project, **under_a)["structure"]["root"]) == TREE["A"]
+    assert list_titles(read(project, **under_a)["structure"]["root"]) == TREE["A"]
     assert read(project, **under_a)["total"] == 4
     first = read(project, **under_a, limit=2)
     rest = read(project, **under_a, offset=first["next_offset"])
-    assert (titles(first["structure"]["root"]), titles(rest["structure"]["root"])) == ({"B": {}, "D": {}}, {"E": {}})
+    assert (list_titles(first["structure"]["root"]), list_titles(rest["structure"]["root"])) == (
+        {"B": {}, "D": {}},
+        {"E": {}},
+    )
 
 
 @pytest.mark.parametrize("of", ["elsewhere", "foreign", "deleted", "never"])
-def test_get_below_what_is_not_in_the_project_is_not_found(project: Project, of: str) -> None:
+def test_get_below_a_document_of_another_project_is_not_found(project: Project, of: str) -> None:
     made = {
         "elsewhere": lambda: DocumentFactory().pk,
         "foreign": lambda: DocumentFactory(project__created_by="someone else").pk,
@@ -146,7 +149,7 @@ def test_get_below_what_is_not_in_the_project_is_not_found(project: Project, of:
         read(project, document_id=str(made[of]()))
 
 
-def test_get_adds_rows_and_texts_where_asked(project: Project, documents: dict[str, Document]) -> None:
+def test_get_includes_rows_and_texts_on_request(project: Project, documents: dict[str, Document]) -> None:
     Document.objects.filter(title="A").update(content="a" * 15_000)
     Document.objects.filter(title="F").update(content="f" * 15_000)
     Document.objects.filter(title="B").update(content="b" * 10)
@@ -163,7 +166,7 @@ def test_get_adds_rows_and_texts_where_asked(project: Project, documents: dict[s
     assert (none["content"], none["truncated"]["content"]["length"]) == ("", 10)
 
 
-def test_get_costs_few_queries_however_large(
+def test_get_query_count_does_not_depend_on_tree_size(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     parents = DocumentFactory.create_batch(20, project=project)
@@ -171,7 +174,7 @@ def test_get_costs_few_queries_however_large(
         DocumentFactory.build(project=project, parent=parent) for parent in parents for _ in range(20)
     )
 
-    with django_assert_num_queries(3):  # the version, the shape, what the nodes say
+    with django_assert_num_queries(3):  # the version, the shape, the columns of the nodes
         result = read(project, limit=200)
     with django_assert_num_queries(5):
         read(project, limit=200, include_documents=True, include_content=True)
@@ -179,14 +182,14 @@ def test_get_costs_few_queries_however_large(
     assert (result["total"], result["has_more"]) == (420, True)
 
 
-def test_path_leads_from_the_root(project: Project, documents: dict[str, Document]) -> None:
-    outcome = call("get_document_path", document_id=str(documents["C"].pk).upper())
+def test_path_starts_at_the_root(project: Project, documents: dict[str, Document]) -> None:
+    outcome = call_handler("get_document_path", document_id=str(documents["C"].pk).upper())
 
     assert [each["title"] for each in outcome.result["path"]] == ["A", "B", "C"]
     assert outcome.result["path"][0] == {"id": str(documents["A"].pk), "title": "A"}
     assert outcome.result["document_id"] == outcome.entity_id == str(documents["C"].pk)
     assert outcome.result["project_id"] == str(project.pk)
-    alone = call("get_document_path", document_id=str(documents["F"].pk)).result
+    alone = call_handler("get_document_path", document_id=str(documents["F"].pk)).result
     assert (len(alone["path"]), alone["message"]) == (1, "The document is at the root.")
 
 
@@ -194,10 +197,10 @@ def test_path_costs_three_queries(
     documents: dict[str, Document], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(3):
-        call("get_document_path", document_id=str(documents["C"].pk))
+        call_handler("get_document_path", document_id=str(documents["C"].pk))
 
 
-def test_move_answers_the_place_and_the_new_version(project: Project, documents: dict[str, Document]) -> None:
+def test_move_returns_the_position_and_the_new_version(project: Project, documents: dict[str, Document]) -> None:
     outcome = move(documents["B"], new_parent_id=str(documents["F"].pk), new_position=5)
 
     assert outcome.result == {
@@ -211,50 +214,50 @@ def test_move_answers_the_place_and_the_new_version(project: Project, documents:
         "message": "Moved the document with 1 below it to position 0 of 1 under its parent.",
     }
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(documents["B"].pk), "B", ())
-    assert dense(project) == {"A": {"D": {}, "E": {}}, "F": {"B": {"C": {}}}}
+    assert read_dense_titles(project) == {"A": {"D": {}, "E": {}}, "F": {"B": {"C": {}}}}
     assert Document.objects.get(title="B").updated_at == AT
 
 
-def test_move_without_a_parent_is_to_the_top_of_the_root(project: Project, documents: dict[str, Document]) -> None:
+def test_move_without_a_parent_goes_to_the_top_of_the_root(project: Project, documents: dict[str, Document]) -> None:
     for none in ({}, {"new_parent_id": None}, {"new_parent_title": None}):
         move(documents["E"], new_parent_id=str(documents["A"].pk))
         assert move(documents["E"], **none).result["document"]["parent_id"] is None
-        assert list(dense(project)) == ["E", "A", "F"]
+        assert list(read_dense_titles(project)) == ["E", "A", "F"]
 
 
-def test_move_names_the_parent_by_its_title(project: Project, documents: dict[str, Document]) -> None:
+def test_move_finds_the_parent_by_title(project: Project, documents: dict[str, Document]) -> None:
     assert move(documents["C"], new_parent_title=" f ").result["document"]["parent_id"] == str(documents["F"].pk)
-    assert dense(project)["F"] == {"C": {}}
+    assert read_dense_titles(project)["F"] == {"C": {}}
 
     both = move(documents["C"], new_parent_title="nothing", new_parent_id=str(documents["A"].pk))
     assert both.warnings == ("Ignored new_parent_title: new_parent_id was sent too.",)
 
 
-def test_move_to_a_title_of_several_lists_them(project: Project, documents: dict[str, Document]) -> None:
+def test_move_lists_documents_with_an_ambiguous_title(project: Project, documents: dict[str, Document]) -> None:
     other = DocumentFactory(project=project, title="F")
     DocumentFactory(title="F")  # of another project
 
     with pytest.raises(InvalidArgs) as found:
         move(documents["C"], new_parent_title="F")
 
-    assert refused(found) == ("/new_parent_title", "ambiguous_title")
+    assert get_error(found) == ("/new_parent_title", "ambiguous_title")
     assert {each["id"] for each in found.value.field_errors[0].expected} == {str(documents["F"].pk), str(other.pk)}
 
 
 @pytest.mark.parametrize("under", ["A", "B", "C"])
 @pytest.mark.parametrize("argument", ["new_parent_id", "new_parent_title"])
-def test_move_into_itself_or_below_is_refused(
+def test_move_refuses_the_document_itself_or_its_descendants_as_parent(
     project: Project, documents: dict[str, Document], under: str, argument: str
 ) -> None:
     with pytest.raises(InvalidArgs) as found:
         move(documents["A"], **{argument: str(documents[under].pk) if argument == "new_parent_id" else under})
 
-    assert refused(found) == (f"/{argument}", "circle")
-    assert dense(project) == TREE
+    assert get_error(found) == (f"/{argument}", "circle")
+    assert read_dense_titles(project) == TREE
 
 
 @pytest.mark.parametrize("of", ["elsewhere", "foreign", "deleted", "never"])
-def test_move_under_what_is_not_there_is_not_found_in_the_same_words(
+def test_move_refuses_missing_and_foreign_parents_alike(
     project: Project, documents: dict[str, Document], of: str
 ) -> None:
     made = {
@@ -273,7 +276,7 @@ def test_move_under_what_is_not_there_is_not_found_in_the_same_words(
     )
 
 
-def test_move_from_a_tree_that_has_changed_is_a_conflict(project: Project, documents: dict[str, Document]) -> None:
+def test_move_with_an_outdated_version_is_a_conflict(project: Project, documents: dict[str, Document]) -> None:
     version = read(project)["structure"]["version"]
     moved = move(documents["F"], new_parent_id=str(documents["A"].pk), expected_version=version)
 
@@ -286,7 +289,7 @@ def test_move_from_a_tree_that_has_changed_is_a_conflict(project: Project, docum
     )
 
 
-def test_every_change_of_the_tree_makes_its_version_another(project: Project, documents: dict[str, Document]) -> None:
+def test_every_tree_change_increases_the_version(project: Project, documents: dict[str, Document]) -> None:
     versions = [
         create(project).result["structure"]["version"],
         move(documents["F"], new_parent_id=str(documents["A"].pk)).result["structure"]["version"],
@@ -300,25 +303,27 @@ def test_every_change_of_the_tree_makes_its_version_another(project: Project, do
     assert unchanged.result["message"] == "Nothing changed: it is already at position 0 of 3 under its parent."
 
 
-def test_move_holds_the_project_against_the_documents_own(project: Project, documents: dict[str, Document]) -> None:
+def test_move_checks_the_sent_project(project: Project, documents: dict[str, Document]) -> None:
     move(documents["F"], project_id=str(project.pk).upper())
 
     for other in (ProjectFactory().pk, ProjectFactory(created_by="someone else").pk, uuid.uuid4()):
         with pytest.raises(InvalidArgs) as found:
             move(documents["F"], project_id=str(other))
-        assert refused(found) == ("/project_id", "other_project")
+        assert get_error(found) == ("/project_id", "other_project")
 
 
-def test_who_may_only_read_moves_nothing(project: Project, documents: dict[str, Document]) -> None:
+def test_viewer_cannot_move_documents(project: Project, documents: dict[str, Document]) -> None:
     MembershipFactory(project=project, subject="viewer")
 
     with pytest.raises(Forbidden):
         move(documents["F"], subject="viewer")
-    assert titles(call("get_document_tree", subject="viewer", project_id=str(project.pk)).result["structure"]["root"])
-    assert dense(project) == TREE
+    assert list_titles(
+        call_handler("get_document_tree", subject="viewer", project_id=str(project.pk)).result["structure"]["root"]
+    )
+    assert read_dense_titles(project) == TREE
 
 
-def test_move_costs_the_same_however_many_siblings(
+def test_move_query_count_does_not_depend_on_siblings(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     first, second = DocumentFactory.create_batch(2, project=project)
@@ -330,7 +335,7 @@ def test_move_costs_the_same_however_many_siblings(
     with django_assert_max_num_queries(15):
         move(document, new_parent_id=str(second.pk), new_position=30)
 
-    dense(project)
+    read_dense_titles(project)
 
 
 @pytest.mark.parametrize(
@@ -342,35 +347,35 @@ def test_move_costs_the_same_however_many_siblings(
     ],
 )
 @pytest.mark.parametrize("by", ["parent_id", "parent_title"])
-def test_create_puts_a_document_under_another(
+def test_create_puts_a_document_under_its_parent(
     project: Project, documents: dict[str, Document], args: dict[str, int], order: list[str], by: str
 ) -> None:
     outcome = create(project, **{by: str(documents["A"].pk) if by == "parent_id" else "a"}, **args)
 
     row = outcome.result["document"]
-    assert list(dense(project)["A"]) == order
+    assert list(read_dense_titles(project)["A"]) == order
     assert (row["parent_id"], row["position"]) == (str(documents["A"].pk), order.index("New"))
-    assert row == call("get_onto_document_details", document_id=row["id"]).result["document"]
+    assert row == call_handler("get_onto_document_details", document_id=row["id"]).result["document"]
 
 
-def test_create_without_a_parent_lands_last_at_the_root(project: Project, documents: dict[str, Document]) -> None:
+def test_create_without_a_parent_appends_to_the_root(project: Project, documents: dict[str, Document]) -> None:
     create(project, parent_id=None, parent_title=None)
 
-    assert list(dense(project)) == ["A", "F", "New"]
+    assert list(read_dense_titles(project)) == ["A", "F", "New"]
 
 
-def test_create_under_what_is_not_there_makes_nothing(project: Project, documents: dict[str, Document]) -> None:
+def test_create_under_a_missing_parent_creates_nothing(project: Project, documents: dict[str, Document]) -> None:
     for id in (DocumentFactory().pk, uuid.uuid4()):
         with pytest.raises(NotFound, match="of this project that you can see has this parent_id;"):
             create(project, parent_id=str(id))
     with pytest.raises(InvalidArgs) as found:
         create(project, parent_title="Nothing")
 
-    assert refused(found) == ("/parent_title", "no_such_title")
-    assert dense(project) == TREE
+    assert get_error(found) == ("/parent_title", "no_such_title")
+    assert read_dense_titles(project) == TREE
 
 
-def test_delete_takes_what_is_below_with_it_and_says_how_many(project: Project, documents: dict[str, Document]) -> None:
+def test_delete_includes_documents_below_and_counts_them(project: Project, documents: dict[str, Document]) -> None:
     outcome = delete(documents["A"])
 
     assert outcome.result == {
@@ -379,20 +384,22 @@ def test_delete_takes_what_is_below_with_it_and_says_how_many(project: Project, 
         "structure": {"version": 1},
         "message": "Deleted the document and the 4 documents below it; ops no longer find them.",
     }
-    assert dense(project) == {"F": {}}
+    assert read_dense_titles(project) == {"F": {}}
     with pytest.raises(NotFound):
-        call("get_onto_document_details", document_id=str(documents["C"].pk))
+        call_handler("get_onto_document_details", document_id=str(documents["C"].pk))
 
 
-def test_delete_moves_up_what_is_below_where_asked(project: Project, documents: dict[str, Document]) -> None:
+def test_delete_moves_documents_below_up_on_request(project: Project, documents: dict[str, Document]) -> None:
     outcome = delete(documents["A"], children="promote")
 
     assert (outcome.result["deleted"], outcome.result["message"]) == (
         1,
         "Deleted the document; ops no longer find it. Kept the 4 documents below it: its children took its place.",
     )
-    assert list(dense(project)) == ["B", "D", "E", "F"]
+    assert list(read_dense_titles(project)) == ["B", "D", "E", "F"]
 
 
-def test_delete_of_one_with_one_below_is_told_in_the_singular(project: Project, documents: dict[str, Document]) -> None:
+def test_delete_message_uses_the_singular_for_one_document_below(
+    project: Project, documents: dict[str, Document]
+) -> None:
     assert delete(documents["B"]).result["message"].startswith("Deleted the document and the document below it;")

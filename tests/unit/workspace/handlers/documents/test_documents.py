@@ -4,7 +4,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Project
 
@@ -25,14 +25,14 @@ def document(project: Project) -> Document:
 
 
 def create(project: Project, **sent: Any) -> Any:
-    return call("create_onto_document", project_id=str(project.pk), **{"title": "Brief"} | sent)
+    return call_handler("create_onto_document", project_id=str(project.pk), **{"title": "Brief"} | sent)
 
 
 def update(document: Document, **sent: Any) -> Any:
-    return call("update_onto_document", document_id=str(document.pk), **sent)
+    return call_handler("update_onto_document", document_id=str(document.pk), **sent)
 
 
-def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
     outcome = create(project)
 
     document = Document.objects.get()
@@ -62,12 +62,12 @@ def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> No
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(document.pk), "Brief", ())
 
 
-def test_create_stores_what_was_sent_as_get_then_tells_it(project: Project) -> None:
+def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) -> None:
     sent = {"description": "Why", "content": "# A\n\n" + "x" * 19_000 + "\n", "type_key": "document.report.weekly"}
 
     row = create(project, **sent, state_key="ready", props={"a": {"b": 1}, "nothing": None}).result["document"]
 
-    assert row == call("get_onto_document_details", document_id=row["id"]).result["document"]
+    assert row == call_handler("get_onto_document_details", document_id=row["id"]).result["document"]
     assert {name: row[name] for name in sent} == sent
     assert (row["state_key"], row["props"]) == ("ready", {"a": {"b": 1}})
 
@@ -83,7 +83,7 @@ def test_blank_title_becomes_untitled_with_a_warning(project: Project, title: st
 
 @pytest.mark.parametrize("title", [{}, {"title": None}])
 def test_missing_title_becomes_untitled_with_a_warning(project: Project, title: dict[str, None]) -> None:
-    outcome = call("create_onto_document", project_id=str(project.pk), **title)
+    outcome = call_handler("create_onto_document", project_id=str(project.pk), **title)
 
     assert outcome.result["document"]["title"] == "Untitled Document"
     assert outcome.warnings == ("No title was sent, so the document was named Untitled Document.",)
@@ -97,7 +97,7 @@ def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Pro
     assert created.warnings == updated.warnings == (r"Read \n in content as line breaks, because it had no others.",)
 
 
-def test_real_text_is_kept_as_it_was_sent(project: Project) -> None:
+def test_text_with_line_breaks_is_stored_as_sent(project: Project) -> None:
     content = "  Use `\\n`\r\n\u202eabc\u202c 🌱 {{ 7 * 7 }} <script>'; DROP TABLE--\n\n"
 
     outcome = create(project, content=content)
@@ -110,7 +110,7 @@ def test_list_rows_show_the_beginning_of_the_content_and_its_length(document: Do
     Document.objects.update(content="ü" * 201 + "canary", description="d" * 101)
 
     for tool in ("list_onto_documents", "search_onto_documents"):
-        [row] = call(tool, query="old").result["documents"]
+        [row] = call_handler(tool, query="old").result["documents"]
         assert row == {
             "id": str(document.pk),
             "project_id": str(document.project_id),
@@ -129,7 +129,7 @@ def test_list_rows_show_the_beginning_of_the_content_and_its_length(document: Do
 def test_list_row_of_an_empty_document_has_a_length_and_no_preview(document: Document) -> None:
     Document.objects.update(content="", description="")
 
-    [row] = call("list_onto_documents").result["documents"]
+    [row] = call_handler("list_onto_documents").result["documents"]
 
     assert row["content_length"] == 0
     assert not any(name.endswith("_preview") for name in row)
@@ -139,7 +139,7 @@ def test_list_filters_by_state_type_and_project(document: Document) -> None:
     DocumentFactory(title="Other", state_key="published", type_key="document.report")
 
     def titles(**filters: str) -> list[str]:
-        return sorted(row["title"] for row in call("list_onto_documents", **filters).result["documents"])
+        return sorted(row["title"] for row in call_handler("list_onto_documents", **filters).result["documents"])
 
     assert titles() == ["Old", "Other"]
     assert titles(state_key="published") == titles(type_key="document.report") == ["Other"]
@@ -147,16 +147,21 @@ def test_list_filters_by_state_type_and_project(document: Document) -> None:
     assert titles(project_id=str(document.project_id), state_key="published") == []
 
 
-def test_search_looks_into_titles_descriptions_and_content(document: Document) -> None:
-    def total(query: str) -> int:
-        found: int = call("search_onto_documents", query=query).result["total"]
+def test_search_covers_titles_descriptions_and_content(document: Document) -> None:
+    def count_matches(query: str) -> int:
+        found: int = call_handler("search_onto_documents", query=query).result["total"]
         return found
 
     Document.objects.update(content="canary")
-    assert (total("old"), total("text"), total("old canary"), total("other")) == (1, 1, 1, 0)
+    assert (count_matches("old"), count_matches("text"), count_matches("old canary"), count_matches("other")) == (
+        1,
+        1,
+        1,
+        0,
+    )
 
 
-def test_update_sets_the_named_fields_and_answers_what_is_stored(document: Document) -> None:
+def test_update_sets_the_sent_fields_and_returns_the_stored_row(document: Document) -> None:
     outcome = update(document, content="# New", state_key="published", description=None)
 
     row = Document.objects.get()
@@ -165,7 +170,10 @@ def test_update_sets_the_named_fields_and_answers_what_is_stored(document: Docum
         AT,
     )
     assert outcome.result["message"] == "Changed description, content, state_key."
-    assert outcome.result["document"] == call("get_onto_document_details", document_id=str(row.pk)).result["document"]
+    assert (
+        outcome.result["document"]
+        == call_handler("get_onto_document_details", document_id=str(row.pk)).result["document"]
+    )
 
 
 @pytest.mark.parametrize("same", [{"content": "# Old"}, {"state_key": "draft", "title": "Old"}, {"props": {"a": None}}])
@@ -174,7 +182,7 @@ def test_update_that_changes_nothing_succeeds_with_a_warning(document: Document,
     assert Document.objects.get().updated_at == MADE_AT
 
 
-def test_update_never_makes_a_title_blank(document: Document) -> None:
+def test_update_never_blanks_a_title(document: Document) -> None:
     with pytest.raises(InvalidArgs) as refused:
         update(document, title=" ")
 
@@ -182,7 +190,7 @@ def test_update_never_makes_a_title_blank(document: Document) -> None:
 
 
 def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
-    outcome = call("delete_onto_document", document_id=str(document.pk))
+    outcome = call_handler("delete_onto_document", document_id=str(document.pk))
 
     assert outcome.result == {
         "document": {"id": str(document.pk)},
@@ -192,10 +200,14 @@ def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(document.pk), "Old")
     assert Document.objects.get().deleted_at == AT
-    assert call("list_onto_documents").result["total"] == call("search_ontology", query="old").result["total"] == 0
+    assert (
+        call_handler("list_onto_documents").result["total"]
+        == call_handler("search_ontology", query="old").result["total"]
+        == 0
+    )
     for tool in ("get_onto_document_details", "update_onto_document", "delete_onto_document"):
         with pytest.raises(NotFound, match=r"document_id; find its id with onto\.document\.list"):
-            call(tool, document_id=str(document.pk), title="New")
+            call_handler(tool, document_id=str(document.pk), title="New")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +215,7 @@ def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
     [
         ("get_onto_document_details", {}, 1),
         ("update_onto_document", {"content": "New", "props": {"a": 1}}, 2),
-        # Its project, held; the row; what lies below; their locks; marked; its siblings, twice; its children, twice.
+        # Lock of the project; the row; its descendants; their locks; their update; siblings twice; children twice.
         ("delete_onto_document", {}, 11),
     ],
 )
@@ -211,9 +223,9 @@ def test_ops_on_one_document_cost_few_queries(
     document: Document, tool: str, more: Any, queries: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(queries):
-        call(tool, document_id=str(document.pk), **more)
+        call_handler(tool, document_id=str(document.pk), **more)
 
 
 def test_create_costs_five_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(5):  # the project, held; its siblings counted; the row; the tree's version
+    with django_assert_num_queries(5):  # lock of the project; count of siblings; the row; the tree's version
         create(project, content="x" * 200_000)

@@ -7,7 +7,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Edge, Task
 
@@ -21,15 +21,15 @@ def task(db: None) -> Task:
 
 
 def documents(task: Task) -> dict[str, Any]:
-    result: dict[str, Any] = call("list_task_documents", task_id=str(task.pk)).result
+    result: dict[str, Any] = call_handler("list_task_documents", task_id=str(task.pk)).result
     return result
 
 
 def attach(task: Task, **sent: Any) -> Any:
-    return call("create_task_document", task_id=str(task.pk), **sent)
+    return call_handler("create_task_document", task_id=str(task.pk), **sent)
 
 
-def test_create_makes_a_document_in_the_tasks_project_and_joins_it(task: Task) -> None:
+def test_create_adds_a_document_to_the_tasks_project_and_attaches_it(task: Task) -> None:
     outcome = attach(task, description="What was said")
 
     document, edge = Document.objects.get(), Edge.objects.get()
@@ -41,7 +41,7 @@ def test_create_makes_a_document_in_the_tasks_project_and_joins_it(task: Task) -
     assert document.project_id == edge.project_id == task.project_id
     assert (str(edge), edge.src_id, edge.dst_id) == ("task task_has_document document", task.pk, document.pk)
     assert edge.props == {"role": "deliverable"}
-    whole = call("get_onto_document_details", document_id=str(document.pk)).result["document"]
+    whole = call_handler("get_onto_document_details", document_id=str(document.pk)).result["document"]
     assert outcome.result == {
         "document": whole,
         "edge": {"id": str(edge.pk), "role": "deliverable", "created_at": NOW},
@@ -50,7 +50,7 @@ def test_create_makes_a_document_in_the_tasks_project_and_joins_it(task: Task) -
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(task.pk), "Draft", ())
 
 
-def test_create_takes_what_a_document_has(task: Task) -> None:
+def test_create_accepts_all_document_fields(task: Task) -> None:
     sent = {"description": "Why", "state_key": "ready", "type_key": "document.brief", "props": {"a": 1}}
 
     outcome = attach(task, title="Brief", content=r"# A\n\nB", role="scratch", **sent)
@@ -69,7 +69,7 @@ def test_create_names_the_document_after_a_task_of_any_length(db: None) -> None:
 
 
 @pytest.mark.parametrize("sent", [{}, {"role": "scratch"}, {"type_key": "document.brief", "state_key": "ready"}])
-def test_a_task_alone_makes_no_empty_document_but_says_what_to_send(task: Task, sent: dict[str, str]) -> None:
+def test_create_without_text_is_refused_with_a_hint(task: Task, sent: dict[str, str]) -> None:
     with pytest.raises(InvalidArgs) as refused:
         attach(task, **sent)
 
@@ -80,7 +80,7 @@ def test_a_task_alone_makes_no_empty_document_but_says_what_to_send(task: Task, 
     assert not Document.objects.exists()
 
 
-def test_attach_joins_a_document_that_exists(task: Task) -> None:
+def test_attach_links_an_existing_document(task: Task) -> None:
     document = DocumentFactory(project=task.project, title="Brief", content="x" * 300)
 
     outcome = attach(task, document_id=str(document.pk), role="brief")
@@ -92,7 +92,7 @@ def test_attach_joins_a_document_that_exists(task: Task) -> None:
     assert Document.objects.count() == Edge.objects.count() == 1
 
 
-def test_attaching_again_changes_the_role_or_nothing(task: Task) -> None:
+def test_second_attach_changes_only_the_role(task: Task) -> None:
     id = str(DocumentFactory(project=task.project).pk)
     attach(task, document_id=id, role="scratch")
 
@@ -116,26 +116,26 @@ def test_attach_refuses_fields_of_a_new_document(task: Task) -> None:
     assert not Edge.objects.exists()
 
 
-def test_attach_refuses_documents_of_other_projects_as_if_they_never_were(task: Task) -> None:
+def test_attach_refuses_foreign_and_missing_documents_alike(task: Task) -> None:
     elsewhere, foreign = DocumentFactory(), DocumentFactory(project__created_by="someone else")
     gone = DocumentFactory(project=task.project, deleted_at=MADE_AT)
 
-    told = set()
+    messages = set()
     for id in (elsewhere.pk, foreign.pk, gone.pk, uuid.uuid4()):
         with pytest.raises(NotFound, match="document_id") as refused:
             attach(task, document_id=str(id))
-        told.add(refused.value.message)
+        messages.add(refused.value.message)
 
-    assert len(told) == 1
+    assert len(messages) == 1
 
 
-def test_list_answers_the_documents_in_the_order_they_were_joined(task: Task) -> None:
+def test_list_returns_documents_in_the_order_of_attaching(task: Task) -> None:
     later, first = (DocumentFactory(project=task.project, title=title) for title in ("Later", "First"))
-    project_graph.edge(
+    project_graph.create_edge(
         task, "task_has_document", later, created_at=MADE_AT + timedelta(hours=1), props={"role": "scratch"}
     )
-    edge = project_graph.edge(task, "task_has_document", first)
-    project_graph.edge(first, "references", task)
+    edge = project_graph.create_edge(task, "task_has_document", first)
+    project_graph.create_edge(first, "references", task)
 
     found = documents(task)
 
@@ -152,18 +152,18 @@ def test_list_answers_the_documents_in_the_order_they_were_joined(task: Task) ->
     )
 
 
-def test_list_leaves_out_what_is_gone(task: Task) -> None:
+def test_list_omits_deleted_documents_and_edges(task: Task) -> None:
     gone = DocumentFactory(project=task.project, deleted_at=MADE_AT)
-    project_graph.edge(task, "task_has_document", gone, props={"role": "scratch"})
+    project_graph.create_edge(task, "task_has_document", gone, props={"role": "scratch"})
     removed = DocumentFactory(project=task.project)
-    project_graph.edge(task, "task_has_document", removed, deleted_at=MADE_AT)
+    project_graph.create_edge(task, "task_has_document", removed, deleted_at=MADE_AT)
 
     assert (documents(task)["documents"], documents(task)["scratch_pad"], documents(task)["total"]) == ([], None, 0)
 
 
 def test_list_shows_at_most_fifty_and_counts_all(task: Task, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     for _ in range(51):
-        project_graph.edge(task, "task_has_document", DocumentFactory(project=task.project))
+        project_graph.create_edge(task, "task_has_document", DocumentFactory(project=task.project))
 
     with django_assert_num_queries(4):
         found = documents(task)
@@ -171,7 +171,7 @@ def test_list_shows_at_most_fifty_and_counts_all(task: Task, django_assert_num_q
     assert (len(found["documents"]), found["total"], found["has_more"]) == (50, 51, True)
 
 
-def test_documents_of_a_task_that_is_not_there(task: Task) -> None:
+def test_documents_of_a_missing_task_are_not_found(task: Task) -> None:
     for tool in ("list_task_documents", "create_task_document"):
         with pytest.raises(NotFound, match="task_id"):
-            call(tool, task_id=str(TaskFactory(project=ProjectFactory(created_by="someone else")).pk))
+            call_handler(tool, task_id=str(TaskFactory(project=ProjectFactory(created_by="someone else")).pk))

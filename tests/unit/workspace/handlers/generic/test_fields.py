@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from registry.jsonschema import schemas
-from tests.support.handler_calls import call
+from registry.jsonschema import validator
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs
 from workspace.handlers.generic.fields import ENTITY_TYPES
 from workspace.models import (
@@ -19,19 +19,19 @@ from workspace.models import (
 
 
 def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:
-    result = call("get_field_info", subject="", entity_type=entity_type, **more).result
+    result = call_handler("get_field_info", subject="", entity_type=entity_type, **more).result
     assert result["entity_type"] == entity_type
     return {field["name"]: field for field in result["fields"]}
 
 
-def test_task_fields_are_the_arguments_of_a_task() -> None:
+def test_task_fields_match_the_arguments_of_its_ops() -> None:
     assert list(info("ontology_task")) == [
         *("project_id", "title", "description", "details", "type_key", "state_key", "priority", "start_at", "due_at"),
         *("duration_minutes", "recurrence", "recurrence_until", "parent_task_id", "props"),
     ]
 
 
-def test_project_fields_are_the_arguments_of_a_project() -> None:
+def test_project_fields_match_the_arguments_of_its_ops() -> None:
     fields = info("ontology_project")
 
     assert list(fields) == [
@@ -41,7 +41,7 @@ def test_project_fields_are_the_arguments_of_a_project() -> None:
     assert {name for name, field in fields.items() if field["required"]} == {"name", "type_key"}
 
 
-def test_document_fields_are_the_arguments_of_a_document() -> None:
+def test_document_fields_match_the_arguments_of_its_ops() -> None:
     fields = info("ontology_document")
 
     assert list(fields) == [
@@ -56,7 +56,7 @@ def test_required_task_fields_have_no_default() -> None:
     assert {name for name, field in info("ontology_task").items() if field["required"]} == {"project_id", "title"}
 
 
-def test_priority_tells_its_range_and_its_direction() -> None:
+def test_priority_field_has_a_range_and_a_direction() -> None:
     assert info("ontology_task", field_name="priority") == {
         "priority": {
             "name": "priority",
@@ -83,16 +83,16 @@ def test_priority_tells_its_range_and_its_direction() -> None:
         ("ontology_risk", RiskState.values, "identified"),
     ],
 )
-def test_state_tells_its_enum_and_its_default(entity_type: str, states: list[str], default: str) -> None:
+def test_state_field_has_an_enum_and_a_default(entity_type: str, states: list[str], default: str) -> None:
     field = info(entity_type, field_name="state_key")["state_key"]
 
     assert (field["type"], field["enum"], field["default"]) == ("string", states, default)
-    assert "maxLength" not in field  # the enum says it all
-    assert type(field["default"]) is str  # a plain value, that any serialiser knows
+    assert "maxLength" not in field  # the enum is complete
+    assert type(field["default"]) is str  # a plain value that any serialiser accepts
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("project_id", {"type": "string", "format": "uuid"}),
         ("due_at", {"type": "string", "format": "date-time"}),
@@ -101,14 +101,14 @@ def test_state_tells_its_enum_and_its_default(entity_type: str, states: list[str
         ("description", {"type": "string", "maxLength": 20_000}),
     ],
 )
-def test_types_are_told_in_the_words_of_json_schema(name: str, told: dict[str, Any]) -> None:
+def test_field_types_are_json_schema_types(name: str, expected: dict[str, Any]) -> None:
     field = info("ontology_task", field_name=name)[name]
 
-    assert {word: field[word] for word in told} == told
+    assert {word: field[word] for word in expected} == expected
     assert field["description"]
 
 
-def test_type_key_tells_its_pattern_and_its_default() -> None:
+def test_type_key_field_has_a_pattern_and_a_default() -> None:
     field = info("ontology_task", field_name="type_key")["type_key"]
 
     assert field["pattern"].startswith(r"^task\.(execute|create|")
@@ -126,17 +126,17 @@ def test_every_field_is_described_in_a_sentence(entity_type: str) -> None:
 
 
 @EACH_TYPE
-def test_every_example_is_a_value_that_its_field_takes(entity_type: str) -> None:
+def test_every_example_is_valid_for_its_field(entity_type: str) -> None:
     words = ("type", "format", "enum", "maxLength", "pattern", "minimum", "maximum")
     for name, field in info(entity_type).items():
         schema = {word: field[word] for word in words if word in field}
         assert (
-            schemas.find_instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]})
+            validator.find_instance_problems({"type": "object", "properties": {name: schema}}, {name: field["example"]})
             == []
         )
 
 
-def test_a_requirement_has_neither_state_nor_description() -> None:
+def test_requirement_has_no_state_and_no_description() -> None:
     fields = info("ontology_requirement")
 
     assert list(fields) == ["project_id", "text", "type_key", "priority", "props"]
@@ -144,7 +144,7 @@ def test_a_requirement_has_neither_state_nor_description() -> None:
     assert fields["text"]["maxLength"] == 1_000
 
 
-def test_probability_tells_its_range() -> None:
+def test_probability_field_has_a_range() -> None:
     field = info("ontology_risk", field_name="probability")["probability"]
 
     assert (field["type"], field["minimum"], field["maximum"], field["example"]) == ("number", 0, 1, 0.5)
@@ -160,6 +160,6 @@ def test_unknown_field_is_refused_with_the_names_that_exist() -> None:
     assert "status_of_secrets" not in error.message
 
 
-def test_info_asks_no_database(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_field_info_costs_no_query(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0):
         info("ontology_task")

@@ -16,7 +16,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.contract import OpRequest
 from workspace.entity_types import REQUIREMENT
 from workspace.errors import InvalidArgs, NotFound
@@ -39,10 +39,10 @@ def titles(result: dict[str, Any]) -> list[str]:
     return sorted(row["title"] for row in result["tasks"])
 
 
-def test_task_list_answers_abbreviated_rows(project: Project) -> None:
+def test_task_list_returns_abbreviated_rows(project: Project) -> None:
     task = TaskFactory(project=project, title="Write", description="x" * 101, due_at=MADE_AT)
 
-    outcome = call("list_onto_tasks", limit=20)
+    outcome = call_handler("list_onto_tasks", limit=20)
 
     assert outcome.result == {
         "tasks": [
@@ -70,11 +70,11 @@ def test_task_list_answers_abbreviated_rows(project: Project) -> None:
     assert (outcome.warnings, outcome.entity_id, outcome.entity_name) == ((), None, None)
 
 
-def test_project_list_answers_abbreviated_rows_with_counts(project: Project) -> None:
+def test_project_list_returns_abbreviated_rows_with_counts(project: Project) -> None:
     TaskFactory(project=project)
     TaskFactory(project=project, state_key="done")
 
-    result = call("list_onto_projects", limit=10).result
+    result = call_handler("list_onto_projects", limit=10).result
 
     assert result["projects"] == [
         {
@@ -97,14 +97,14 @@ def test_project_list_answers_abbreviated_rows_with_counts(project: Project) -> 
     assert result["message"] == "1 of 1 projects, newest update first. onto.project.get returns the complete row."
 
 
-def test_list_shows_shared_rows_and_no_others(project: Project) -> None:
+def test_list_shows_only_own_and_shared_rows(project: Project) -> None:
     MembershipFactory(project=project, subject="viewer")
     TaskFactory(project=project, title="shared")
     TaskFactory(title="foreign", project__created_by="someone else")
 
-    assert titles(call("list_onto_tasks", subject="viewer").result) == ["shared"]
-    assert call("list_onto_projects", subject="viewer").result["total"] == 1
-    assert call("list_onto_tasks", subject="stranger").result["tasks"] == []
+    assert titles(call_handler("list_onto_tasks", subject="viewer").result) == ["shared"]
+    assert call_handler("list_onto_projects", subject="viewer").result["total"] == 1
+    assert call_handler("list_onto_tasks", subject="stranger").result["tasks"] == []
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_list_shows_shared_rows_and_no_others(project: Project) -> None:
         ({}, ["blocked", "todo"]),
         ({"state_key": "blocked"}, ["blocked"]),
         ({"state_key": "done"}, []),
-        ({"state_key": None}, ["blocked", "todo"]),  # null is no filter
+        ({"state_key": None}, ["blocked", "todo"]),  # null means no filter
     ],
 )
 def test_task_list_filters_by_state(project: Project, filters: dict[str, Any], found: list[str]) -> None:
     for state in ("todo", "blocked"):
         TaskFactory(project=project, title=state, state_key=state)
 
-    assert titles(call("list_onto_tasks", **filters).result) == found
+    assert titles(call_handler("list_onto_tasks", **filters).result) == found
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_task_list_filters_by_state(project: Project, filters: dict[str, Any], f
         ({"state_key": ["blocked"], "priority": [3]}, []),
         ({"priority": [1, 3]}, ["1 todo", "3 done"]),
         ({"priority": 2}, ["2 blocked"]),
-        ({"state_key": [], "priority": []}, ["1 todo", "2 blocked", "3 done"]),  # an empty list is no filter
+        ({"state_key": [], "priority": []}, ["1 todo", "2 blocked", "3 done"]),  # an empty list means no filter
         ({"has_date": True}, ["2 blocked", "3 done"]),
         ({"has_date": False}, ["1 todo"]),
     ],
@@ -142,11 +142,11 @@ def test_task_list_filters_by_one_or_several_values(
     TaskFactory(project=project, title="2 blocked", priority=2, state_key="blocked", start_at=MADE_AT)
     TaskFactory(project=project, title="3 done", priority=3, state_key="done", due_at=MADE_AT)
 
-    assert titles(call("list_onto_tasks", **filters).result) == found
+    assert titles(call_handler("list_onto_tasks", **filters).result) == found
 
 
 @pytest.mark.parametrize(
-    ("sort_by", "order", "told"),
+    ("sort_by", "order", "order_text"),
     [
         (None, "cba", "newest update first"),
         ("updated", "cba", "newest update first"),
@@ -155,7 +155,7 @@ def test_task_list_filters_by_one_or_several_values(
         ("created_at", "abc", "newest first"),
     ],
 )
-def test_task_list_sorts(project: Project, sort_by: str | None, order: str, told: str) -> None:
+def test_task_list_sorts(project: Project, sort_by: str | None, order: str, order_text: str) -> None:
     for number, (title, priority, start) in enumerate((("a", 5, 2), ("b", 1, 1), ("c", 1, None))):
         moment = timedelta(hours=number)
         TaskFactory(
@@ -167,29 +167,29 @@ def test_task_list_sorts(project: Project, sort_by: str | None, order: str, told
             start_at=start and MADE_AT + timedelta(days=start),
         )
 
-    result = call("list_onto_tasks", sort_by=sort_by).result
+    result = call_handler("list_onto_tasks", sort_by=sort_by).result
 
     assert "".join(row["title"] for row in result["tasks"]) == order
-    assert result["message"] == f"3 of 3 tasks, {told}. onto.task.get returns the complete row."
+    assert result["message"] == f"3 of 3 tasks, {order_text}. onto.task.get returns the complete row."
 
 
 def test_cursor_of_another_sort_or_filter_is_refused(project: Project) -> None:
     TaskFactory.create_batch(2, project=project)
-    cursor = call("list_onto_tasks", limit=1, sort_by="priority").result["next_cursor"]
+    cursor = call_handler("list_onto_tasks", limit=1, sort_by="priority").result["next_cursor"]
 
     for other in ({"sort_by": "start_at"}, {}, {"sort_by": "priority", "state_key": ["todo"]}):
         with pytest.raises(InvalidArgs) as refused:
-            call("list_onto_tasks", limit=1, cursor=cursor, **other)
+            call_handler("list_onto_tasks", limit=1, cursor=cursor, **other)
         assert [error.code for error in refused.value.field_errors] == ["malformed_cursor"]
 
 
-def depend(task: Task, on: Any, *, kind: str = EdgeKind.TASK, rel: str = "depends_on", **more: Any) -> None:
+def make_dependency(task: Task, on: Any, *, kind: str = EdgeKind.TASK, rel: str = "depends_on", **more: Any) -> None:
     Edge.objects.create(
         project=task.project, src_kind="task", src_id=task.pk, rel=rel, dst_kind=kind, dst_id=on.pk, **more
     )
 
 
-def test_task_rows_hint_at_what_hangs_on_them(project: Project) -> None:
+def test_task_rows_show_subtasks_and_dependencies(project: Project) -> None:
     def task(title: str, **more: Any) -> Task:
         made: Task = TaskFactory(project=project, title=title, **more)
         return made
@@ -198,50 +198,50 @@ def test_task_rows_hint_at_what_hangs_on_them(project: Project) -> None:
     whole = task("whole")
     task("part", parent_task=whole, recurrence="weekly")
     task("deleted part", parent_task=task("childless"), deleted_at=MADE_AT)
-    depend(task("waits"), whole)
-    depend(whole, task("blocked"), rel="blocks")
-    depend(gone, task("unblocked"), rel="blocks")
-    depend(task("waited"), gone)
-    depend(task("freed"), whole, deleted_at=MADE_AT)
-    depend(task("aims"), Goal.objects.create(project=project, name="G"), kind=EdgeKind.GOAL)
-    depend(task("strays"), TaskFactory(title="elsewhere", project__created_by="someone else"))
+    make_dependency(task("waits"), whole)
+    make_dependency(whole, task("blocked"), rel="blocks")
+    make_dependency(gone, task("unblocked"), rel="blocks")
+    make_dependency(task("waited"), gone)
+    make_dependency(task("freed"), whole, deleted_at=MADE_AT)
+    make_dependency(task("aims"), Goal.objects.create(project=project, name="G"), kind=EdgeKind.GOAL)
+    make_dependency(task("strays"), TaskFactory(title="elsewhere", project__created_by="someone else"))
 
-    rows = call("list_onto_tasks", limit=50).result["tasks"]
+    rows = call_handler("list_onto_tasks", limit=50).result["tasks"]
 
-    def those(hint: str) -> list[str]:
+    def list_titles_with(hint: str) -> list[str]:
         return sorted(row["title"] for row in rows if row[hint])
 
-    assert those("has_subtasks") == ["whole"]
-    assert those("has_dependencies") == ["blocked", "waits"]
-    assert those("is_recurring") == ["part"]
-    assert call("get_onto_task_details", task_id=str(whole.pk)).result["task"]["has_subtasks"] is True
+    assert list_titles_with("has_subtasks") == ["whole"]
+    assert list_titles_with("has_dependencies") == ["blocked", "waits"]
+    assert list_titles_with("is_recurring") == ["part"]
+    assert call_handler("get_onto_task_details", task_id=str(whole.pk)).result["task"]["has_subtasks"] is True
 
 
-def test_list_of_fifty_tasks_with_all_hints_costs_two_queries(
+def test_list_of_fifty_tasks_with_all_flags_costs_two_queries(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     tasks = TaskFactory.create_batch(50, project=project, description="d" * 300, recurrence="daily", due_at=MADE_AT)
     for task, other in itertools.pairwise(tasks):
-        depend(task, other)
+        make_dependency(task, other)
     Task.objects.exclude(pk=tasks[0].pk).update(parent_task=tasks[0])
 
     with django_assert_num_queries(2):
-        result = call("list_onto_tasks", limit=50, sort_by="priority").result
+        result = call_handler("list_onto_tasks", limit=50, sort_by="priority").result
 
     assert len(result["tasks"]) == 50
     assert sum(row["has_dependencies"] for row in result["tasks"]) == 49
 
 
-def test_document_list_filters_by_category_in_any_case(project: Project) -> None:
+def test_document_list_filters_by_category_case_insensitively(project: Project) -> None:
     DocumentFactory(project=project, title="Note", type_key="document.note", category="Calls")
     DocumentFactory(project=project, title="Other", type_key="document.note", category="Calls to make")
 
     for tool in ("list_onto_documents", "search_onto_documents"):
-        found = call(tool, query="note other", category="calls").result["documents"]
+        found = call_handler(tool, query="note other", category="calls").result["documents"]
         assert [(row["title"], row["category"]) for row in found] == [("Note", "Calls")]
 
 
-def test_requirements_come_newest_first(project: Project) -> None:
+def test_requirements_are_listed_newest_first(project: Project) -> None:
     for day in (1, 3, 2):
         Requirement.objects.create(project=project, text=str(day), created_at=MADE_AT + timedelta(days=day))
 
@@ -254,14 +254,14 @@ def test_task_list_filters_by_project(project: Project) -> None:
     TaskFactory(project=project, title="here")
     TaskFactory(title="there")
 
-    assert titles(call("list_onto_tasks", project_id=str(project.pk).upper()).result) == ["here"]
+    assert titles(call_handler("list_onto_tasks", project_id=str(project.pk).upper()).result) == ["here"]
 
 
 def test_project_list_filters_by_state_and_exact_type(project: Project) -> None:
     ProjectFactory(name="Garden", type_key="project.personal.garden", state_key="active")
 
     def names(**filters: str) -> list[str]:
-        return sorted(row["name"] for row in call("list_onto_projects", **filters).result["projects"])
+        return sorted(row["name"] for row in call_handler("list_onto_projects", **filters).result["projects"])
 
     assert names(type_key="project.personal.garden") == ["Garden"]
     assert names(type_key="project.personal") == []
@@ -270,24 +270,24 @@ def test_project_list_filters_by_state_and_exact_type(project: Project) -> None:
 
 
 @pytest.mark.parametrize(("tool", "more"), [("list_onto_tasks", {}), ("search_onto_tasks", {"query": "any words"})])
-def test_list_of_a_project_that_is_not_visible_is_not_found(project: Project, tool: str, more: dict[str, str]) -> None:
+def test_list_of_an_invisible_project_is_not_found(project: Project, tool: str, more: dict[str, str]) -> None:
     foreign = ProjectFactory(created_by="someone else")
     TaskFactory(project=foreign, title="any words")
-    told = set()
+    messages = set()
 
     for id in (foreign.pk, uuid.uuid4()):
         with pytest.raises(NotFound) as refused:
-            call(tool, project_id=str(id), **more)
-        told.add(refused.value.message)
+            call_handler(tool, project_id=str(id), **more)
+        messages.add(refused.value.message)
 
-    assert len(told) == 1
-    assert call(tool, project_id=str(project.pk), **more).result["total"] == 0  # visible and empty is an empty list
+    assert len(messages) == 1
+    assert call_handler(tool, project_id=str(project.pk), **more).result["total"] == 0  # visible and empty
 
 
 @pytest.mark.parametrize("tool", [f"{action}_onto_{what}" for action in ("list", "search") for what in PLURALS])
 def test_list_refuses_a_malformed_cursor(db: None, tool: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        call(tool, query="x", cursor="nonsense")
+        call_handler(tool, query="x", cursor="nonsense")
 
     assert [error.path for error in refused.value.field_errors] == ["/cursor"]
 
@@ -296,8 +296,8 @@ def test_list_pages_with_next_cursor(project: Project) -> None:
     for number in range(3):
         TaskFactory(project=project, title=str(number), updated_at=MADE_AT + timedelta(hours=number))
 
-    first = call("list_onto_tasks", limit=2).result
-    second = call("list_onto_tasks", limit=2, cursor=first["next_cursor"]).result
+    first = call_handler("list_onto_tasks", limit=2).result
+    second = call_handler("list_onto_tasks", limit=2, cursor=first["next_cursor"]).result
 
     assert ([row["title"] for row in first["tasks"]], first["total"], first["has_more"]) == (["2", "1"], 3, True)
     assert ([row["title"] for row in second["tasks"]], second["total"], second["has_more"]) == (["0"], 3, False)
@@ -314,32 +314,32 @@ def test_list_costs_two_queries_whatever_its_length(
             make(project=task.project)
 
     with django_assert_num_queries(2):
-        assert len(call(tool, limit=50).result.popitem()[1]) > 0
+        assert len(call_handler(tool, limit=50).result.popitem()[1]) > 0
 
 
 def test_list_of_one_project_costs_two_queries_empty_or_not(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(2):
-        call("list_onto_tasks", project_id=str(project.pk))
+        call_handler("list_onto_tasks", project_id=str(project.pk))
 
     TaskFactory(project=project)
     with django_assert_num_queries(2):
-        call("list_onto_tasks", project_id=str(project.pk))
+        call_handler("list_onto_tasks", project_id=str(project.pk))
 
 
-def test_task_search_looks_into_titles_only(project: Project) -> None:
+def test_task_search_covers_titles_only(project: Project) -> None:
     TaskFactory(project=project, title="Write the offer", description="for the printer")
     TaskFactory(project=project, title="Call the printer")
 
-    assert titles(call("search_onto_tasks", query="PRINTER").result) == ["Call the printer"]
+    assert titles(call_handler("search_onto_tasks", query="PRINTER").result) == ["Call the printer"]
 
 
-def test_project_search_looks_into_names_and_descriptions(project: Project) -> None:
+def test_project_search_covers_names_and_descriptions(project: Project) -> None:
     ProjectFactory(name="Garden", description="Everything before the launch")
     ProjectFactory(name="Kitchen")
 
-    result = call("search_onto_projects", query="launch").result
+    result = call_handler("search_onto_projects", query="launch").result
 
     assert sorted(row["name"] for row in result["projects"]) == ["Garden", "Launch"]
 
@@ -348,7 +348,7 @@ def test_search_prefers_rows_with_all_words(project: Project) -> None:
     for title in ("Call the printer", "Call the bank", "Pay the printer"):
         TaskFactory(project=project, title=title)
 
-    result = call("search_onto_tasks", query="printer call").result
+    result = call_handler("search_onto_tasks", query="printer call").result
 
     assert titles(result) == ["Call the printer"]
     assert result["message"] == "1 of 1 matching tasks, newest update first. onto.task.get returns the complete row."
@@ -358,28 +358,28 @@ def test_search_falls_back_to_any_word_and_says_so(project: Project) -> None:
     for title in ("Call the bank", "Pay the printer", "Sleep"):
         TaskFactory(project=project, title=title)
 
-    result = call("search_onto_tasks", query="call printer").result
+    result = call_handler("search_onto_tasks", query="call printer").result
 
     assert titles(result) == ["Call the bank", "Pay the printer"]
     assert result["total"] == 2
     assert "with any of the words, because none has all of them" in result["message"]
 
 
-def test_search_that_fell_back_stays_so_on_the_next_page(project: Project) -> None:
+def test_search_fallback_continues_on_the_next_page(project: Project) -> None:
     for number in range(3):
         TaskFactory(project=project, title=f"Call {number}", updated_at=MADE_AT + timedelta(hours=number))
-    first = call("search_onto_tasks", query="call printer", limit=2).result
+    first = call_handler("search_onto_tasks", query="call printer", limit=2).result
 
     TaskFactory(project=project, title="Call the printer", updated_at=MADE_AT + timedelta(days=1))
-    second = call("search_onto_tasks", query="call printer", limit=2, cursor=first["next_cursor"]).result
+    second = call_handler("search_onto_tasks", query="call printer", limit=2, cursor=first["next_cursor"]).result
 
     assert (titles(first), titles(second)) == (["Call 1", "Call 2"], ["Call 0"])
 
 
-def test_search_without_a_match_is_an_empty_list(project: Project) -> None:
+def test_search_without_matches_returns_an_empty_list(project: Project) -> None:
     TaskFactory(project=project)
 
-    result = call("search_onto_tasks", query="nothing like this").result
+    result = call_handler("search_onto_tasks", query="nothing like this").result
 
     assert (result["tasks"], result["total"], result["has_more"]) == ([], 0, False)
     assert "next_cursor" not in result
@@ -388,39 +388,39 @@ def test_search_without_a_match_is_an_empty_list(project: Project) -> None:
 @pytest.mark.parametrize("query", [" ", "\n\t"])
 def test_search_for_no_words_is_invalid(db: None, query: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        call("search_onto_tasks", query=query)
+        call_handler("search_onto_tasks", query=query)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/query", "blank")]
 
 
-def test_search_keeps_to_its_filters(project: Project) -> None:
+def test_search_applies_its_filters(project: Project) -> None:
     TaskFactory(project=project, title="Call", state_key="blocked")
     TaskFactory(title="Call")
 
-    def found(**filters: str) -> int:
-        total: int = call("search_onto_tasks", query="call", **filters).result["total"]
+    def count_matches(**filters: str) -> int:
+        total: int = call_handler("search_onto_tasks", query="call", **filters).result["total"]
         return total
 
-    assert found() == 2
-    assert found(project_id=str(project.pk)) == 1
-    assert found(state_key="blocked") == 1
-    assert found(project_id=str(project.pk), state_key="todo") == 0
+    assert count_matches() == 2
+    assert count_matches(project_id=str(project.pk)) == 1
+    assert count_matches(state_key="blocked") == 1
+    assert count_matches(project_id=str(project.pk), state_key="todo") == 0
 
 
 def test_search_costs_at_most_three_queries(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(3):  # no row has all words, none has any, and the project may be foreign
-        call("search_onto_tasks", query="two words", project_id=str(project.pk))
+    with django_assert_max_num_queries(3):  # one for all words, one for any word, one for the project
+        call_handler("search_onto_tasks", query="two words", project_id=str(project.pk))
     TaskFactory.create_batch(30, project=project, title="words")
     with django_assert_max_num_queries(3):
-        call("search_onto_tasks", query="two words", project_id=str(project.pk))
+        call_handler("search_onto_tasks", query="two words", project_id=str(project.pk))
 
 
-def test_task_get_answers_the_complete_row(project: Project) -> None:
+def test_task_get_returns_the_complete_row(project: Project) -> None:
     task = TaskFactory(project=project, title="Write", description="x" * 500, props={"a": [1, None]}, state_key="done")
 
-    outcome = call("get_onto_task_details", task_id=str(task.pk))
+    outcome = call_handler("get_onto_task_details", task_id=str(task.pk))
 
     assert outcome.result == {
         "task": {
@@ -454,10 +454,10 @@ def test_task_get_answers_the_complete_row(project: Project) -> None:
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
 
 
-def test_project_get_answers_the_complete_row(project: Project) -> None:
+def test_project_get_returns_the_complete_row(project: Project) -> None:
     TaskFactory(project=project, state_key="done")
 
-    outcome = call("get_onto_project_details", project_id=str(project.pk))
+    outcome = call_handler("get_onto_project_details", project_id=str(project.pk))
 
     assert outcome.result["project"] == {
         "id": str(project.pk),
@@ -496,4 +496,4 @@ def test_get_costs_one_query(
     row = TaskFactory(project=project) if id == "task_id" else project
 
     with django_assert_num_queries(1):
-        call(tool, **{id: str(row.pk)})
+        call_handler(tool, **{id: str(row.pk)})

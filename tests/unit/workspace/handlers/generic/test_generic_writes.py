@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Project, Task
 
@@ -23,38 +23,38 @@ def task(db: None) -> Task:
 
 
 def update(task: Task, **sent: Any) -> Any:
-    return call("update_onto_task", task_id=str(task.pk), **sent)
+    return call_handler("update_onto_task", task_id=str(task.pk), **sent)
 
 
-def stored(task: Task) -> Task:
+def reload(task: Task) -> Task:
     return Task.objects.get(pk=task.pk)
 
 
-def test_update_sets_the_named_fields_and_answers_what_is_stored(task: Task) -> None:
+def test_update_sets_the_sent_fields_and_returns_the_stored_row(task: Task) -> None:
     outcome = update(task, title="New", priority=1)
 
-    row = stored(task)
+    row = reload(task)
     assert (row.title, row.priority, row.description, row.due_at, row.updated_at) == ("New", 1, "text", MADE_AT, AT)
     assert outcome.result == {
-        "task": call("get_onto_task_details", task_id=str(task.pk)).result["task"],
+        "task": call_handler("get_onto_task_details", task_id=str(task.pk)).result["task"],
         "message": "Changed title, priority.",
     }
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(task.pk), "New", ())
 
 
-def test_update_tells_the_time_stamp_that_a_state_brings_along(task: Task) -> None:
+def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
     done = update(task, state_key="done").result
     assert (done["task"]["completed_at"], done["message"]) == (NOW, "Changed state_key, completed_at.")
-    assert stored(task).completed_at == AT
+    assert reload(task).completed_at == AT
 
     reopened = update(task, state_key="todo").result
-    assert (reopened["task"]["completed_at"], stored(task).completed_at) == (None, None)
+    assert (reopened["task"]["completed_at"], reload(task).completed_at) == (None, None)
 
 
 def test_update_merges_props(task: Task) -> None:
     result = update(task, props={"b": {"c": [True, None]}, "a": None}).result
 
-    assert result["task"]["props"] == stored(task).props == {"b": {"c": [True, None]}}
+    assert result["task"]["props"] == reload(task).props == {"b": {"c": [True, None]}}
     assert result["message"] == "Changed props."
 
 
@@ -62,7 +62,7 @@ def test_update_merges_props(task: Task) -> None:
     "same",
     [
         {"title": "Old"},
-        {"due_at": "2026-03-01T10:00:00+01:00"},  # the same moment, written otherwise
+        {"due_at": "2026-03-01T10:00:00+01:00"},  # the same time in another notation
         {"start_at": None},
         {"props": {"a": 1}},
         {"props": {"gone": None}},
@@ -78,10 +78,10 @@ def test_update_that_changes_nothing_succeeds_with_a_warning(
     assert outcome.warnings == ("unchanged",)
     assert outcome.result["task"]["updated_at"] == "2026-03-01T09:00:00Z"
     assert outcome.result["message"] == "Nothing changed: the task already has these values."
-    assert stored(task).updated_at == MADE_AT
+    assert reload(task).updated_at == MADE_AT
 
 
-def test_update_with_one_new_value_is_no_unchanged_one(task: Task) -> None:
+def test_update_with_one_new_value_is_not_reported_as_unchanged(task: Task) -> None:
     outcome = update(task, title="Old", props={"a": True})
 
     assert (outcome.warnings, outcome.result["message"]) == ((), "Changed props.")
@@ -99,7 +99,7 @@ def test_update_that_is_refused_changes_nothing(task: Task) -> None:
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/start_at", "out_of_order")
     assert refused.value.message == "due_at is before start_at; send a later due_at or an earlier start_at."
-    assert stored(task).title == "Old"
+    assert reload(task).title == "Old"
 
 
 @pytest.mark.parametrize("text", ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00"])
@@ -113,29 +113,29 @@ def test_update_refuses_hostile_dates_at_their_pointer(task: Task, text: str) ->
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
-def test_update_keeps_the_first_and_the_last_moment(task: Task, text: str) -> None:
+def test_update_stores_the_earliest_and_latest_time(task: Task, text: str) -> None:
     start, due = (None, text) if text.startswith("9") else (text, None)
 
     update(task, start_at=start, due_at=due)
 
-    row = call("get_onto_task_details", task_id=str(task.pk)).result["task"]
+    row = call_handler("get_onto_task_details", task_id=str(task.pk)).result["task"]
     assert text in (row["start_at"], row["due_at"])
 
 
 @pytest.mark.parametrize(
     "text", ["🌱 naïve  ", "'; DROP TABLE workspace_task; --", "{{ 7 * 7 }}", "%s %(a)s", "x" * 300]
 )
-def test_update_keeps_text_as_it_was_sent(task: Task, text: str) -> None:
+def test_update_stores_text_as_sent(task: Task, text: str) -> None:
     assert update(task, title=text).result["task"]["title"] == text
-    assert stored(task).title == text
+    assert reload(task).title == text
 
 
-def test_update_keeps_numbers_as_they_were_sent(task: Task) -> None:
+def test_update_stores_numbers_as_sent(task: Task) -> None:
     props = {"n": 2**53 - 1, "m": -(2**53) + 1, "large": 1e20, "larger": -1.5e308, "small": 5e-324, "deep": [[[{}]]]}
 
     assert update(task, props=props).result["task"]["props"] == {"a": 1} | props
 
-    got = call("get_onto_task_details", task_id=str(task.pk)).result["task"]["props"]
+    got = call_handler("get_onto_task_details", task_id=str(task.pk)).result["task"]["props"]
     assert got == {"a": 1} | props
     assert {name: type(value) for name, value in got.items()} == {
         name: type(value) for name, value in ({"a": 1} | props).items()
@@ -148,7 +148,7 @@ def test_update_costs_two_queries(task: Task, django_assert_num_queries: DjangoA
         update(task, description="New", priority=1, props={"b": 1})
 
 
-def test_update_of_what_events_tell_costs_one_more(
+def test_update_of_dates_costs_one_more_query_for_events(
     task: Task, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     update(task, start_at=None, due_at=None)
@@ -156,52 +156,56 @@ def test_update_of_what_events_tell_costs_one_more(
         update(task, title="New", state_key="done", props={"b": 1})
 
 
-def test_project_update_answers_the_row_with_its_counts(task: Task) -> None:
+def test_project_update_returns_the_row_with_its_counts(task: Task) -> None:
     id = str(task.project_id)
 
-    result = call("update_onto_project", project_id=id, name="Renamed", state_key="completed").result
+    result = call_handler("update_onto_project", project_id=id, name="Renamed", state_key="completed").result
 
     assert result["message"] == "Changed name, state_key, completed_at."
-    assert result["project"] == call("get_onto_project_details", project_id=id).result["project"]
+    assert result["project"] == call_handler("get_onto_project_details", project_id=id).result["project"]
     assert (result["project"]["task_count"], result["project"]["completed_at"]) == (1, NOW)
 
 
 def test_project_update_clears_its_dates(db: None) -> None:
     project = ProjectFactory(start_at=MADE_AT, end_at=MADE_AT, description="text")
 
-    call("update_onto_project", project_id=str(project.pk), start_at=None, end_at=None, description=None)
+    call_handler("update_onto_project", project_id=str(project.pk), start_at=None, end_at=None, description=None)
 
     project.refresh_from_db()
     assert (project.start_at, project.end_at, project.description) == (None, None, "")
 
 
 def test_delete_is_soft_and_final_for_every_op(task: Task) -> None:
-    outcome = call("delete_onto_task", task_id=str(task.pk), task_title="Old")
+    outcome = call_handler("delete_onto_task", task_id=str(task.pk), task_title="Old")
 
     assert outcome.result == {
         "task": {"id": str(task.pk)},
         "message": "Deleted the task; ops no longer find it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Old")
-    assert stored(task).deleted_at == AT
-    assert call("list_onto_tasks").result["total"] == call("search_onto_tasks", query="old").result["total"] == 0
+    assert reload(task).deleted_at == AT
+    assert (
+        call_handler("list_onto_tasks").result["total"]
+        == call_handler("search_onto_tasks", query="old").result["total"]
+        == 0
+    )
     for tool in ("get_onto_task_details", "update_onto_task", "delete_onto_task"):
         with pytest.raises(NotFound):
-            call(tool, task_id=str(task.pk), title="New")
+            call_handler(tool, task_id=str(task.pk), title="New")
 
 
 def test_delete_costs_two_queries(task: Task, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(2):
-        call("delete_onto_task", task_id=str(task.pk))
+        call_handler("delete_onto_task", task_id=str(task.pk))
 
 
-def test_update_of_no_row_is_not_found(db: None) -> None:
+def test_update_of_a_missing_row_is_not_found(db: None) -> None:
     with pytest.raises(NotFound, match="task_id"):
-        call("update_onto_task", task_id=str(uuid.uuid4()), title="New")
+        call_handler("update_onto_task", task_id=str(uuid.uuid4()), title="New")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_updates_of_the_same_row_at_the_same_time_lose_nothing() -> None:
+def test_concurrent_updates_of_one_row_lose_nothing() -> None:
     task = TaskFactory()
     together = threading.Barrier(4)
 
@@ -217,5 +221,5 @@ def test_updates_of_the_same_row_at_the_same_time_lose_nothing() -> None:
     for thread in threads:
         thread.join()
 
-    assert stored(task).props == {f"key {number}": number for number in range(4)}
+    assert reload(task).props == {f"key {number}": number for number in range(4)}
     assert Project.objects.count() == 1

@@ -1,4 +1,4 @@
-"""onto.search: what is found, in which order, and what is said about it."""
+"""onto.search: which rows it finds, in which order, and its messages."""
 
 import uuid
 from datetime import timedelta
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.cpu_budget import within
+from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
@@ -17,7 +17,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Project
 from workspace.services.search import ranking
@@ -32,7 +32,7 @@ def project(db: None) -> Project:
 
 
 def find(query: str, **args: Any) -> dict[str, Any]:
-    result: dict[str, Any] = call("search_ontology", query=query, **args).result
+    result: dict[str, Any] = call_handler("search_ontology", query=query, **args).result
     return result
 
 
@@ -40,7 +40,7 @@ def titles(query: str, **args: Any) -> list[str]:
     return [row["title"] for row in find(query, **args)["results"]]
 
 
-def test_result_rows_say_what_and_where_they_are(project: Project) -> None:
+def test_result_rows_have_kind_project_and_snippet(project: Project) -> None:
     document = DocumentFactory(project=project, title="Runbook", content="x" * 300 + " switch the DNS at eight")
 
     assert find("dns runbook") == {
@@ -62,7 +62,7 @@ def test_result_rows_say_what_and_where_they_are(project: Project) -> None:
     }
 
 
-def test_a_project_lies_in_itself(project: Project) -> None:
+def test_project_row_names_itself_as_project(project: Project) -> None:
     [row] = find("launch")["results"]
 
     assert (row["type"], row["id"], row["project_id"], row["project_name"], row["title"]) == (
@@ -72,7 +72,7 @@ def test_a_project_lies_in_itself(project: Project) -> None:
     assert "snippet" not in row  # it has no text
 
 
-def test_title_weighs_more_than_description_and_that_more_than_content(project: Project) -> None:
+def test_title_weighs_more_than_description_and_description_more_than_content(project: Project) -> None:
     DocumentFactory(project=project, title="in content", content="pricing", updated_at=MADE_AT + timedelta(hours=2))
     TaskFactory(project=project, title="in description", description="pricing", updated_at=MADE_AT + timedelta(hours=1))
     DocumentFactory(project=project, title="Pricing")
@@ -92,30 +92,30 @@ def test_title_weighs_more_than_description_and_that_more_than_content(project: 
         (MilestoneFactory, "title", "completed"),
     ],
 )
-def test_what_is_over_comes_a_little_lower(project: Project, make: Any, label: str, state: str) -> None:
+def test_finished_rows_rank_slightly_lower(project: Project, make: Any, label: str, state: str) -> None:
     later = MADE_AT + timedelta(hours=1)
     make(project=project, **{label: "Pricing, over"}, state_key=state, updated_at=later)
     make(project=project, **{label: "Pricing, open"})
     make(project=project, **{label: "Other"}, description="pricing")
 
-    assert titles("pricing") == ["Pricing, open", "Pricing, over", "Other"]  # above what only mentions it
+    assert titles("pricing") == ["Pricing, open", "Pricing, over", "Other"]  # above rows that only mention it
 
 
-def test_completed_projects_come_lower_too(db: None) -> None:
+def test_completed_projects_rank_lower(db: None) -> None:
     ProjectFactory(name="Garden 1", state_key="completed", completed_at=MADE_AT, updated_at=MADE_AT + timedelta(1))
     ProjectFactory(name="Garden 2")
 
     assert titles("garden") == ["Garden 2", "Garden 1"]
 
 
-def test_ties_go_to_the_newest_update_across_kinds(project: Project) -> None:
+def test_ties_are_ordered_by_newest_update_across_kinds(project: Project) -> None:
     for hours, make in ((1, TaskFactory), (3, DocumentFactory), (2, TaskFactory)):
         make(project=project, title=f"Pricing {hours}", updated_at=MADE_AT + timedelta(hours=hours))
 
     assert titles("pricing") == ["Pricing 3", "Pricing 2", "Pricing 1"]
 
 
-def test_rows_with_every_word_are_preferred_wherever_the_words_stand(project: Project) -> None:
+def test_rows_with_every_word_are_preferred_in_any_field(project: Project) -> None:
     TaskFactory(project=project, title="Call the printer")
     TaskFactory(project=project, title="Call the bank")
     DocumentFactory(project=project, title="Call notes", content="the printer is broken")
@@ -127,7 +127,7 @@ def test_rows_with_every_word_are_preferred_wherever_the_words_stand(project: Pr
     assert result["message"].endswith("Complete rows: onto.task.get, onto.document.get.")
 
 
-def test_any_word_will_do_where_no_row_has_all(project: Project) -> None:
+def test_search_falls_back_to_any_word_when_no_row_has_all(project: Project) -> None:
     TaskFactory(project=project, title="Pay the printer", description="and the bank")
     TaskFactory(project=project, title="Call the bank")
     TaskFactory(project=project, title="Sleep")
@@ -141,14 +141,14 @@ def test_any_word_will_do_where_no_row_has_all(project: Project) -> None:
     assert result["message"].startswith("No row has every word. 2 of 2 rows with any of them, best first")
 
 
-def test_a_project_name_in_the_query_does_not_hide_its_rows(project: Project) -> None:
-    TaskFactory(project=project, title="Order flyers")  # lesson: AND with the project's name found nothing
+def test_project_name_in_the_query_does_not_hide_its_rows(project: Project) -> None:
+    TaskFactory(project=project, title="Order flyers")  # requiring all words, with the project's name, found nothing
 
     assert titles("launch flyers")[0] in ("Order flyers", "Launch")
     assert set(titles("launch flyers")) == {"Order flyers", "Launch"}
 
 
-def test_similar_titles_are_better_than_nothing(project: Project) -> None:
+def test_search_falls_back_to_similar_titles(project: Project) -> None:
     TaskFactory(project=project, title="Draft the homepage copy", description="hero line")
     TaskFactory(project=project, title="Sleep")
 
@@ -160,7 +160,7 @@ def test_similar_titles_are_better_than_nothing(project: Project) -> None:
     assert result["message"].startswith("No row has any of the words. 1 of 1 rows with similar titles")
 
 
-def test_nothing_at_all_is_an_empty_list_with_a_way_on(project: Project) -> None:
+def test_search_without_any_match_says_what_to_try(project: Project) -> None:
     assert find("qqqqq wwwww") == {
         "results": [],
         "total": 0,
@@ -169,7 +169,7 @@ def test_nothing_at_all_is_an_empty_list_with_a_way_on(project: Project) -> None
     }
 
 
-def test_types_narrow_to_kinds(project: Project) -> None:
+def test_types_filter_by_kind(project: Project) -> None:
     TaskFactory(project=project, title="Launch the task")
     DocumentFactory(project=project, title="Launch the document")
 
@@ -182,7 +182,7 @@ def test_types_narrow_to_kinds(project: Project) -> None:
     assert titles("lanch", types=["document"]) == ["Launch the document"]
 
 
-def test_project_id_narrows_to_a_project_and_what_is_in_it(project: Project) -> None:
+def test_project_id_filters_by_project_and_includes_it(project: Project) -> None:
     TaskFactory(project=project, title="Launch here")
     TaskFactory(title="Launch there")
 
@@ -190,7 +190,7 @@ def test_project_id_narrows_to_a_project_and_what_is_in_it(project: Project) -> 
     assert set(titles("laumch", project_id=str(project.pk))) == {"Launch", "Launch here"}
 
 
-def test_a_project_that_is_not_visible_is_not_found(project: Project) -> None:
+def test_search_in_an_invisible_project_is_not_found(project: Project) -> None:
     foreign = ProjectFactory(created_by="someone else", name="Launch")
 
     for id in (foreign.pk, uuid.uuid4()):
@@ -199,7 +199,7 @@ def test_a_project_that_is_not_visible_is_not_found(project: Project) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 50])
-def test_limit_bounds_the_rows_and_total_counts_them_all(project: Project, limit: int) -> None:
+def test_limit_cuts_the_rows_and_total_counts_all(project: Project, limit: int) -> None:
     TaskFactory.create_batch(60, project=project, title="Call")
 
     for query in ("call", "call nobody", "calll"):
@@ -207,7 +207,7 @@ def test_limit_bounds_the_rows_and_total_counts_them_all(project: Project, limit
         assert (len(result["results"]), result["total"], result["has_more"]) == (limit, 60, True)
 
 
-def test_limit_is_twenty_unless_told(project: Project) -> None:
+def test_limit_is_twenty_by_default(project: Project) -> None:
     TaskFactory.create_batch(21, project=project, title="Call")
 
     assert len(find("call")["results"]) == 20
@@ -217,13 +217,13 @@ def test_limit_is_twenty_unless_told(project: Project) -> None:
 @pytest.mark.parametrize(
     ("query", "queries"),
     [
-        ("launch", 11),  # one for each of eight kinds, and a text query for each of the three that have it
+        ("launch", 11),  # one for each of eight kinds, and a text query for each of the three kinds with texts
         ("launch nobody", 11),
-        ("laumch", 12),  # and one of titles
+        ("laumch", 12),  # and one for titles
         ("qqqqq wwwww", 9),
     ],
 )
-def test_search_costs_few_queries_whatever_the_number_of_rows(
+def test_search_query_count_does_not_depend_on_rows(
     project: Project, rows: int, query: str, queries: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     TaskFactory.create_batch(rows, project=project, title="Launch")
@@ -233,13 +233,13 @@ def test_search_costs_few_queries_whatever_the_number_of_rows(
         find(query, limit=50)
 
 
-def test_rows_beyond_the_newest_are_left_out_with_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_beyond_the_newest_are_omitted_with_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "MAX_ROWS", 2)
     for hour in range(3):
         DocumentFactory(project=project, title=f"Launch {hour}", updated_at=MADE_AT + timedelta(hours=hour))
     TaskFactory.create_batch(2, project=project, title="Other")
 
-    outcome = call("search_ontology", query="launch", types=["task", "document"])
+    outcome = call_handler("search_ontology", query="launch", types=["task", "document"])
 
     assert [row["title"] for row in outcome.result["results"]] == ["Launch 2", "Launch 1"]
     assert outcome.warnings == (
@@ -248,7 +248,7 @@ def test_rows_beyond_the_newest_are_left_out_with_a_warning(project: Project, mo
 
 
 @pytest.mark.parametrize("query", [" ", "\n\t", "\u3000"])
-def test_a_query_without_words_is_invalid(db: None, query: str) -> None:
+def test_query_without_words_is_invalid(db: None, query: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
         find(query)
 
@@ -272,7 +272,7 @@ def test_a_query_without_words_is_invalid(db: None, query: str) -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["title", "description", "content"])
-def test_hostile_queries_are_taken_literally(project: Project, place: str, text: str, query: str) -> None:
+def test_hostile_queries_match_literally(project: Project, place: str, text: str, query: str) -> None:
     DocumentFactory(project=project, **{"title": "Other"} | {place: text})
     DocumentFactory(project=project, title="axb 1000 C:/temp aaaaaa")
 
@@ -284,24 +284,24 @@ def test_hostile_queries_are_taken_literally(project: Project, place: str, text:
 
 
 @pytest.mark.parametrize("query", ["%", "_", "\\", "%%%%", "' OR 1=1 --", '"', "🌱🌱", "\u202e", "\ufeff", "😀 " * 50])
-def test_signs_match_nothing_but_themselves(project: Project, query: str) -> None:
+def test_special_characters_match_only_themselves(project: Project, query: str) -> None:
     TaskFactory(project=project, title="Homepage")
 
     assert find(query)["total"] == 0
 
 
-def test_a_hundred_words_are_cut_with_a_warning(project: Project) -> None:
+def test_hundred_words_are_cut_with_a_warning(project: Project) -> None:
     TaskFactory(project=project, title="word99")
     TaskFactory(project=project, title="w0 and more")
     query = " ".join(chr(0x4E00 + number) for number in range(99)) + " w"
 
-    outcome = call("search_ontology", query="w0 " + query)
+    outcome = call_handler("search_ontology", query="w0 " + query)
 
     assert outcome.warnings == ("Searched for only the first 8 words of query.",)
     assert [row["matched"] for row in outcome.result["results"]] == [["w0"]]
 
 
-def test_words_are_told_as_they_were_sent_once(project: Project) -> None:
+def test_matched_words_are_listed_once_as_sent(project: Project) -> None:
     TaskFactory(project=project, title="Call the Bank")
 
     [row] = find("BANK call Call")["results"]
@@ -309,7 +309,7 @@ def test_words_are_told_as_they_were_sent_once(project: Project) -> None:
     assert row["matched"] == ["BANK", "Call"]
 
 
-def test_score_is_a_share_of_the_best_there_can_be(project: Project) -> None:
+def test_score_is_a_fraction_of_the_best_possible_score(project: Project) -> None:
     TaskFactory(project=project, title="Call the bank")
     DocumentFactory(project=project, title="x", content="call the bank", state_key="archived")
 
@@ -324,10 +324,10 @@ def test_the_longest_documents_are_searched_within_two_seconds(project: Project)
     )
 
     assert find("canary sang ipsum")["total"] == 25
-    within(2, lambda: find("canary sang ipsum"))
+    assert_cpu_seconds(2, lambda: find("canary sang ipsum"))
 
 
-def test_text_is_read_from_its_beginning(project: Project) -> None:
+def test_search_reads_texts_from_their_beginning(project: Project) -> None:
     text = "x" * (ranking.MAX_CHARACTERS - 5)
     DocumentFactory(project=project, title="Near", content=text + " near")
     DocumentFactory(project=project, title="Far", content=text + " beyond")

@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound
 from workspace.models import Edge, EdgeKind, MemberRole, Project
 
@@ -23,11 +23,11 @@ def project(db: None) -> Project:
 
 def link(src: Any, rel: str, dst: Any, **args: Any) -> Any:
     ends = {"src_kind": src._meta.model_name, "src_id": str(src.pk), "dst_kind": dst._meta.model_name}
-    return call("link_onto_entities", **ends, dst_id=str(dst.pk), rel=rel, **args)
+    return call_handler("link_onto_entities", **ends, dst_id=str(dst.pk), rel=rel, **args)
 
 
-def test_link_stores_the_edge_and_answers_it(project: Project) -> None:
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
+def test_link_stores_and_returns_the_edge(project: Project) -> None:
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
 
     outcome = link(plan, "has_task", task, props={"note": "first"})
 
@@ -69,10 +69,10 @@ def test_link_stores_the_edge_and_answers_it(project: Project) -> None:
         ),
     ],
 )
-def test_link_says_what_it_stored_otherwise_than_it_was_sent(
+def test_link_warns_when_it_stores_another_edge_than_sent(
     project: Project, src: str, rel: str, dst: str, stored: str, warning: str | None
 ) -> None:
-    one, other = project_graph.row(src, project), project_graph.row(dst, project)
+    one, other = project_graph.create_row(src, project), project_graph.create_row(dst, project)
 
     outcome = link(one, rel, other)
 
@@ -86,13 +86,13 @@ def test_link_says_what_it_stored_otherwise_than_it_was_sent(
 
 @pytest.mark.parametrize("kind", EdgeKind.values)
 def test_every_kind_can_be_linked(project: Project, kind: str) -> None:
-    link(project_graph.row(kind, project), "references", project_graph.row("document", project))
+    link(project_graph.create_row(kind, project), "references", project_graph.create_row("document", project))
 
-    assert project_graph.sentences() == [f"{kind} references document"]
+    assert project_graph.list_edges() == [f"{kind} references document"]
 
 
-def test_linking_twice_links_once(project: Project) -> None:
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
+def test_second_link_creates_no_edge(project: Project) -> None:
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
     first = link(plan, "has_task", task, props={"a": 1})
 
     again = link(task, "belongs_to_plan", plan)
@@ -104,8 +104,8 @@ def test_linking_twice_links_once(project: Project) -> None:
     assert Edge.objects.count() == 1
 
 
-def test_linking_again_with_other_props_says_that_they_are_not_stored(project: Project) -> None:
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
+def test_second_link_warns_that_other_props_are_not_stored(project: Project) -> None:
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
     link(plan, "has_task", task, props={"a": 1})
 
     assert link(plan, "has_task", task, props={"a": 1}).warnings == ()
@@ -113,8 +113,8 @@ def test_linking_again_with_other_props_says_that_they_are_not_stored(project: P
     assert Edge.objects.get().props == {"a": 1}
 
 
-def test_linking_again_by_another_word_keeps_no_word(project: Project) -> None:
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
+def test_second_link_with_another_word_does_not_store_the_word(project: Project) -> None:
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
     link(plan, "has_task", task)
 
     again = link(plan, "employs", task)
@@ -123,18 +123,18 @@ def test_linking_again_by_another_word_keeps_no_word(project: Project) -> None:
     assert Edge.objects.get().props == {}
 
 
-def test_an_edge_that_was_removed_can_be_made_again(project: Project) -> None:
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
+def test_removed_edge_can_be_created_again(project: Project) -> None:
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
     first = link(plan, "has_task", task).result["edge"]["id"]
-    call("unlink_onto_edge", edge_id=first)
+    call_handler("unlink_onto_edge", edge_id=first)
 
     again = link(plan, "has_task", task).result
 
     assert (again["created"], again["edge"]["id"] == first) == (1, False)
 
 
-def test_link_refuses_a_row_with_itself(project: Project) -> None:
-    task = project_graph.row("task", project)
+def test_link_refuses_a_row_and_itself(project: Project) -> None:
+    task = project_graph.create_row("task", project)
 
     with pytest.raises(InvalidArgs, match="the same row") as refused:
         link(task, "depends_on", task)
@@ -143,7 +143,7 @@ def test_link_refuses_a_row_with_itself(project: Project) -> None:
 
 
 def test_link_refuses_rows_of_two_projects(project: Project) -> None:
-    task, other = project_graph.row("task", project), project_graph.row("task", ProjectFactory())
+    task, other = project_graph.create_row("task", project), project_graph.create_row("task", ProjectFactory())
 
     for dst in (other, other.project):
         with pytest.raises(InvalidArgs, match="another project") as refused:
@@ -152,59 +152,65 @@ def test_link_refuses_rows_of_two_projects(project: Project) -> None:
     assert not Edge.objects.exists()
 
 
-def test_link_names_the_end_that_is_not_there(project: Project) -> None:
-    task, gone = project_graph.row("task", project), project_graph.row("plan", project, deleted_at=MADE_AT)
-    foreign = project_graph.row("plan", ProjectFactory(created_by="someone else"))
+def test_link_names_the_missing_end(project: Project) -> None:
+    task, gone = (
+        project_graph.create_row("task", project),
+        project_graph.create_row("plan", project, deleted_at=MADE_AT),
+    )
+    foreign = project_graph.create_row("plan", ProjectFactory(created_by="someone else"))
 
-    told = set()
-    for id in (gone.pk, foreign.pk, uuid.uuid4(), task.pk):  # the last one is no plan
-        ends = {"src_kind": "task", "src_id": str(project_graph.row("task", project).pk), "dst_kind": "plan"}
+    messages = set()
+    for id in (gone.pk, foreign.pk, uuid.uuid4(), task.pk):  # the last one is not a plan
+        ends = {"src_kind": "task", "src_id": str(project_graph.create_row("task", project).pk), "dst_kind": "plan"}
         with pytest.raises(NotFound) as refused:
-            call("link_onto_entities", **ends, dst_id=str(id), rel="has_task")
-        told.add(refused.value.message)
+            call_handler("link_onto_entities", **ends, dst_id=str(id), rel="has_task")
+        messages.add(refused.value.message)
     with pytest.raises(NotFound, match="src_id"):
         link(gone, "has_task", task)
 
-    assert told == {
+    assert messages == {
         "No plan that you can see has this dst_id; find its id with onto.plan.list or onto.plan.search.",
     }
 
 
 @pytest.mark.parametrize(("end", "other"), [("src", "dst"), ("dst", "src")])
-def test_link_finds_one_end_by_its_title_in_the_project_of_the_other(project: Project, end: str, other: str) -> None:
-    task, document = project_graph.row("task", project), project_graph.row("document", project, title="Brief")
-    project_graph.row("document", ProjectFactory(), title="Brief")
+def test_link_finds_one_end_by_title_in_the_project_of_the_other(project: Project, end: str, other: str) -> None:
+    task, document = (
+        project_graph.create_row("task", project),
+        project_graph.create_row("document", project, title="Brief"),
+    )
+    project_graph.create_row("document", ProjectFactory(), title="Brief")
 
     ends = {f"{end}_kind": "document", f"{end}_title": " brief", f"{other}_kind": "task", f"{other}_id": str(task.pk)}
-    outcome = call("link_onto_entities", **ends, rel="references")
+    outcome = call_handler("link_onto_entities", **ends, rel="references")
 
     assert {outcome.result["edge"]["src_id"], outcome.result["edge"]["dst_id"]} == {str(task.pk), str(document.pk)}
     assert Edge.objects.get().project_id == project.pk
 
 
-def test_link_refuses_ends_that_are_not_named(project: Project) -> None:
-    task = {"src_kind": "task", "src_id": str(project_graph.row("task", project).pk)}
+def test_link_refuses_ends_without_id_and_title(project: Project) -> None:
+    task = {"src_kind": "task", "src_id": str(project_graph.create_row("task", project).pk)}
     titled = {"src_kind": "task", "src_title": "A", "dst_kind": "task", "dst_title": "B"}
 
     for args, paths in ((task | {"dst_kind": "task"}, ["/dst_id"]), (titled, ["/src_id"])):
         with pytest.raises(InvalidArgs) as refused:
-            call("link_onto_entities", **args, rel="references")
+            call_handler("link_onto_entities", **args, rel="references")
         assert [error.path for error in refused.value.field_errors] == paths
     with pytest.raises(InvalidArgs) as refused:
-        call("link_onto_entities", src_kind="task", dst_kind="task", rel="references")
+        call_handler("link_onto_entities", src_kind="task", dst_kind="task", rel="references")
     assert [(error.path, error.code) for error in refused.value.field_errors] == [
         ("/src_id", "required"),
         ("/dst_id", "required"),
     ]
 
 
-def test_link_by_a_title_of_several_lists_them(project: Project) -> None:
-    task = project_graph.row("task", project)
-    rows = [project_graph.row("goal", project, name="Same") for _ in range(2)]
+def test_link_lists_rows_with_an_ambiguous_title(project: Project) -> None:
+    task = project_graph.create_row("task", project)
+    rows = [project_graph.create_row("goal", project, name="Same") for _ in range(2)]
 
     ends = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": "goal", "dst_title": "Same"}
     with pytest.raises(InvalidArgs) as refused:
-        call("link_onto_entities", **ends, rel="supports_goal")
+        call_handler("link_onto_entities", **ends, rel="supports_goal")
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/dst_title", "ambiguous_title")
@@ -212,24 +218,24 @@ def test_link_by_a_title_of_several_lists_them(project: Project) -> None:
     assert "dst_id" in error.message
 
 
-def test_link_by_title_tells_nothing_of_a_project_that_is_not_seen(project: Project) -> None:
-    foreign = project_graph.row("task", ProjectFactory(created_by="someone else"))
-    project_graph.row("goal", foreign.project, name="Secret")
+def test_link_by_title_reveals_nothing_about_an_invisible_project(project: Project) -> None:
+    foreign = project_graph.create_row("task", ProjectFactory(created_by="someone else"))
+    project_graph.create_row("goal", foreign.project, name="Secret")
 
-    told = set()
+    messages = set()
     for id in (str(foreign.pk), str(uuid.uuid4())):
         for title in ("Secret", "Nothing"):
             ends = {"src_kind": "task", "src_id": id, "dst_kind": "goal", "dst_title": title}
             with pytest.raises(NotFound) as refused:
-                call("link_onto_entities", **ends, rel="supports_goal")
-            told.add(refused.value.message)
+                call_handler("link_onto_entities", **ends, rel="supports_goal")
+            messages.add(refused.value.message)
 
-    assert len(told) == 1
-    assert "this src_id;" in told.pop()
+    assert len(messages) == 1
+    assert "this src_id;" in messages.pop()
 
 
-def test_link_goes_by_the_id_where_both_are_sent(project: Project) -> None:
-    task, other = project_graph.row("task", project), project_graph.row("task", project)
+def test_link_uses_the_id_when_id_and_title_are_sent(project: Project) -> None:
+    task, other = project_graph.create_row("task", project), project_graph.create_row("task", project)
 
     outcome = link(task, "depends_on", other, dst_title="nothing is called so")
 
@@ -238,24 +244,26 @@ def test_link_goes_by_the_id_where_both_are_sent(project: Project) -> None:
 
 
 @pytest.mark.parametrize("kind", ["task", "project"])
-def test_link_and_unlink_need_the_right_to_change(project: Project, kind: str) -> None:
+def test_link_and_unlink_require_write_permission(project: Project, kind: str) -> None:
     MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
-    row, document = project_graph.row(kind, project), project_graph.row("document", project)
-    edge = project_graph.edge(row, "references", document)
+    row, document = project_graph.create_row(kind, project), project_graph.create_row("document", project)
+    edge = project_graph.create_edge(row, "references", document)
 
     with pytest.raises(Forbidden):
         link(row, "references", document, subject="viewer")
     with pytest.raises(Forbidden):
-        call("unlink_onto_edge", subject="viewer", edge_id=str(edge.pk))
+        call_handler("unlink_onto_edge", subject="viewer", edge_id=str(edge.pk))
 
     assert Edge.objects.get().deleted_at is None
 
 
-def test_link_costs_a_query_a_kind_and_two(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_link_costs_one_query_per_kind_and_two_more(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     plan, task, other = (
-        project_graph.row("plan", project),
-        project_graph.row("task", project),
-        project_graph.row("task", project),
+        project_graph.create_row("plan", project),
+        project_graph.create_row("task", project),
+        project_graph.create_row("task", project),
     )
 
     with django_assert_num_queries(4):
@@ -264,11 +272,11 @@ def test_link_costs_a_query_a_kind_and_two(project: Project, django_assert_num_q
         link(other, "depends_on", task)
 
 
-def test_unlink_is_soft_and_leaves_the_rows(project: Project) -> None:
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
-    edge = project_graph.edge(plan, "has_task", task)
+def test_unlink_is_soft_and_keeps_the_rows(project: Project) -> None:
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
+    edge = project_graph.create_edge(plan, "has_task", task)
 
-    outcome = call("unlink_onto_edge", edge_id=str(edge.pk))
+    outcome = call_handler("unlink_onto_edge", edge_id=str(edge.pk))
 
     assert outcome.result == {
         "edge": {"id": str(edge.pk)},
@@ -282,27 +290,34 @@ def test_unlink_is_soft_and_leaves_the_rows(project: Project) -> None:
         assert each.deleted_at is None
 
 
-def test_unlink_tells_no_edge_from_another(project: Project) -> None:
-    task, gone = project_graph.row("task", project), project_graph.row("task", project, deleted_at=MADE_AT)
+def test_unlink_refuses_missing_and_foreign_edges_alike(project: Project) -> None:
+    task, gone = (
+        project_graph.create_row("task", project),
+        project_graph.create_row("task", project, deleted_at=MADE_AT),
+    )
     theirs = ProjectFactory(created_by="someone else")
-    foreign = project_graph.edge(project_graph.row("task", theirs), "depends_on", project_graph.row("task", theirs))
-    deleted = project_graph.edge(task, "depends_on", project_graph.row("task", project), deleted_at=MADE_AT)
-    dangling = project_graph.edge(task, "depends_on", gone)
+    foreign = project_graph.create_edge(
+        project_graph.create_row("task", theirs), "depends_on", project_graph.create_row("task", theirs)
+    )
+    deleted = project_graph.create_edge(
+        task, "depends_on", project_graph.create_row("task", project), deleted_at=MADE_AT
+    )
+    dangling = project_graph.create_edge(task, "depends_on", gone)
 
-    told = set()
+    messages = set()
     for id in (foreign.pk, deleted.pk, dangling.pk, uuid.uuid4()):
         with pytest.raises(NotFound) as refused:
-            call("unlink_onto_edge", edge_id=str(id))
-        told.add(refused.value.message)
+            call_handler("unlink_onto_edge", edge_id=str(id))
+        messages.add(refused.value.message)
 
-    assert len(told) == 1
+    assert len(messages) == 1
     assert Edge.objects.filter(deleted_at=None).count() == 2
 
 
 @pytest.mark.django_db(transaction=True)
-def test_equal_links_at_the_same_time_make_one_edge() -> None:
+def test_concurrent_equal_links_create_one_edge() -> None:
     project = ProjectFactory()
-    plan, task = project_graph.row("plan", project), project_graph.row("task", project)
+    plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
     together, made = threading.Barrier(4), []
 
     def join(number: int) -> None:

@@ -1,4 +1,4 @@
-"""onto.project.graph.get and .reorganize, against rows."""
+"""onto.project.graph.get and onto.project.graph.reorganize on stored rows."""
 
 import uuid
 from typing import Any
@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.handlers.graph import graph
 from workspace.models import Edge, Project
@@ -31,13 +31,15 @@ def node(row: Any, *others: Any, **more: Any) -> dict[str, Any]:
 
 def reorganize(project: Project, *nodes: dict[str, Any], subject: str = "owner", **options: Any) -> Any:
     sent = {"project_id": str(project.pk), "nodes": list(nodes)} | ({"options": options} if options else {})
-    return call("reorganize_onto_project_graph", subject=subject, **sent)
+    return call_handler("reorganize_onto_project_graph", subject=subject, **sent)
 
 
-def test_get_tells_nodes_edges_and_how_many(project: Project) -> None:
-    project_graph.edge(project_graph.row("plan", project), "has_task", project_graph.row("task", project))
+def test_get_returns_nodes_edges_and_counts(project: Project) -> None:
+    project_graph.create_edge(
+        project_graph.create_row("plan", project), "has_task", project_graph.create_row("task", project)
+    )
 
-    outcome = call("get_onto_project_graph", project_id=str(project.pk), limit=1)
+    outcome = call_handler("get_onto_project_graph", project_id=str(project.pk), limit=1)
 
     result = outcome.result
     assert result["project"] == {"id": str(project.pk), "name": project.name}
@@ -48,39 +50,39 @@ def test_get_tells_nodes_edges_and_how_many(project: Project) -> None:
         "in the project."
     )
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), project.name)
-    assert call("get_onto_project_graph", project_id=str(project.pk)).result["has_more"] is False
+    assert call_handler("get_onto_project_graph", project_id=str(project.pk)).result["has_more"] is False
 
 
-def test_a_graph_of_a_thousand_nodes_costs_at_most_eight_queries(
+def test_graph_of_a_thousand_nodes_costs_at_most_eight_queries(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    plans = [project_graph.row("plan", project) for _ in range(10)]
-    tasks = [project_graph.row("task", project) for _ in range(990)]
+    plans = [project_graph.create_row("plan", project) for _ in range(10)]
+    tasks = [project_graph.create_row("task", project) for _ in range(990)]
     for number, task in enumerate(tasks):
-        project_graph.edge(plans[number % 10], "has_task", task)
+        project_graph.create_edge(plans[number % 10], "has_task", task)
 
     with django_assert_max_num_queries(8):
-        result = call("get_onto_project_graph", project_id=str(project.pk)).result
+        result = call_handler("get_onto_project_graph", project_id=str(project.pk)).result
 
     assert result["counts"] == {"nodes": len(result["nodes"]), "edges": len(result["edges"])}
     assert result["counts"] == {"nodes": 1000, "edges": 990}
 
 
-def test_viewers_see_the_graph_and_nobody_else_does(project: Project) -> None:
+def test_graph_is_visible_to_viewers_and_not_to_strangers(project: Project) -> None:
     MembershipFactory(project=project, subject="viewer")
 
-    assert call("get_onto_project_graph", subject="viewer", project_id=str(project.pk)).result["nodes"] == []
+    assert call_handler("get_onto_project_graph", subject="viewer", project_id=str(project.pk)).result["nodes"] == []
     with pytest.raises(NotFound):
-        call("get_onto_project_graph", subject="stranger", project_id=str(project.pk))
+        call_handler("get_onto_project_graph", subject="stranger", project_id=str(project.pk))
 
 
-def test_reorganize_moves_a_task_and_answers_what_changed(project: Project) -> None:
+def test_reorganize_moves_a_task_and_returns_the_changes(project: Project) -> None:
     task, old, new = (
-        project_graph.row("task", project),
-        project_graph.row("plan", project),
-        project_graph.row("plan", project),
+        project_graph.create_row("task", project),
+        project_graph.create_row("plan", project),
+        project_graph.create_row("plan", project),
     )
-    before = project_graph.edge(old, "has_task", task)
+    before = project_graph.create_edge(old, "has_task", task)
 
     outcome = reorganize(project, node(task, new))
 
@@ -88,7 +90,7 @@ def test_reorganize_moves_a_task_and_answers_what_changed(project: Project) -> N
     before.refresh_from_db()
     assert (edge.src_id, edge.rel, edge.dst_id, edge.props) == (new.pk, "has_task", task.pk, {"is_primary": True})
     assert (edge.project_id, edge.created_by, edge.created_at, before.deleted_at) == (project.pk, "owner", AT, AT)
-    told = {"src_kind": "plan", "rel": "has_task", "dst_kind": "task", "dst_id": str(task.pk)}
+    expected = {"src_kind": "plan", "rel": "has_task", "dst_kind": "task", "dst_id": str(task.pk)}
     plan_hash = outcome.result.pop("plan_hash")
     assert len(plan_hash) == 16
     assert outcome.result == {
@@ -96,8 +98,8 @@ def test_reorganize_moves_a_task_and_answers_what_changed(project: Project) -> N
         "node_count": 1,
         "counts": {"created": 1, "deleted": 1, "updated": 0},
         "changes": {
-            "created": [told | {"id": str(edge.pk), "src_id": str(new.pk), "props": {"is_primary": True}}],
-            "deleted": [told | {"id": str(before.pk), "src_id": str(old.pk), "props": {}}],
+            "created": [expected | {"id": str(edge.pk), "src_id": str(new.pk), "props": {"is_primary": True}}],
+            "deleted": [expected | {"id": str(before.pk), "src_id": str(old.pk), "props": {}}],
             "updated": [],
         },
         "message": "Changed edges: 1 created, 1 deleted.",
@@ -105,8 +107,8 @@ def test_reorganize_moves_a_task_and_answers_what_changed(project: Project) -> N
     assert (outcome.warnings, outcome.entity_id) == ((), str(project.pk))
 
 
-def test_reorganizing_again_changes_nothing_and_says_so(project: Project) -> None:
-    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+def test_second_reorganize_changes_nothing_and_says_so(project: Project) -> None:
+    task, plan = project_graph.create_row("task", project), project_graph.create_row("plan", project)
     reorganize(project, node(task, plan))
     before = list(Edge.objects.values())
 
@@ -120,8 +122,8 @@ def test_reorganizing_again_changes_nothing_and_says_so(project: Project) -> Non
 
 
 def test_updated_props_are_stored(project: Project) -> None:
-    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
-    edge = project_graph.edge(plan, "has_task", task, props={"note": "kept"})
+    task, plan = project_graph.create_row("task", project), project_graph.create_row("plan", project)
+    edge = project_graph.create_edge(plan, "has_task", task, props={"note": "kept"})
 
     result = reorganize(project, node(task, plan)).result
 
@@ -129,13 +131,13 @@ def test_updated_props_are_stored(project: Project) -> None:
     assert (result["counts"]["updated"], edge.props) == (1, {"note": "kept", "is_primary": True})
 
 
-def test_a_dry_run_tells_the_plan_and_does_nothing(project: Project) -> None:
+def test_dry_run_returns_the_plan_and_changes_nothing(project: Project) -> None:
     task, old, new = (
-        project_graph.row("task", project),
-        project_graph.row("plan", project),
-        project_graph.row("plan", project),
+        project_graph.create_row("task", project),
+        project_graph.create_row("plan", project),
+        project_graph.create_row("plan", project),
     )
-    project_graph.edge(old, "has_task", task)
+    project_graph.create_edge(old, "has_task", task)
     before = list(Edge.objects.values())
 
     dry = reorganize(project, node(task, new), dry_run=True).result
@@ -151,14 +153,14 @@ def test_a_dry_run_tells_the_plan_and_does_nothing(project: Project) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_run: bool) -> None:
+def test_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_run: bool) -> None:
     task, old, new = (
-        project_graph.row("task", project),
-        project_graph.row("plan", project),
-        project_graph.row("plan", project),
+        project_graph.create_row("task", project),
+        project_graph.create_row("plan", project),
+        project_graph.create_row("plan", project),
     )
     plan_hash = reorganize(project, node(task, new), dry_run=True).result["plan_hash"]
-    project_graph.edge(old, "has_task", task)  # somebody else was faster
+    project_graph.create_edge(old, "has_task", task)  # another user changed it first
     before = list(Edge.objects.values())
 
     with pytest.raises(StateConflict) as refused:
@@ -168,23 +170,21 @@ def test_a_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_ru
     assert list(Edge.objects.values()) == before
 
 
-def test_an_edge_that_is_taken_away_after_it_was_read_is_a_conflict(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edge_deleted_after_reading_is_a_conflict(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     task, old, new = (
-        project_graph.row("task", project),
-        project_graph.row("plan", project),
-        project_graph.row("plan", project),
+        project_graph.create_row("task", project),
+        project_graph.create_row("plan", project),
+        project_graph.create_row("plan", project),
     )
-    edge = project_graph.edge(old, "has_task", task)
+    edge = project_graph.create_edge(old, "has_task", task)
     read = graph_reorganize.list_visible_edges
 
-    def and_then_it_goes(*args: Any, **named: Any) -> list[Edge]:
+    def read_then_unlink(*args: Any, **named: Any) -> list[Edge]:
         found = read(*args, **named)
-        call("unlink_onto_edge", edge_id=str(edge.pk))
+        call_handler("unlink_onto_edge", edge_id=str(edge.pk))
         return found
 
-    monkeypatch.setattr(graph_reorganize, "list_visible_edges", and_then_it_goes)
+    monkeypatch.setattr(graph_reorganize, "list_visible_edges", read_then_unlink)
     with pytest.raises(StateConflict) as refused:
         reorganize(project, node(task, new))
 
@@ -192,13 +192,13 @@ def test_an_edge_that_is_taken_away_after_it_was_read_is_a_conflict(
     assert not Edge.objects.filter(src_id=new.pk).exists()
 
 
-def test_all_that_is_not_in_the_project_is_told_at_once_in_the_same_words(project: Project) -> None:
-    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+def test_missing_and_foreign_nodes_are_reported_together_and_alike(project: Project) -> None:
+    task, plan = project_graph.create_row("task", project), project_graph.create_row("plan", project)
     elsewhere = ProjectFactory()  # of the same owner
     hidden = [
-        project_graph.row("task", project, deleted_at=MADE_AT),
-        project_graph.row("task", elsewhere),
-        project_graph.row("task", ProjectFactory(created_by="someone else")),
+        project_graph.create_row("task", project, deleted_at=MADE_AT),
+        project_graph.create_row("task", elsewhere),
+        project_graph.create_row("task", ProjectFactory(created_by="someone else")),
     ]
     never = {"kind": "task", "id": str(uuid.uuid4()), "connections": []}
     nodes = [node(task, plan), *(node(row) for row in hidden), never, node(plan, hidden[0])]
@@ -221,15 +221,15 @@ def test_all_that_is_not_in_the_project_is_told_at_once_in_the_same_words(projec
     assert not Edge.objects.exists()
 
 
-def test_a_wrong_kind_is_not_found(project: Project) -> None:
-    task = project_graph.row("task", project)
+def test_row_with_a_wrong_kind_is_not_found(project: Project) -> None:
+    task = project_graph.create_row("task", project)
 
     with pytest.raises(NotFound, match="No plan of this project"):
         reorganize(project, {"kind": "plan", "id": str(task.pk), "connections": []})
 
 
-def test_all_field_errors_are_told_at_once(project: Project) -> None:
-    task, other = project_graph.row("task", project), project_graph.row("task", project)
+def test_all_field_errors_are_reported_together(project: Project) -> None:
+    task, other = project_graph.create_row("task", project), project_graph.create_row("task", project)
 
     with pytest.raises(InvalidArgs) as refused:
         reorganize(project, node(task, task), node(other, ProjectFactory()), node(task))
@@ -244,10 +244,10 @@ def test_all_field_errors_are_told_at_once(project: Project) -> None:
     assert [error.path for error in refused.value.field_errors] == ["/nodes/0", "/nodes/1"]
 
 
-def test_only_who_may_change_the_project_reorganizes_it(project: Project) -> None:
+def test_reorganize_requires_write_permission(project: Project) -> None:
     MembershipFactory(project=project, subject="viewer")
     MembershipFactory(project=project, subject="editor", role="editor")
-    task, plan = project_graph.row("task", project), project_graph.row("plan", project)
+    task, plan = project_graph.create_row("task", project), project_graph.create_row("plan", project)
 
     for options in ({}, {"dry_run": True}):
         with pytest.raises(Forbidden):
@@ -257,27 +257,30 @@ def test_only_who_may_change_the_project_reorganizes_it(project: Project) -> Non
     assert reorganize(project, node(task, plan), subject="editor").result["counts"]["created"] == 1
 
 
-def test_edges_to_rows_that_cannot_be_seen_are_left_alone_and_not_told(project: Project) -> None:
-    task, gone = project_graph.row("task", project), project_graph.row("plan", project, deleted_at=MADE_AT)
-    hidden = project_graph.edge(gone, "has_task", task)
-    project_graph.edge(task, "depends_on", project_graph.row("task", project, deleted_at=MADE_AT))
+def test_edges_to_invisible_rows_are_kept_and_not_shown(project: Project) -> None:
+    task, gone = (
+        project_graph.create_row("task", project),
+        project_graph.create_row("plan", project, deleted_at=MADE_AT),
+    )
+    hidden = project_graph.create_edge(gone, "has_task", task)
+    project_graph.create_edge(task, "depends_on", project_graph.create_row("task", project, deleted_at=MADE_AT))
 
     result = reorganize(project, node(task), semantic_mode="replace_auto").result
 
     assert result["counts"] == {"created": 0, "deleted": 0, "updated": 0}
     hidden.refresh_from_db()
-    assert hidden.deleted_at is None  # it is there again when the plan is restored
+    assert hidden.deleted_at is None  # the edge is visible again when the plan is restored
 
 
-def test_reorganize_costs_the_same_whatever_the_number_of_nodes(
+def test_reorganize_query_count_does_not_depend_on_nodes(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    plans = [project_graph.row("plan", project) for _ in range(2)]
-    tasks = [project_graph.row("task", project) for _ in range(200)]
+    plans = [project_graph.create_row("plan", project) for _ in range(2)]
+    tasks = [project_graph.create_row("task", project) for _ in range(200)]
     for task in tasks:
-        project_graph.edge(plans[0], "has_task", task)
+        project_graph.create_edge(plans[0], "has_task", task)
 
-    # The project, tasks, plans, edges; those to change, deleted, created (SQLite takes 999 values a statement).
+    # The project, tasks, plans, edges; edges to change, deleted, created (SQLite allows 999 values per statement).
     with django_assert_max_num_queries(9):
         result = reorganize(project, *(node(task, plans[1]) for task in tasks)).result
 
@@ -285,9 +288,9 @@ def test_reorganize_costs_the_same_whatever_the_number_of_nodes(
     assert len(result["changes"]["created"]) == graph.MAX_LISTED_CHANGES
 
 
-def test_lists_of_changes_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_of_changes_are_limited(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph, "MAX_LISTED_CHANGES", 2)
-    task, *others = (project_graph.row("task", project) for _ in range(4))
+    task, *others = (project_graph.create_row("task", project) for _ in range(4))
 
     result = reorganize(project, node(task, *others)).result
 

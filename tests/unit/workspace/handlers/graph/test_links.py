@@ -7,7 +7,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Project
 
@@ -18,23 +18,23 @@ def project(db: None) -> Project:
     return project
 
 
-def relationships(row: Any, **args: Any) -> dict[str, Any]:
-    result: dict[str, Any] = call("get_entity_relationships", entity_id=str(row.pk), **args).result
+def get_relationships(row: Any, **args: Any) -> dict[str, Any]:
+    result: dict[str, Any] = call_handler("get_entity_relationships", entity_id=str(row.pk), **args).result
     return result
 
 
-def linked(row: Any, **args: Any) -> dict[str, Any]:
+def get_links(row: Any, **args: Any) -> dict[str, Any]:
     kind = row._meta.model_name
-    result: dict[str, Any] = call("get_linked_entities", entity_kind=kind, entity_id=str(row.pk), **args).result
+    result: dict[str, Any] = call_handler("get_linked_entities", entity_kind=kind, entity_id=str(row.pk), **args).result
     return result
 
 
-def test_relationships_are_the_edges_with_their_direction(project: Project) -> None:
-    task, plan, goal = (project_graph.row(kind, project) for kind in ("task", "plan", "goal"))
-    incoming = project_graph.edge(plan, "has_task", task, props={"is_primary": True})
-    outgoing = project_graph.edge(task, "supports_goal", goal)
+def test_relationships_return_edges_by_direction(project: Project) -> None:
+    task, plan, goal = (project_graph.create_row(kind, project) for kind in ("task", "plan", "goal"))
+    incoming = project_graph.create_edge(plan, "has_task", task, props={"is_primary": True})
+    outgoing = project_graph.create_edge(task, "supports_goal", goal)
 
-    found = relationships(task)
+    found = get_relationships(task)
 
     assert [(each["id"], each["direction"]) for each in found["relationships"]] == [
         (str(outgoing.pk), "outgoing"),
@@ -56,12 +56,12 @@ def test_relationships_are_the_edges_with_their_direction(project: Project) -> N
 
 
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
-def test_relationships_of_one_direction(project: Project, direction: str) -> None:
-    task = project_graph.row("task", project)
-    project_graph.edge(task, "supports_goal", project_graph.row("goal", project))
-    project_graph.edge(project_graph.row("plan", project), "has_task", task)
+def test_relationships_filter_by_direction(project: Project, direction: str) -> None:
+    task = project_graph.create_row("task", project)
+    project_graph.create_edge(task, "supports_goal", project_graph.create_row("goal", project))
+    project_graph.create_edge(project_graph.create_row("plan", project), "has_task", task)
 
-    found = relationships(task, direction=direction)
+    found = get_relationships(task, direction=direction)
 
     assert [each["direction"] for each in found["relationships"]] == [direction]
     assert found["total"] == 1
@@ -69,39 +69,42 @@ def test_relationships_of_one_direction(project: Project, direction: str) -> Non
 
 @pytest.mark.parametrize("kind", EdgeKind.values)
 def test_every_kind_has_relationships_and_links(project: Project, kind: str) -> None:
-    row, document = project_graph.row(kind, project), project_graph.row("document", project)
-    project_graph.edge(row, "references", document)
+    row, document = project_graph.create_row(kind, project), project_graph.create_row("document", project)
+    project_graph.create_edge(row, "references", document)
 
-    assert relationships(row)["total"] == relationships(document)["total"] == 1
-    assert linked(row)["counts"] == {"documents": 1}
-    assert linked(document)["total"] == 1
+    assert get_relationships(row)["total"] == get_relationships(document)["total"] == 1
+    assert get_links(row)["counts"] == {"documents": 1}
+    assert get_links(document)["total"] == 1
 
 
-def test_at_most_fifty_of_a_direction_the_oldest_first(project: Project) -> None:
-    goal = project_graph.row("goal", project)
+def test_relationships_return_the_oldest_fifty_per_direction(project: Project) -> None:
+    goal = project_graph.create_row("goal", project)
     made = [
-        project_graph.edge(
-            project_graph.row("task", project), "supports_goal", goal, created_at=MADE_AT + timedelta(minutes=number)
+        project_graph.create_edge(
+            project_graph.create_row("task", project),
+            "supports_goal",
+            goal,
+            created_at=MADE_AT + timedelta(minutes=number),
         )
         for number in range(51)
     ]
 
-    found = relationships(goal)
+    found = get_relationships(goal)
 
     assert [each["id"] for each in found["relationships"]] == [str(edge.pk) for edge in made[:50]]
     assert (found["total"], found["has_more"]) == (51, True)
-    assert linked(goal)["has_more"] is True
-    assert (len(linked(goal)["linked_entities"]["tasks"]), linked(goal)["counts"]) == (50, {"tasks": 51})
+    assert get_links(goal)["has_more"] is True
+    assert (len(get_links(goal)["linked_entities"]["tasks"]), get_links(goal)["counts"]) == (50, {"tasks": 51})
 
 
 def test_links_are_grouped_by_kind(project: Project) -> None:
-    task, plan, goal = (project_graph.row(kind, project) for kind in ("task", "plan", "goal"))
-    requirement = project_graph.row("requirement", project, text="Loads in a second")
-    held = project_graph.edge(plan, "has_task", task)
-    supports = project_graph.edge(task, "supports_goal", goal)
-    references = project_graph.edge(task, "references", requirement)
+    task, plan, goal = (project_graph.create_row(kind, project) for kind in ("task", "plan", "goal"))
+    requirement = project_graph.create_row("requirement", project, text="Loads in a second")
+    held = project_graph.create_edge(plan, "has_task", task)
+    supports = project_graph.create_edge(task, "supports_goal", goal)
+    references = project_graph.create_edge(task, "references", requirement)
 
-    assert linked(task) == {
+    assert get_links(task) == {
         "linked_entities": {
             "goals": [
                 {
@@ -144,48 +147,48 @@ def test_links_are_grouped_by_kind(project: Project) -> None:
     }
 
 
-def test_links_of_one_kind_what_is_not_over_first_then_the_newest(project: Project) -> None:
-    goal = project_graph.row("goal", project)
+def test_links_of_a_kind_list_unfinished_rows_first_then_newest(project: Project) -> None:
+    goal = project_graph.create_row("goal", project)
     rows = [
-        project_graph.row("task", project, state_key=state, updated_at=MADE_AT + timedelta(hours=hours), **stamp)
+        project_graph.create_row("task", project, state_key=state, updated_at=MADE_AT + timedelta(hours=hours), **stamp)
         for state, hours, stamp in [
             ("done", 9, {"completed_at": MADE_AT}),
             ("todo", 1, {}),
             ("blocked", 2, {}),
         ]
     ]
-    for row in (*rows, project_graph.row("plan", project)):
-        project_graph.edge(row, "supports_goal", goal)
+    for row in (*rows, project_graph.create_row("plan", project)):
+        project_graph.create_edge(row, "supports_goal", goal)
 
-    found = linked(goal, filter_kind="task")
+    found = get_links(goal, filter_kind="task")
 
     assert [each["state_key"] for each in found["linked_entities"]["tasks"]] == ["blocked", "todo", "done"]
     assert (found["counts"], found["total"]) == ({"tasks": 3}, 3)
-    assert linked(goal, filter_kind="all")["counts"] == {"tasks": 3, "plans": 1}
-    assert linked(goal, filter_kind="risk")["message"] == "No risk is linked to this goal."
+    assert get_links(goal, filter_kind="all")["counts"] == {"tasks": 3, "plans": 1}
+    assert get_links(goal, filter_kind="risk")["message"] == "No risk is linked to this goal."
 
 
-def test_a_row_linked_in_two_ways_stands_there_twice(project: Project) -> None:
-    task, other = project_graph.row("task", project), project_graph.row("task", project)
-    project_graph.edge(task, "depends_on", other)
-    project_graph.edge(other, "blocks", task)
+def test_row_linked_by_two_edges_is_listed_twice(project: Project) -> None:
+    task, other = project_graph.create_row("task", project), project_graph.create_row("task", project)
+    project_graph.create_edge(task, "depends_on", other)
+    project_graph.create_edge(other, "blocks", task)
 
-    rows = linked(task)["linked_entities"]["tasks"]
+    rows = get_links(task)["linked_entities"]["tasks"]
 
     assert {(row["rel"], row["direction"]) for row in rows} == {("depends_on", "outgoing"), ("blocks", "incoming")}
 
 
-def test_nothing_linked_is_said(project: Project) -> None:
-    task = project_graph.row("task", project)
+def test_links_say_when_nothing_is_linked(project: Project) -> None:
+    task = project_graph.create_row("task", project)
 
-    assert linked(task) == {
+    assert get_links(task) == {
         "linked_entities": {},
         "counts": {},
         "total": 0,
         "has_more": False,
         "message": "Nothing is linked to this task; use onto.edge.link to link two rows.",
     }
-    assert relationships(task) == {
+    assert get_relationships(task) == {
         "relationships": [],
         "total": 0,
         "has_more": False,
@@ -193,61 +196,65 @@ def test_nothing_linked_is_said(project: Project) -> None:
     }
 
 
-def test_what_cannot_be_seen_is_neither_shown_nor_counted(project: Project) -> None:
+def test_invisible_rows_are_neither_shown_nor_counted(project: Project) -> None:
     task, gone = (
-        project_graph.row("task", project),
-        project_graph.row("task", project, title="canary", deleted_at=MADE_AT),
+        project_graph.create_row("task", project),
+        project_graph.create_row("task", project, title="canary", deleted_at=MADE_AT),
     )
-    foreign = project_graph.row("task", ProjectFactory(created_by="someone else"), title="canary")
-    removed = project_graph.row("goal", project)
-    project_graph.edge(task, "depends_on", gone)
-    project_graph.edge(gone, "blocks", task)
-    project_graph.edge(task, "depends_on", foreign)  # no op makes such an edge
-    project_graph.edge(foreign, "blocks", task)
-    project_graph.edge(task, "supports_goal", removed, deleted_at=MADE_AT)
+    foreign = project_graph.create_row("task", ProjectFactory(created_by="someone else"), title="canary")
+    removed = project_graph.create_row("goal", project)
+    project_graph.create_edge(task, "depends_on", gone)
+    project_graph.create_edge(gone, "blocks", task)
+    project_graph.create_edge(task, "depends_on", foreign)  # no op creates such an edge
+    project_graph.create_edge(foreign, "blocks", task)
+    project_graph.create_edge(task, "supports_goal", removed, deleted_at=MADE_AT)
 
-    assert (relationships(task)["total"], linked(task)["total"]) == (0, 0)
+    assert (get_relationships(task)["total"], get_links(task)["total"]) == (0, 0)
     for hidden in (gone, foreign):
-        assert str(hidden.pk) not in str((relationships(task), linked(task)))
+        assert str(hidden.pk) not in str((get_relationships(task), get_links(task)))
 
 
 @pytest.mark.parametrize("tool", ["get_entity_relationships", "get_linked_entities"])
-def test_rows_that_cannot_be_seen_are_refused_in_the_same_words(project: Project, tool: str) -> None:
-    gone = project_graph.row("task", project, deleted_at=MADE_AT)
-    foreign = project_graph.row("task", ProjectFactory(created_by="someone else"))
-    of_deleted = project_graph.row("task", ProjectFactory(deleted_at=MADE_AT))
+def test_invisible_and_missing_rows_are_refused_alike(project: Project, tool: str) -> None:
+    gone = project_graph.create_row("task", project, deleted_at=MADE_AT)
+    foreign = project_graph.create_row("task", ProjectFactory(created_by="someone else"))
+    of_deleted = project_graph.create_row("task", ProjectFactory(deleted_at=MADE_AT))
 
-    told = set()
+    messages = set()
     for id in (gone.pk, foreign.pk, of_deleted.pk, uuid.uuid4()):
         kind = {"entity_kind": "task"} if tool == "get_linked_entities" else {}
         with pytest.raises(NotFound, match="entity_id") as refused:
-            call(tool, **kind, entity_id=str(id))
-        told.add(refused.value.message)
+            call_handler(tool, **kind, entity_id=str(id))
+        messages.add(refused.value.message)
 
-    assert len(told) == 1
+    assert len(messages) == 1
 
 
-def test_a_wrong_kind_is_not_found(project: Project) -> None:
+def test_row_with_a_wrong_kind_is_not_found(project: Project) -> None:
     with pytest.raises(NotFound, match="No plan that you can see has this entity_id"):
-        call("get_linked_entities", entity_kind="plan", entity_id=str(project_graph.row("task", project).pk))
+        call_handler(
+            "get_linked_entities", entity_kind="plan", entity_id=str(project_graph.create_row("task", project).pk)
+        )
 
 
 def test_viewers_see_links(project: Project) -> None:
     MembershipFactory(project=project, subject="viewer")
-    task = project_graph.row("task", project)
-    project_graph.edge(task, "depends_on", project_graph.row("task", project))
+    task = project_graph.create_row("task", project)
+    project_graph.create_edge(task, "depends_on", project_graph.create_row("task", project))
 
-    assert linked(task, subject="viewer")["total"] == relationships(task, subject="viewer")["total"] == 1
+    assert get_links(task, subject="viewer")["total"] == get_relationships(task, subject="viewer")["total"] == 1
 
 
-def test_links_cost_a_query_a_kind_and_two(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    goal = project_graph.row("goal", project)
+def test_links_cost_one_query_per_kind_and_two_more(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    goal = project_graph.create_row("goal", project)
     for _ in range(30):
         for kind in ("task", "plan", "document"):
-            project_graph.edge(project_graph.row(kind, project), "supports_goal", goal)
+            project_graph.create_edge(project_graph.create_row(kind, project), "supports_goal", goal)
     assert Edge.objects.count() == 90
 
     with django_assert_num_queries(5):
-        assert linked(goal)["total"] == 90
-    with django_assert_num_queries(4):  # the incoming ones are more than are shown, so they are counted
-        assert relationships(goal)["total"] == 90
+        assert get_links(goal)["total"] == 90
+    with django_assert_num_queries(4):  # there are more incoming ones than shown, so they are counted
+        assert get_relationships(goal)["total"] == 90

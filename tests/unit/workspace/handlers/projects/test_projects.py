@@ -12,7 +12,7 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound
 from workspace.models import Document, MemberRole, Membership, Plan, Project, Task
 
@@ -28,14 +28,14 @@ def pair(*temp_ids: str, kind: str = "task") -> list[dict[str, str]]:
     return [{"temp_id": temp_id, "kind": kind} for temp_id in temp_ids]
 
 
-def chained(entities: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return entities and relationships that link each to the next."""
+def chain_entities(entities: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return entities, and relationships that link each to the next."""
     ends = [{"temp_id": entity["temp_id"], "kind": entity["kind"]} for entity in entities]
     return {"entities": entities, "relationships": [list(each) for each in pairwise(ends)]}
 
 
-def test_create_makes_the_project_its_owner_and_its_tasks(db: None) -> None:
-    outcome = call(
+def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
+    outcome = call_handler(
         "create_onto_project",
         subject="s",
         project=PROJECT | {"description": "All of it", "end_at": "2026-04-01T00:00:00Z", "props": {"budget": 5}},
@@ -48,7 +48,7 @@ def test_create_makes_the_project_its_owner_and_its_tasks(db: None) -> None:
     member = Membership.objects.get()
     assert (member.project_id, member.subject, member.role) == (project.pk, "s", MemberRole.OWNER)
     assert outcome.result == {
-        "project": call("get_onto_project_details", subject="s", project_id=id).result["project"],
+        "project": call_handler("get_onto_project_details", subject="s", project_id=id).result["project"],
         "project_id": id,
         "counts": {
             "goals": 0,
@@ -82,11 +82,11 @@ def document(temp_id: str, **more: Any) -> dict[str, Any]:
     return {"temp_id": temp_id, "kind": "document", "title": f"Document {temp_id}"} | more
 
 
-def test_create_makes_documents_beside_tasks(db: None) -> None:
-    outcome = call(
+def test_create_stores_documents_and_tasks(db: None) -> None:
+    outcome = call_handler(
         "create_onto_project",
         project=PROJECT,
-        **chained(
+        **chain_entities(
             [
                 document("d1", content="# A\\n\\nB", state_key="ready", type_key="document.brief", props={"a": 1}),
                 task("t1"),
@@ -124,9 +124,9 @@ def test_create_makes_documents_beside_tasks(db: None) -> None:
         (task("1", type_key="document.default"), [("type_key", "pattern")]),
     ],
 )
-def test_what_only_the_other_kind_has_is_refused(db: None, entity: dict[str, Any], wrong: list[Any]) -> None:
+def test_create_refuses_fields_of_another_kind(db: None, entity: dict[str, Any], wrong: list[Any]) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        call("create_onto_project", project=PROJECT, entities=[entity])
+        call_handler("create_onto_project", project=PROJECT, entities=[entity])
 
     errors = sorted(refused.value.field_errors, key=lambda error: error.path)
     assert [(error.path, error.code) for error in errors] == [(f"/entities/0/{name}", code) for name, code in wrong]
@@ -134,17 +134,17 @@ def test_what_only_the_other_kind_has_is_refused(db: None, entity: dict[str, Any
 
 
 @pytest.mark.parametrize("entities", [{}, {"entities": []}])
-def test_create_needs_no_tasks(db: None, entities: dict[str, Any]) -> None:
-    result = call("create_onto_project", project=PROJECT, **entities).result
+def test_create_accepts_a_project_without_tasks(db: None, entities: dict[str, Any]) -> None:
+    result = call_handler("create_onto_project", project=PROJECT, **entities).result
 
     assert {kind: number for kind, number in result["counts"].items() if number} == {"documents": 1, "edges": 1}
     assert result["message"] == "Created the project with 1 document and 1 edge; you are its owner."
     assert (result["project"]["created_at"], result["project"]["description"]) == (NOW, None)
 
 
-def test_create_tells_all_that_is_wrong_and_makes_nothing(db: None) -> None:
+def test_create_reports_all_errors_and_creates_nothing(db: None) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        call(
+        call_handler(
             "create_onto_project",
             project=PROJECT | {"start_at": "2026-04-02T00:00:00Z", "end_at": "2026-04-01T00:00:00Z"},
             entities=[
@@ -167,37 +167,37 @@ def test_create_tells_all_that_is_wrong_and_makes_nothing(db: None) -> None:
     assert not Membership.objects.exists()
 
 
-def test_create_costs_a_query_a_kind(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_create_costs_one_query_per_kind(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     entities = [task("t"), *(document(str(n)) for n in range(50))]
 
-    # The project, its membership, tasks, documents and the overview with their places, edges (51: SQLite takes 999
-    # values a statement), and the project as it is then.
+    # The project, its membership, tasks, documents and the overview with their positions, edges (51: SQLite allows 999
+    # values per statement), and the project again.
     with django_assert_num_queries(9):
-        call("create_onto_project", project=PROJECT, **chained(entities))
+        call_handler("create_onto_project", project=PROJECT, **chain_entities(entities))
 
 
-@pytest.mark.parametrize(("tasks", "queries"), [(1, 7), (45, 7), (100, 10)])  # SQLite takes 999 values a statement
-def test_create_costs_a_query_for_all_tasks_together(
+@pytest.mark.parametrize(("tasks", "queries"), [(1, 7), (45, 7), (100, 10)])  # SQLite allows 999 values per statement
+def test_create_costs_one_query_for_all_tasks(
     db: None, tasks: int, queries: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    # The project, its membership, tasks, the overview and its place, edges, the project again.
+    # The project, its membership, tasks, the overview and its position, edges, the project again.
     with django_assert_max_num_queries(queries):
-        call("create_onto_project", project=PROJECT, **chained([task(str(n)) for n in range(tasks)]))
+        call_handler("create_onto_project", project=PROJECT, **chain_entities([task(str(n)) for n in range(tasks)]))
 
 
-def test_created_completed_project_is_stamped(db: None) -> None:
-    result = call("create_onto_project", project=PROJECT | {"state_key": "completed"}).result
+def test_project_created_as_completed_has_completed_at(db: None) -> None:
+    result = call_handler("create_onto_project", project=PROJECT | {"state_key": "completed"}).result
 
     assert result["project"]["completed_at"] == NOW
 
 
-def test_deleted_project_is_gone_with_all_in_it_for_every_member(db: None) -> None:
+def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> None:
     project = ProjectFactory(name="canary")
     TaskFactory(project=project, title="canary")
     RiskFactory(project=project, title="canary")
     MembershipFactory(project=project, subject="viewer")
 
-    outcome = call("delete_onto_project", project_id=str(project.pk))
+    outcome = call_handler("delete_onto_project", project_id=str(project.pk))
 
     assert outcome.result == {
         "project": {"id": str(project.pk)},
@@ -205,20 +205,20 @@ def test_deleted_project_is_gone_with_all_in_it_for_every_member(db: None) -> No
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), "canary")
     assert Project.objects.get().deleted_at == AT
-    assert Task.objects.get().deleted_at is None  # restoring the project brings back what was in it
+    assert Task.objects.get().deleted_at is None  # restoring the project restores its rows
     for subject in ("owner", "viewer"):
         for tool in ("list_onto_projects", "list_onto_tasks", "list_onto_risks", "search_ontology"):
-            assert call(tool, subject=subject, query="canary").result["total"] == 0
+            assert call_handler(tool, subject=subject, query="canary").result["total"] == 0
     with pytest.raises(NotFound):
-        call("delete_onto_project", project_id=str(project.pk))
+        call_handler("delete_onto_project", project_id=str(project.pk))
 
 
 @pytest.mark.parametrize("role", [MemberRole.EDITOR, MemberRole.VIEWER])
-def test_only_the_owner_deletes_a_project(db: None, role: MemberRole) -> None:
+def test_only_the_owner_can_delete_a_project(db: None, role: MemberRole) -> None:
     project = MembershipFactory(subject="member", role=role).project
 
     with pytest.raises(Forbidden) as refused:
-        call("delete_onto_project", subject="member", project_id=str(project.pk))
+        call_handler("delete_onto_project", subject="member", project_id=str(project.pk))
 
     assert refused.value.reason == "only_owner_may_delete"
     assert refused.value.message.startswith("You can see this project, but only its owner can delete it")
@@ -231,27 +231,27 @@ def test_only_the_owner_deletes_a_project(db: None, role: MemberRole) -> None:
         ("Launch", "launch"),
         ("  Spring -- Launch_2026! ", "spring-launch-2026"),
         ("Café Müller", "cafe-muller"),
-        ("日本の計画", None),  # no letter of it has a place in a slug
+        ("日本の計画", None),  # no letter is allowed in a slug
         ("日本 2026", "2026"),
         ("🌱", None),
-        ("a" * 79 + " b", "a" * 79),  # cut, and no dash at the end
+        ("a" * 79 + " b", "a" * 79),  # cut, without a dash at the end
     ],
 )
 def test_slug_is_made_from_the_name(db: None, name: str, slug: str | None) -> None:
-    assert call("create_onto_project", project=PROJECT | {"name": name}).result["project"]["slug"] == slug
+    assert call_handler("create_onto_project", project=PROJECT | {"name": name}).result["project"]["slug"] == slug
 
 
-def test_slug_that_was_sent_is_kept(db: None) -> None:
-    project = call("create_onto_project", project=PROJECT | {"slug": "mine"}).result["project"]
+def test_sent_slug_is_stored(db: None) -> None:
+    project = call_handler("create_onto_project", project=PROJECT | {"slug": "mine"}).result["project"]
 
     assert project["slug"] == Project.objects.get().slug == "mine"
 
 
 def update(project: Project, **sent: Any) -> Any:
-    return call("update_onto_project", project_id=str(project.pk), **sent)
+    return call_handler("update_onto_project", project_id=str(project.pk), **sent)
 
 
-def test_tags_are_replaced_kept_and_cleared(db: None) -> None:
+def test_update_replaces_keeps_or_clears_tags(db: None) -> None:
     project = ProjectFactory(tags=["web"])
 
     assert update(project, tags=["shop", "print", "shop"]).result["project"]["tags"] == ["shop", "print"]
@@ -261,7 +261,7 @@ def test_tags_are_replaced_kept_and_cleared(db: None) -> None:
     assert Project.objects.get().tags == []
 
 
-def test_context_is_added_to(db: None) -> None:
+def test_update_adds_to_the_context(db: None) -> None:
     project = ProjectFactory(context="known")
 
     assert update(project, context="more").result["project"]["context"] == "known\n\nmore"
@@ -269,8 +269,8 @@ def test_context_is_added_to(db: None) -> None:
     assert update(project, context=None).result["project"]["context"] is None
 
 
-def parts(project: Project, **sent: Any) -> dict[str, Any]:
-    row = call("get_onto_project_details", project_id=str(project.pk), **sent).result["project"]
+def get_parts(project: Project, **sent: Any) -> dict[str, Any]:
+    row = call_handler("get_onto_project_details", project_id=str(project.pk), **sent).result["project"]
     return {name: row[name] for name in ("phases", "tasks", "notes", "brain_dumps") if name in row}
 
 
@@ -278,14 +278,14 @@ def parts(project: Project, **sent: Any) -> dict[str, Any]:
     ("argument", "name", "most"),
     [("include_tasks", "tasks", 20), ("include_notes", "notes", 10), ("include_brain_dumps", "brain_dumps", 5)],
 )
-def test_get_tells_what_is_in_the_project_where_asked(db: None, argument: str, name: str, most: int) -> None:
+def test_get_includes_parts_of_the_project_on_request(db: None, argument: str, name: str, most: int) -> None:
     project = ProjectFactory()
     TaskFactory.create_batch(21, project=project)
     DocumentFactory.create_batch(11, project=project, type_key="document.note")
     DocumentFactory.create_batch(11, project=project, type_key="document.brain_dump.voice")
     DocumentFactory(project=project)
 
-    found = parts(project, **{argument: True})
+    found = get_parts(project, **{argument: True})
 
     assert found.keys() == {name}
     assert len(found[name]) == most
@@ -293,7 +293,7 @@ def test_get_tells_what_is_in_the_project_where_asked(db: None, argument: str, n
     assert all(row["type_key"].startswith(prefix) for row in found[name] if prefix)
 
 
-def test_get_tells_phases_in_the_order_of_their_days_and_tasks_by_urgency(db: None) -> None:
+def test_get_orders_phases_by_date_and_tasks_by_urgency(db: None) -> None:
     project = ProjectFactory()
     for name, start in (("undated", None), ("second", "2026-03-02"), ("first", "2026-03-01")):
         Plan.objects.create(project=project, name=name, start_date=start, plan="p" * 300)
@@ -301,19 +301,19 @@ def test_get_tells_phases_in_the_order_of_their_days_and_tasks_by_urgency(db: No
     for priority in (3, 1, 2):
         TaskFactory(project=project, title=str(priority), priority=priority)
 
-    found = parts(project, include_phases=True, include_tasks=True)
+    found = get_parts(project, include_phases=True, include_tasks=True)
 
     assert [row["name"] for row in found["phases"]] == ["first", "second", "undated"]
     assert found["phases"][0]["plan_preview"] == "p" * 200 + "…"
     assert [row["title"] for row in found["tasks"]] == ["1", "2", "3"]
 
 
-def test_get_says_which_parts_go_on_and_where(db: None) -> None:
+def test_get_says_which_parts_have_more_rows(db: None) -> None:
     project = ProjectFactory()
     Plan.objects.bulk_create(Plan(project=project, name=str(number)) for number in range(51))
     TaskFactory.create_batch(20, project=project)
 
-    outcome = call(
+    outcome = call_handler(
         "get_onto_project_details",
         project_id=str(project.pk),
         include_phases=True,
@@ -327,16 +327,18 @@ def test_get_says_which_parts_go_on_and_where(db: None) -> None:
     )
 
 
-def test_get_with_all_parts_costs_a_query_for_each(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_get_costs_one_query_per_part(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     project = ProjectFactory()
     TaskFactory.create_batch(5, project=project)
 
     with django_assert_num_queries(5):
-        found = parts(project, include_phases=True, include_tasks=True, include_notes=True, include_brain_dumps=True)
+        found = get_parts(
+            project, include_phases=True, include_tasks=True, include_notes=True, include_brain_dumps=True
+        )
     assert [len(rows) for rows in found.values()] == [0, 5, 0, 0]
 
 
-def test_row_tells_what_it_holds(db: None) -> None:
+def test_project_row_counts_its_contents(db: None) -> None:
     project = ProjectFactory()
     TaskFactory.create_batch(2, project=project)
     TaskFactory(project=project, state_key="done")
@@ -344,10 +346,10 @@ def test_row_tells_what_it_holds(db: None) -> None:
     DocumentFactory(project=project, type_key="document.note.call")
     DocumentFactory(project=project, type_key="document.brain_dump", deleted_at=MADE_AT)
 
-    [row] = call("list_onto_projects").result["projects"]
-    whole = call("get_onto_project_details", project_id=str(project.pk)).result["project"]
+    [row] = call_handler("list_onto_projects").result["projects"]
+    whole = call_handler("get_onto_project_details", project_id=str(project.pk)).result["project"]
 
-    told = {
+    expected = {
         "task_count": 3,
         "active_task_count": 2,
         "completed_task_count": 1,
@@ -356,16 +358,18 @@ def test_row_tells_what_it_holds(db: None) -> None:
         "has_notes": True,
         "has_brain_dumps": False,
     }
-    assert {name: row[name] for name in told} == {name: whole[name] for name in told} == told
+    assert {name: row[name] for name in expected} == {name: whole[name] for name in expected} == expected
 
 
-def test_search_looks_into_tags_and_narrows_to_active_work(db: None) -> None:
+def test_search_covers_tags_and_filters_by_active_tasks(db: None) -> None:
     busy, idle = ProjectFactory(name="Shop", tags=["web", "spring"]), ProjectFactory(name="Blog", tags=["web"])
     TaskFactory(project=busy)
     TaskFactory(project=idle, state_key="done")
 
     def names(query: str, **filters: Any) -> list[str]:
-        return sorted(row["name"] for row in call("search_onto_projects", query=query, **filters).result["projects"])
+        return sorted(
+            row["name"] for row in call_handler("search_onto_projects", query=query, **filters).result["projects"]
+        )
 
     assert names("WEB") == ["Blog", "Shop"]
     assert names("spring") == ["Shop"]

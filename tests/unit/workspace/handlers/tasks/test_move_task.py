@@ -5,7 +5,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.contract import OpOutcome
 from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import Edge, MemberRole, Project, Task
@@ -19,10 +19,10 @@ def destination(db: None) -> Project:
 
 def move(task: Task, to: Any, *, expected: Any = None, subject: str = "owner") -> OpOutcome:
     ids = {"task_id": task.pk, "project_id": to, "expected_project_id": expected or task.project_id}
-    return call("move_onto_task", subject=subject, **{name: str(id) for name, id in ids.items()})
+    return call_handler("move_onto_task", subject=subject, **{name: str(id) for name, id in ids.items()})
 
 
-def test_task_is_in_the_other_project_with_all_it_had(destination: Project) -> None:
+def test_move_keeps_all_fields_of_the_task(destination: Project) -> None:
     task = TaskFactory(title="T", state_key="done", props={"a": 1})
 
     outcome = move(task, destination.pk)
@@ -34,7 +34,7 @@ def test_task_is_in_the_other_project_with_all_it_had(destination: Project) -> N
     assert outcome.result["message"] == "Moved the task to the other project."
 
 
-def test_subtasks_of_every_level_move_along(destination: Project) -> None:
+def test_move_includes_subtasks_of_every_level(destination: Project) -> None:
     task = TaskFactory()
     child = TaskFactory(project=task.project, parent_task=task)
     grandchild = TaskFactory(project=task.project, parent_task=child)
@@ -50,7 +50,7 @@ def test_subtasks_of_every_level_move_along(destination: Project) -> None:
     assert outcome.result["message"] == "Moved the task with its 2 subtasks to the other project."
 
 
-def test_subtask_leaves_its_parent_with_a_warning(destination: Project) -> None:
+def test_moved_subtask_leaves_its_parent_with_a_warning(destination: Project) -> None:
     parent = TaskFactory()
     task = TaskFactory(project=parent.project, parent_task=parent)
 
@@ -60,7 +60,7 @@ def test_subtask_leaves_its_parent_with_a_warning(destination: Project) -> None:
     assert outcome.warnings == ("The task is no longer a subtask: its parent stays in the old project.",)
 
 
-def test_deleted_subtask_stays_and_would_come_back_as_a_task_of_its_own(destination: Project) -> None:
+def test_deleted_subtask_stays_and_loses_its_parent(destination: Project) -> None:
     task = TaskFactory()
     deleted = TaskFactory(project=task.project, parent_task=task, deleted_at=MADE_AT)
 
@@ -70,7 +70,7 @@ def test_deleted_subtask_stays_and_would_come_back_as_a_task_of_its_own(destinat
     assert (deleted.project_id, deleted.parent_task_id) == (task.project_id, None)
 
 
-def test_links_to_what_stays_are_dropped_and_those_between_what_moves_are_kept(destination: Project) -> None:
+def test_move_removes_links_to_rows_that_stay_and_keeps_links_between_moved_rows(destination: Project) -> None:
     task = TaskFactory()
     child = TaskFactory(project=task.project, parent_task=task)
     other = TaskFactory(project=task.project)
@@ -89,7 +89,7 @@ def test_links_to_what_stays_are_dropped_and_those_between_what_moves_are_kept(d
     assert outcome.warnings == ("Removed 2 links between moved rows and rows that stay in the old project.",)
 
 
-def test_task_that_is_elsewhere_is_a_conflict(destination: Project) -> None:
+def test_move_of_a_task_that_was_moved_is_a_conflict(destination: Project) -> None:
     task = TaskFactory()
 
     for expected in (destination.pk, uuid.uuid4()):
@@ -99,11 +99,11 @@ def test_task_that_is_elsewhere_is_a_conflict(destination: Project) -> None:
 
     move(task, destination.pk)
     with pytest.raises(StateConflict):
-        move(task, destination.pk)  # the same call again: it is not where it was
+        move(task, destination.pk)  # the same call again: the task is in another project now
     assert Task.objects.get().project_id == destination.pk
 
 
-def test_project_that_it_is_in_is_refused(db: None) -> None:
+def test_move_to_the_same_project_is_refused(db: None) -> None:
     task = TaskFactory()
 
     with pytest.raises(InvalidArgs) as refused:
@@ -116,13 +116,13 @@ def test_project_that_it_is_in_is_refused(db: None) -> None:
     ("here", "there", "refusal"),
     [
         (MemberRole.EDITOR, MemberRole.EDITOR, None),
-        (MemberRole.EDITOR, MemberRole.VIEWER, Forbidden),  # may not add to the other
-        (MemberRole.VIEWER, MemberRole.OWNER, Forbidden),  # may not take from this one
+        (MemberRole.EDITOR, MemberRole.VIEWER, Forbidden),  # may not write to the destination
+        (MemberRole.VIEWER, MemberRole.OWNER, Forbidden),  # may not write to the source
         (MemberRole.EDITOR, None, NotFound),
         (None, MemberRole.EDITOR, NotFound),
     ],
 )
-def test_mover_needs_to_change_both_projects(
+def test_move_requires_write_permission_in_both_projects(
     destination: Project, here: MemberRole | None, there: MemberRole | None, refusal: type[Exception] | None
 ) -> None:
     task = TaskFactory()
@@ -139,7 +139,7 @@ def test_mover_needs_to_change_both_projects(
     assert (Task.objects.get().project_id == destination.pk) is (refusal is None)
 
 
-def test_subtasks_cost_a_query_a_level(
+def test_move_costs_one_query_per_level_of_subtasks(
     destination: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     task = TaskFactory()

@@ -5,8 +5,8 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call
-from tests.support.project_graph import edge
+from tests.support.handler_calls import AT, call_handler
+from tests.support.project_graph import create_edge
 from workspace.errors import InvalidArgs
 from workspace.models import Plan, Project, Task
 
@@ -20,10 +20,10 @@ def project(db: None) -> Project:
 
 
 def create(project: Project, **sent: Any) -> Any:
-    return call("create_onto_task", project_id=str(project.pk), **sent)
+    return call_handler("create_onto_task", project_id=str(project.pk), **sent)
 
 
-def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> None:
+def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
     outcome = create(project, title="Write")
 
     task = Task.objects.get()
@@ -58,7 +58,7 @@ def test_create_answers_the_stored_row_with_its_defaults(project: Project) -> No
     assert (task.created_at, task.updated_at) == (AT, AT)
 
 
-def test_create_stores_what_was_sent_as_get_then_tells_it(project: Project) -> None:
+def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) -> None:
     sent = {
         "title": "Write",
         "description": "Two pages",
@@ -72,7 +72,7 @@ def test_create_stores_what_was_sent_as_get_then_tells_it(project: Project) -> N
 
     row = create(project, **sent).result["task"]
 
-    assert row == call("get_onto_task_details", task_id=row["id"]).result["task"]
+    assert row == call_handler("get_onto_task_details", task_id=row["id"]).result["task"]
     assert row["start_at"] == "2026-03-01T08:00:00Z"
     assert row["due_at"] == "2026-03-04T17:00:00.250000Z"
     assert row["props"] == {"words": 800}
@@ -81,7 +81,7 @@ def test_create_stores_what_was_sent_as_get_then_tells_it(project: Project) -> N
     }
 
 
-def test_create_as_done_is_completed_at_once(project: Project) -> None:
+def test_task_created_as_done_has_completed_at(project: Project) -> None:
     assert create(project, title="Write", state_key="done").result["task"]["completed_at"] == NOW
 
 
@@ -94,7 +94,9 @@ def test_create_as_done_is_completed_at_once(project: Project) -> None:
         ({"start_at": "2016-12-31T23:59:60Z"}, "/start_at", "impossible_time"),
     ],
 )
-def test_create_is_refused_at_its_pointer(project: Project, sent: dict[str, str], path: str, code: str) -> None:
+def test_create_refuses_invalid_arguments_at_their_pointer(
+    project: Project, sent: dict[str, str], path: str, code: str
+) -> None:
     with pytest.raises(InvalidArgs) as refused:
         create(project, **{"title": "Write"} | sent)
 
@@ -108,24 +110,24 @@ def test_create_costs_two_queries(project: Project, django_assert_num_queries: D
 
 
 def get(task: Task, **sent: Any) -> Any:
-    return call("get_onto_task_details", task_id=str(task.pk), **sent).result
+    return call_handler("get_onto_task_details", task_id=str(task.pk), **sent).result
 
 
-def test_get_tells_subtasks_of_the_project_most_urgent_first(project: Project) -> None:
+def test_get_lists_subtasks_most_urgent_first(project: Project) -> None:
     task = TaskFactory(project=project)
     for priority in (4, 1):
         TaskFactory(project=project, parent_task=task, title=f"Part {priority}", priority=priority)
     TaskFactory(project=project, parent_task=task, deleted_at=MADE_AT)
-    TaskFactory(parent_task=task)  # of another project: no op makes it so, and no op tells it
+    TaskFactory(parent_task=task)  # of another project: no op creates this, and no op shows it
 
-    told = get(task, include_subtasks=True)["task"]
+    result = get(task, include_subtasks=True)["task"]
 
-    assert [row["title"] for row in told["subtasks"]] == ["Part 1", "Part 4"]
-    assert told["has_subtasks"] is True
+    assert [row["title"] for row in result["subtasks"]] == ["Part 1", "Part 4"]
+    assert result["has_subtasks"] is True
     assert "subtasks" not in get(task)["task"]
 
 
-def test_get_tells_at_most_fifty_subtasks_in_two_queries(
+def test_get_lists_at_most_fifty_subtasks_in_two_queries(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     task = TaskFactory(project=project)
@@ -135,7 +137,7 @@ def test_get_tells_at_most_fifty_subtasks_in_two_queries(
         assert len(get(task, include_subtasks=True)["task"]["subtasks"]) == 50
 
 
-def test_get_says_that_there_are_more_subtasks(project: Project) -> None:
+def test_get_says_when_there_are_more_subtasks(project: Project) -> None:
     task = TaskFactory(project=project)
     TaskFactory.create_batch(51, project=project, parent_task=task)
 
@@ -144,21 +146,19 @@ def test_get_says_that_there_are_more_subtasks(project: Project) -> None:
     assert message == "The complete task. Only the first 50 subtasks are included; onto.task.list returns the others."
 
 
-def test_get_names_what_the_task_is_linked_to(
-    project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_get_lists_linked_rows(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     task, first = TaskFactory(project=project), TaskFactory(project=project, title="First", state_key="done")
     gone = TaskFactory(project=project, deleted_at=MADE_AT)
     plan = Plan.objects.create(project=project, name="Phase")
     later = TaskFactory(project=project, title="Later")
-    edge(plan, "has_task", task)
-    edge(task, "depends_on", first)
-    edge(task, "depends_on", gone)
-    edge(later, "depends_on", task, created_at=AT)
-    edge(project, "has_task", task)
+    create_edge(plan, "has_task", task)
+    create_edge(task, "depends_on", first)
+    create_edge(task, "depends_on", gone)
+    create_edge(later, "depends_on", task, created_at=AT)
+    create_edge(project, "has_task", task)
 
     with django_assert_num_queries(3):
-        told = get(task, include_links=True)["task"]["links"]
+        result = get(task, include_links=True)["task"]["links"]
 
     links = [
         {"kind": "task", "title": "First", "state_key": "done", "rel": "depends_on", "direction": "outgoing"},
@@ -166,30 +166,30 @@ def test_get_names_what_the_task_is_linked_to(
         {"kind": "plan", "name": "Phase", "state_key": "draft", "rel": "has_task", "direction": "incoming"},
     ]
     ids = [str(row.pk) for row in (first, later, plan)]
-    assert told == [{"id": id} | link for id, link in zip(ids, links, strict=True)]
+    assert result == [{"id": id} | link for id, link in zip(ids, links, strict=True)]
     assert "links" not in get(task)["task"]
 
 
-def test_get_names_at_most_twenty_links_and_says_so(project: Project) -> None:
+def test_get_lists_at_most_twenty_links_and_says_so(project: Project) -> None:
     task = TaskFactory(project=project)
     for other in TaskFactory.create_batch(21, project=project):
-        edge(task, "depends_on", other)
+        create_edge(task, "depends_on", other)
 
-    told = get(task, include_links=True)
+    result = get(task, include_links=True)
 
-    assert len(told["task"]["links"]) == 20
-    assert told["message"] == (
+    assert len(result["task"]["links"]) == 20
+    assert result["message"] == (
         "The complete task. Only the first 20 links are included; onto.entity.links.get returns the others."
     )
 
 
-def test_get_tells_the_context_of_the_project_in_what_the_task_leaves(project: Project) -> None:
+def test_get_fits_the_project_context_into_the_remaining_characters(project: Project) -> None:
     Project.objects.update(context="c" * 900, executive_summary="s" * 200, description="never")
     task = TaskFactory(project=project, description="d" * 300)
 
-    told = get(task, include_project_context=True, max_chars=1000)["task"]["project_context"]
+    result = get(task, include_project_context=True, max_chars=1000)["task"]["project_context"]
 
-    assert told == {
+    assert result == {
         "id": str(project.pk),
         "name": "Launch",
         "state_key": "planning",
@@ -199,29 +199,29 @@ def test_get_tells_the_context_of_the_project_in_what_the_task_leaves(project: P
     }
 
 
-def test_get_says_how_to_read_on_in_the_project(project: Project) -> None:
+def test_get_says_how_to_continue_the_project_context(project: Project) -> None:
     Project.objects.update(context="c" * 700)
     task = TaskFactory(project=project, description="d" * 700)
 
-    told = get(task, include_project_context=True, max_chars=500)
+    result = get(task, include_project_context=True, max_chars=500)
 
-    assert told["message"] == (
+    assert result["message"] == (
         "The complete task. Cut: description; onto.task.get with field and offset returns the rest. "
         "Cut in project_context: context; onto.project.get with field and offset returns the rest."
     )
 
 
-def test_get_with_field_tells_nothing_around(project: Project) -> None:
+def test_get_with_field_returns_only_the_text(project: Project) -> None:
     task = TaskFactory(project=project, title="Write", details="e" * 700)
 
-    told = get(task, field="details", offset=100, max_chars=500, include_subtasks=True)
+    result = get(task, field="details", offset=100, max_chars=500, include_subtasks=True)
 
-    assert told["task"].keys() == {"id", "title", "details", "truncated"}
-    assert told["message"] == "details of the task, characters 100 to 600."
+    assert result["task"].keys() == {"id", "title", "details", "truncated"}
+    assert result["message"] == "details of the task, characters 100 to 600."
     assert get(task, field="details", offset=600)["message"] == ("details of the task, characters 600 to 700, the end.")
 
 
-def test_get_says_how_to_read_on(project: Project) -> None:
+def test_get_says_how_to_continue(project: Project) -> None:
     task = TaskFactory(project=project, description="d" * 400, details="e" * 400)
 
     assert get(task, max_chars=500)["message"] == (
@@ -236,10 +236,10 @@ def test_offset_without_field_is_refused(project: Project) -> None:
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/offset", "no_field")]
 
 
-def test_update_adds_to_the_description_and_says_what_it_did(project: Project) -> None:
+def test_update_adds_to_the_description_and_reports_it(project: Project) -> None:
     task = TaskFactory(project=project, description="old")
 
-    outcome = call("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
+    outcome = call_handler("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
 
     assert outcome.result["task"]["description"] == Task.objects.get().description == "old\n\nnew"
     assert outcome.result["message"] == "Changed description."
@@ -250,7 +250,7 @@ def test_update_that_adds_nothing_changes_nothing(project: Project) -> None:
     task = TaskFactory(project=project, title="Old", description="old")
 
     with pytest.raises(InvalidArgs):
-        call("update_onto_task", task_id=str(task.pk), title="New", update_strategy="append")
+        call_handler("update_onto_task", task_id=str(task.pk), title="New", update_strategy="append")
 
     assert (Task.objects.get().title, Task.objects.get().description) == ("Old", "old")
 
@@ -258,17 +258,17 @@ def test_update_that_adds_nothing_changes_nothing(project: Project) -> None:
 def test_recurrence_is_cleared_by_null(project: Project) -> None:
     task = TaskFactory(project=project, recurrence="weekly")
 
-    told = call("update_onto_task", task_id=str(task.pk), recurrence=None).result["task"]
+    result = call_handler("update_onto_task", task_id=str(task.pk), recurrence=None).result["task"]
 
-    assert (told["recurrence"], told["is_recurring"], Task.objects.get().recurrence) == (None, False, "")
+    assert (result["recurrence"], result["is_recurring"], Task.objects.get().recurrence) == (None, False, "")
 
 
-def test_the_end_of_what_comes_again_goes_with_the_rhythm(project: Project) -> None:
+def test_clearing_recurrence_clears_its_end(project: Project) -> None:
     end = MADE_AT + timedelta(days=90)
     task = TaskFactory(project=project, recurrence="weekly", recurrence_until=end)
 
-    kept = call("update_onto_task", task_id=str(task.pk), recurrence="daily").result["task"]
-    once = call("update_onto_task", task_id=str(task.pk), recurrence=None)
+    kept = call_handler("update_onto_task", task_id=str(task.pk), recurrence="daily").result["task"]
+    once = call_handler("update_onto_task", task_id=str(task.pk), recurrence=None)
 
     assert kept["recurrence_until"] == "2026-05-30T09:00:00Z"
     assert once.result["task"]["recurrence_until"] is None
@@ -283,27 +283,27 @@ def test_the_end_of_what_comes_again_goes_with_the_rhythm(project: Project) -> N
         ({"due_at": MADE_AT}, {"due_at": "2026-05-31T09:00:00Z"}, "/due_at"),
     ],
 )
-def test_a_task_that_would_begin_after_its_last_time_is_refused(
+def test_update_refuses_a_start_after_the_recurrence_end(
     project: Project, dates: dict[str, Any], sent: dict[str, str], path: str
 ) -> None:
     task = TaskFactory(project=project, recurrence="weekly", recurrence_until=MADE_AT + timedelta(days=90), **dates)
 
     with pytest.raises(InvalidArgs) as refused:
-        call("update_onto_task", task_id=str(task.pk), **sent)
+        call_handler("update_onto_task", task_id=str(task.pk), **sent)
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == (path, "out_of_order")
     assert "recurrence_until" in error.message
-    # What was wrong before stands in nobody's way who changes something else.
+    # An old error does not block changes of other fields.
     Task.objects.update(recurrence_until=MADE_AT - timedelta(days=1))
-    assert call("update_onto_task", task_id=str(task.pk), title="New").warnings == ()
+    assert call_handler("update_onto_task", task_id=str(task.pk), title="New").warnings == ()
 
 
-def test_an_end_without_a_rhythm_is_refused(project: Project) -> None:
+def test_recurrence_end_without_recurrence_is_refused(project: Project) -> None:
     task = TaskFactory(project=project)
 
     with pytest.raises(InvalidArgs) as refused:
-        call("update_onto_task", task_id=str(task.pk), recurrence_until="2026-05-30T09:00:00Z")
+        call_handler("update_onto_task", task_id=str(task.pk), recurrence_until="2026-05-30T09:00:00Z")
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/recurrence_until", "no_recurrence")

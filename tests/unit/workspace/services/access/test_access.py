@@ -21,7 +21,7 @@ def task(db: None) -> Task:
     return task
 
 
-def test_visible_row_has_its_context_in_one_query(
+def test_visible_row_is_read_with_its_context_in_one_query(
     task: Task, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
@@ -33,22 +33,22 @@ def test_visible_row_has_its_context_in_one_query(
     assert (project.task_count, project.completed_task_count) == (1, 0)
 
 
-def test_ids_are_found_in_any_case(task: Task) -> None:
+def test_ids_are_case_insensitive(task: Task) -> None:
     assert access.get_visible_row(TASK, subject="owner", id=str(task.pk).upper()).pk == task.pk
 
 
-def test_missing_deleted_and_foreign_rows_are_refused_in_the_same_words(task: Task) -> None:
+def test_missing_deleted_and_foreign_rows_are_refused_alike(task: Task) -> None:
     foreign = TaskFactory(project__created_by="someone else")
     deleted = TaskFactory(project=task.project, deleted_at=MADE_AT)
     buried = TaskFactory(project=ProjectFactory(deleted_at=MADE_AT))
 
-    told = set()
+    messages = set()
     for id in (uuid.uuid4(), foreign.pk, deleted.pk, buried.pk):
         with pytest.raises(NotFound) as refused:
             access.get_visible_row(TASK, subject="owner", id=str(id))
-        told.add((refused.value.message, refused.value.reason, tuple(refused.value.field_errors)))
+        messages.add((refused.value.message, refused.value.reason, tuple(refused.value.field_errors)))
 
-    assert told == {
+    assert messages == {
         (
             "No task that you can see has this task_id; find its id with onto.task.list or onto.task.search.",
             "not_found",
@@ -57,7 +57,7 @@ def test_missing_deleted_and_foreign_rows_are_refused_in_the_same_words(task: Ta
     }
 
 
-def test_a_viewer_may_not_change(task: Task) -> None:
+def test_viewer_cannot_change_a_row(task: Task) -> None:
     for change in (
         lambda: access.lock_changeable_row(TASK, subject="viewer", id=str(task.pk)),
         lambda: access.lock_changeable_row(PROJECT, subject="viewer", id=str(task.project_id)),
@@ -69,9 +69,7 @@ def test_a_viewer_may_not_change(task: Task) -> None:
 
 
 @pytest.mark.parametrize("kind", [TASK, PROJECT], ids=["task", "project"])
-def test_changeable_row_is_locked_on_postgresql_alone_and_without_holding_off_inserts(
-    task: Task, kind: access.EntityType
-) -> None:
+def test_changeable_row_is_locked_on_postgresql_without_blocking_inserts(task: Task, kind: access.EntityType) -> None:
     id = str(task.pk if kind is TASK else task.project_id)
 
     with CaptureQueriesContext(connection) as queries:
@@ -82,7 +80,7 @@ def test_changeable_row_is_locked_on_postgresql_alone_and_without_holding_off_in
     assert query["sql"].endswith(lock) is (connection.vendor == "postgresql")
 
 
-def test_require_project_passes_members_only(task: Task) -> None:
+def test_require_project_accepts_only_members(task: Task) -> None:
     access.require_project(subject="viewer", id=str(task.project_id))
 
     with pytest.raises(NotFound, match="project_id"):

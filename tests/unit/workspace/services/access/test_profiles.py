@@ -5,7 +5,7 @@ from workspace.models import Profile, working_week
 from workspace.services.access import profiles
 
 
-def test_of_returns_the_subjects_own(db: None, django_assert_num_queries: Any) -> None:
+def test_get_profile_returns_the_subjects_own(db: None, django_assert_num_queries: Any) -> None:
     ProfileFactory(subject="other", time_zone="Asia/Tokyo")
     own = ProfileFactory(subject="s")
 
@@ -14,7 +14,7 @@ def test_of_returns_the_subjects_own(db: None, django_assert_num_queries: Any) -
     assert profiles.get_zone("s").key == "Europe/Berlin"
 
 
-def test_of_returns_defaults_where_there_is_none_and_keeps_none(db: None) -> None:
+def test_get_profile_returns_unsaved_defaults_when_there_is_none(db: None) -> None:
     ProfileFactory(subject="other")
 
     profile = profiles.get_profile("s")

@@ -1,4 +1,4 @@
-"""Free time as arithmetic: over all spans, and over the days on which clocks change."""
+"""Arithmetic of free time: on any spans, and on days on which the clocks change."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -26,7 +26,7 @@ def span(begin: int, end: int) -> MomentSpan:
 
 
 def minutes(spans: list[MomentSpan]) -> set[int]:
-    """Return each minute that is in a span."""
+    """Return each minute in a span."""
     return {
         minute
         for begin, end in spans
@@ -38,7 +38,7 @@ some_spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(la
 
 
 @given(hours=some_spans, busy=some_spans, least=st.integers(0, 60).map(lambda number: timedelta(minutes=number)))
-def test_free_is_all_that_is_in_the_hours_and_not_busy_where_it_is_long_enough(
+def test_free_time_is_all_long_enough_time_in_the_hours_that_is_not_busy(
     hours: list[MomentSpan], busy: list[MomentSpan], least: timedelta
 ) -> None:
     found = free_slots.find_free_slots(hours, busy, min_length=least)
@@ -48,27 +48,27 @@ def test_free_is_all_that_is_in_the_hours_and_not_busy_where_it_is_long_enough(
     assert minutes(found) <= open_ - taken
     assert all(end - begin >= max(least, timedelta(minutes=1)) for begin, end in found)
     assert found == sorted(found)
-    for begin, end in found:  # none could begin earlier or end later
+    for begin, end in found:  # no slot could start earlier or end later
         before, after = (begin - ZERO) // timedelta(minutes=1) - 1, (end - ZERO) // timedelta(minutes=1)
         assert before not in open_ - taken
         assert after not in open_ - taken
-    every = free_slots.find_free_slots(hours, busy, min_length=timedelta())  # none is left out but for its length
+    every = free_slots.find_free_slots(hours, busy, min_length=timedelta())  # only slots that are too short are omitted
     assert minutes(every) == open_ - taken
     assert found == [each for each in every if each[1] - each[0] >= least]
 
 
-def test_spans_that_touch_are_one_and_empty_ones_none() -> None:
+def test_touching_spans_are_merged_and_empty_ones_dropped() -> None:
     assert free_slots.merge_spans([span(60, 120), span(0, 60), span(200, 200), span(300, 250)]) == [span(0, 120)]
 
 
 def local(hours: working_week.Week, first: str, last: str, *, zone: ZoneInfo = BERLIN) -> list[str]:
-    """Return the working hours of these days in wall time."""
+    """Return the working hours of these days in local time."""
     after, before = (times.parse_time(f"{day}T00:00", zone=zone) for day in (first, last))
     found = free_slots.merge_spans(free_slots.iter_working_spans(hours, zone=zone, after=after, before=before))
     return [" to ".join(times.format_time(each, zone=zone) for each in both) for both in found]
 
 
-def test_working_hours_are_wall_time_on_both_sides_of_a_change_of_the_clocks() -> None:
+def test_working_hours_keep_local_time_when_the_clocks_change() -> None:
     hours = {"saturday": ["09:00-17:00"], "monday": ["09:00-17:00"]}
 
     assert local(hours, "2026-03-28", "2026-03-31") == [
@@ -89,19 +89,19 @@ def test_working_hours_are_wall_time_on_both_sides_of_a_change_of_the_clocks() -
         (["00:00-24:00"], "2026-03-29", ["2026-03-29T00:00:00+01:00 to 2026-03-30T00:00:00+02:00"]),
     ],
 )
-def test_working_hours_on_the_day_of_the_change(spans: list[str], day: str, expected: list[str]) -> None:
+def test_working_hours_on_the_day_of_a_clock_change(spans: list[str], day: str, expected: list[str]) -> None:
     last = (datetime.fromisoformat(day) + DAY).date().isoformat()
 
     assert local({"sunday": spans}, day, last) == expected
 
 
-def test_a_nights_work_is_one_span() -> None:
+def test_overnight_working_hours_are_one_span() -> None:
     hours = {"monday": ["22:00-24:00"], "tuesday": ["00:00-06:00"]}
 
     assert local(hours, "2026-06-01", "2026-06-08") == ["2026-06-01T22:00:00+02:00 to 2026-06-02T06:00:00+02:00"]
 
 
-def test_working_hours_are_cut_where_the_time_begins_and_ends() -> None:
+def test_working_hours_are_cut_to_the_range() -> None:
     after, before = times.parse_time("2026-06-01T10:15:00+02:00"), times.parse_time("2026-06-02T10:00:00+02:00")
 
     found = free_slots.merge_spans(
@@ -111,15 +111,15 @@ def test_working_hours_are_cut_where_the_time_begins_and_ends() -> None:
     assert [end - begin for begin, end in found] == [timedelta(hours=6, minutes=45), HOUR]
 
 
-def test_working_days_are_those_of_the_zone() -> None:
-    # All of Monday in Auckland, which begins on Sunday in UTC.
+def test_working_days_are_those_of_the_time_zone() -> None:
+    # All of Monday in Auckland, which starts on Sunday in UTC.
     found = local({"monday": ["00:00-24:00"]}, "2026-06-01", "2026-06-08", zone=ZoneInfo("Pacific/Auckland"))
 
     assert found == ["2026-06-01T00:00:00+12:00 to 2026-06-02T00:00:00+12:00"]
 
 
 @pytest.mark.parametrize(("days_off", "days"), [(False, 5), (True, 7)])
-def test_preferred_hours_take_the_place_of_working_hours(days_off: bool, days: int) -> None:
+def test_preferred_hours_replace_working_hours(days_off: bool, days: int) -> None:
     hours = free_slots.build_preferred_week(working_week.usual(), [18, 20, 19, 23, 18], include_days_off=days_off)
 
     working_week.validate_week(hours)

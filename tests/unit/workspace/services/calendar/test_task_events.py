@@ -1,4 +1,4 @@
-"""The dates of tasks as events, through the ops on tasks and by themselves."""
+"""Events of task dates, through the ops on tasks and by calling the service."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.cpu_budget import examples
 from tests.support.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call
+from tests.support.handler_calls import AT, call_handler
 from workspace.models import CalendarEvent, Task
 from workspace.services.calendar import task_events
 from workspace.services.time import times
@@ -24,19 +24,19 @@ NEXT_WEEK = MORNING + timedelta(days=7)
 HALF = timedelta(minutes=30)
 
 
-def shown() -> list[tuple[str, datetime | None, datetime | None]]:
-    """Return the events there are, by title, start and end, the earliest first."""
+def list_events() -> list[tuple[str, datetime | None, datetime | None]]:
+    """Return title, start and end of all events, earliest first."""
     found = CalendarEvent.objects.alive().order_by("start_at")
     return [(event.title, event.start_at, event.end_at) for event in found]
 
 
-def sent(**moments: datetime | None) -> dict[str, str | None]:
+def format_times(**moments: datetime | None) -> dict[str, str | None]:
     return {name: moment and times.format_time(moment) for name, moment in moments.items()}
 
 
 def create(**fields: Any) -> Any:
     project = ProjectFactory()
-    return call("create_onto_task", project_id=str(project.pk), title="Write", **fields).result["task"]
+    return call_handler("create_onto_task", project_id=str(project.pk), title="Write", **fields).result["task"]
 
 
 @pytest.mark.parametrize(
@@ -49,32 +49,32 @@ def create(**fields: Any) -> Any:
         (MORNING, MORNING + timedelta(hours=10), [("Write", MORNING, MORNING + timedelta(hours=10))]),
         (MORNING, NIGHT, [("Start: Write", MORNING, MORNING + HALF), ("Due: Write", NIGHT - HALF, NIGHT)]),
         (MORNING, NEXT_WEEK, [("Start: Write", MORNING, MORNING + HALF), ("Due: Write", NEXT_WEEK - HALF, NEXT_WEEK)]),
-        # An event takes some time, so a task that starts when it is due is due.
+        # An event needs a length, so a task that starts when it is due has only a due event.
         (MORNING, MORNING, [("Due: Write", MORNING - HALF, MORNING)]),
     ],
 )
-def test_new_task_has_the_events_of_its_dates(
+def test_new_task_gets_events_for_its_dates(
     db: None, start: datetime | None, due: datetime | None, expected: list[Any]
 ) -> None:
-    create(**{name: text for name, text in sent(start_at=start, due_at=due).items() if text})
+    create(**{name: text for name, text in format_times(start_at=start, due_at=due).items() if text})
 
-    assert shown() == expected
+    assert list_events() == expected
 
 
-def test_due_before_start_is_no_event() -> None:
+def test_due_date_before_the_start_gets_no_event() -> None:
     assert task_events.build_required_events(Task(title="Write", start_at=EVENING, due_at=MORNING)) == []
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:10:00Z", "9999-12-31T23:50:00Z", "1899-12-31T23:59:00Z"])
-def test_date_beyond_all_calendars_is_no_event_and_no_error(db: None, text: str) -> None:
+def test_date_outside_the_calendar_range_gets_no_event_and_no_error(db: None, text: str) -> None:
     task = create(due_at=text)
-    call("update_onto_task", task_id=task["id"], due_at=None, start_at=text)
+    call_handler("update_onto_task", task_id=task["id"], due_at=None, start_at=text)
 
-    assert shown() == []
+    assert list_events() == []
 
 
-def test_event_keeps_what_a_copy_elsewhere_would_need(db: None) -> None:
-    task = create(**sent(due_at=EVENING))
+def test_event_keeps_the_fields_that_a_synced_copy_needs(db: None) -> None:
+    task = create(**format_times(due_at=EVENING))
 
     event = CalendarEvent.objects.get()
     assert event.props == {
@@ -91,74 +91,74 @@ def test_event_keeps_what_a_copy_elsewhere_would_need(db: None) -> None:
     ("change", "expected"),
     [
         (
-            sent(due_at=NEXT_WEEK),
+            format_times(due_at=NEXT_WEEK),
             [("Start: Write", MORNING, MORNING + HALF), ("Due: Write", NEXT_WEEK - HALF, NEXT_WEEK)],
         ),
-        (sent(due_at=None), [("Start: Write", MORNING, MORNING + HALF)]),
-        (sent(start_at=None), [("Due: Write", EVENING - HALF, EVENING)]),
-        (sent(start_at=None, due_at=None), []),
+        (format_times(due_at=None), [("Start: Write", MORNING, MORNING + HALF)]),
+        (format_times(start_at=None), [("Due: Write", EVENING - HALF, EVENING)]),
+        (format_times(start_at=None, due_at=None), []),
         ({"title": "Rewrite"}, [("Rewrite", MORNING, EVENING)]),
         ({"priority": 1}, [("Write", MORNING, EVENING)]),
         ({"state_key": "blocked"}, [("Write", MORNING, EVENING)]),
     ],
 )
 def test_events_follow_a_changed_task(db: None, change: dict[str, Any], expected: list[Any]) -> None:
-    task = create(**sent(start_at=MORNING, due_at=EVENING))
+    task = create(**format_times(start_at=MORNING, due_at=EVENING))
     [first] = CalendarEvent.objects.values_list("pk", flat=True)
 
-    call("update_onto_task", task_id=task["id"], **change)
+    call_handler("update_onto_task", task_id=task["id"], **change)
 
-    assert shown() == expected
-    assert not expected or CalendarEvent.objects.alive().filter(pk=first).exists()  # its id is what somebody knows
-
-
-def test_done_takes_away_what_had_not_begun_and_reopening_brings_it_back(db: None) -> None:
-    task = create(**sent(start_at=AT - timedelta(days=2), due_at=AT + timedelta(days=2)))
-
-    call("update_onto_task", task_id=task["id"], state_key="done")
-    assert [title for title, *_ in shown()] == ["Start: Write"]
-
-    call("update_onto_task", task_id=task["id"], title="Rewrite", at=AT + timedelta(days=9))
-    assert [title for title, *_ in shown()] == ["Start: Rewrite"]  # later is no reason to bring back what was taken
-
-    call("update_onto_task", task_id=task["id"], state_key="todo", at=AT + timedelta(days=10))
-    assert [title for title, *_ in shown()] == ["Start: Rewrite", "Due: Rewrite"]
+    assert list_events() == expected
+    assert not expected or CalendarEvent.objects.alive().filter(pk=first).exists()  # clients may have stored its id
 
 
-def test_events_of_a_recurring_task_come_again_until_it_is_done(db: None) -> None:
+def test_done_removes_future_events_and_reopening_restores_them(db: None) -> None:
+    task = create(**format_times(start_at=AT - timedelta(days=2), due_at=AT + timedelta(days=2)))
+
+    call_handler("update_onto_task", task_id=task["id"], state_key="done")
+    assert [title for title, *_ in list_events()] == ["Start: Write"]
+
+    call_handler("update_onto_task", task_id=task["id"], title="Rewrite", at=AT + timedelta(days=9))
+    assert [title for title, *_ in list_events()] == ["Start: Rewrite"]  # a later date does not restore removed events
+
+    call_handler("update_onto_task", task_id=task["id"], state_key="todo", at=AT + timedelta(days=10))
+    assert [title for title, *_ in list_events()] == ["Start: Rewrite", "Due: Rewrite"]
+
+
+def test_events_of_a_recurring_task_repeat_until_it_is_done(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="America/New_York")
-    task = create(**sent(start_at=AT - timedelta(days=2)), recurrence="daily")
+    task = create(**format_times(start_at=AT - timedelta(days=2)), recurrence="daily")
     event = CalendarEvent.objects.get()
     assert (event.recurrence, event.recurrence_until, event.time_zone) == ("daily", None, "America/New_York")
 
-    call("update_onto_task", task_id=task["id"], state_key="done")
+    call_handler("update_onto_task", task_id=task["id"], state_key="done")
     event.refresh_from_db()
     assert event.recurrence_until == AT
 
-    call("update_onto_task", task_id=task["id"], recurrence=None)
+    call_handler("update_onto_task", task_id=task["id"], recurrence=None)
     event.refresh_from_db()
     assert (event.recurrence, event.recurrence_until) == ("", None)
 
 
-def test_deleted_tasks_events_are_hidden_and_come_back_with_it(db: None) -> None:
-    task = create(**sent(due_at=EVENING))
+def test_events_of_a_deleted_task_are_hidden_until_it_is_restored(db: None) -> None:
+    task = create(**format_times(due_at=EVENING))
 
-    call("delete_onto_task", task_id=task["id"])
-    assert shown() == []
+    call_handler("delete_onto_task", task_id=task["id"])
+    assert list_events() == []
 
     Task.objects.update(deleted_at=None)
-    assert len(shown()) == 1
+    assert len(list_events()) == 1
 
 
 def test_events_move_with_their_task_and_its_subtasks(db: None) -> None:
-    task = create(**sent(due_at=EVENING))
+    task = create(**format_times(due_at=EVENING))
     below = TaskFactory(project_id=task["project_id"], parent_task_id=task["id"])
     hours = EventFactory(project_id=task["project_id"], task=below)
     deleted = EventFactory(project_id=task["project_id"], task=below, deleted_at=MADE_AT)
     beside = EventFactory(project_id=task["project_id"])
     target = ProjectFactory()
 
-    call(
+    call_handler(
         "move_onto_task",
         task_id=task["id"],
         project_id=str(target.pk),
@@ -174,34 +174,34 @@ def test_events_move_with_their_task_and_its_subtasks(db: None) -> None:
     assert str(beside.project_id) == task["project_id"]
 
 
-def test_tasks_of_a_new_project_have_their_events(db: None) -> None:
+def test_tasks_of_a_new_project_get_events(db: None) -> None:
     entities = [
-        {"temp_id": "a", "kind": "task", "title": "Write", **sent(due_at=EVENING)},
+        {"temp_id": "a", "kind": "task", "title": "Write", **format_times(due_at=EVENING)},
         {"temp_id": "b", "kind": "task", "title": "Read"},
     ]
     project = {"name": "P", "type_key": "project.personal.garden"}
     chained = [[{"temp_id": "b", "kind": "task"}, {"temp_id": "a", "kind": "task"}]]
-    call("create_onto_project", project=project, entities=entities, relationships=chained)
+    call_handler("create_onto_project", project=project, entities=entities, relationships=chained)
 
-    assert shown() == [("Due: Write", EVENING - HALF, EVENING)]
+    assert list_events() == [("Due: Write", EVENING - HALF, EVENING)]
 
 
-def test_sync_costs_little_however_many_tasks(db: None, django_assert_max_num_queries: Any) -> None:
+def test_event_sync_query_count_stays_low_for_many_tasks(db: None, django_assert_max_num_queries: Any) -> None:
     project = ProjectFactory()
     tasks = TaskFactory.create_batch(60, project=project, start_at=MORNING, due_at=NEXT_WEEK)
 
-    with django_assert_max_num_queries(10):  # what is there, the zone, and inserts of as many as SQLite takes at once
+    with django_assert_max_num_queries(10):  # existing events, the time zone, and inserts in batches that SQLite allows
         task_events.sync_events(tasks, by="owner", at=AT)
-    with django_assert_max_num_queries(1):  # all say what they are to say
+    with django_assert_max_num_queries(1):  # all events are up to date
         task_events.sync_events(tasks, by="owner", at=AT)
     for task in tasks:
         task.due_at = EVENING
-    with django_assert_max_num_queries(10):  # 60 are not needed, 60 become ranges
+    with django_assert_max_num_queries(10):  # 60 are removed, 60 become ranges
         task_events.sync_events(tasks, by="owner", at=AT)
-    assert len(shown()) == 60
+    assert len(list_events()) == 60
 
 
-def test_untold_changes_of_a_task_cost_no_query_more(db: None, django_assert_num_queries: Any) -> None:
+def test_task_changes_without_events_cost_no_extra_query(db: None, django_assert_num_queries: Any) -> None:
     task = TaskFactory()
     with django_assert_num_queries(0):
         task_events.sync_after_change(task, ["priority", "description"], by="owner", at=AT)
@@ -215,25 +215,25 @@ STATES = st.fixed_dictionaries(
 
 @pytest.fixture
 def undone(db: None) -> Callable[[], AbstractContextManager[None]]:
-    """Return what takes back each example of Hypothesis: a fixture runs once for all of them."""
+    """Return a context that undoes each example of Hypothesis, because a fixture runs once for all of them."""
 
     @contextmanager
-    def taken_back() -> Iterator[None]:
+    def roll_back() -> Iterator[None]:
         with transaction.atomic():
             yield
             transaction.set_rollback(True)
 
-    return taken_back
+    return roll_back
 
 
-def kept(task: Task) -> list[Any]:
+def list_stored_events(task: Task) -> list[Any]:
     columns = ("task_event_kind", "title", "start_at", "end_at")
     return sorted(task.events.filter(deleted_at=None).values_list(*columns))
 
 
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(states=st.lists(STATES, min_size=1, max_size=6))
-def test_events_depend_on_the_task_alone_and_not_on_what_it_was(
+def test_events_depend_only_on_the_current_task(
     undone: Callable[[], AbstractContextManager[None]], states: list[Any]
 ) -> None:
     with undone():
@@ -248,5 +248,5 @@ def test_events_depend_on_the_task_alone_and_not_on_what_it_was(
             task_events.sync_events([task], by="owner", at=AT)
         task_events.sync_events([fresh], by="owner", at=AT)
 
-        assert kept(task) == kept(fresh)
-        assert len(kept(task)) <= 2
+        assert list_stored_events(task) == list_stored_events(fresh)
+        assert len(list_stored_events(task)) <= 2

@@ -15,17 +15,17 @@ A, B, C, D, E = (UUID(int=number) for number in range(5))
 FOREST = DocumentForest([(A, None), (B, None), (C, A), (D, A), (E, C)])
 
 
-def test_children_are_in_the_order_they_came_in() -> None:
+def test_children_keep_the_input_order() -> None:
     assert (FOREST.get_children(None), FOREST.get_children(A), FOREST.get_children(E)) == ([A, B], [C, D], [])
     assert (len(FOREST), A in FOREST, UUID(int=9) in FOREST) == (5, True, False)
 
 
 @pytest.mark.parametrize(("id", "path"), [(A, [A]), (D, [A, D]), (E, [A, C, E])])
-def test_path_leads_from_the_root_to_the_document(id: UUID, path: list[UUID]) -> None:
+def test_path_goes_from_the_root_to_the_document(id: UUID, path: list[UUID]) -> None:
     assert FOREST.get_path(id) == path
 
 
-def test_below_is_level_by_level() -> None:
+def test_descendants_are_listed_level_by_level() -> None:
     assert list(FOREST.iter_descendants(None)) == [A, B, C, D, E]
     assert list(FOREST.iter_descendants(A)) == [C, D, E]
     assert list(FOREST.iter_descendants(E)) == []
@@ -36,18 +36,18 @@ def test_below_is_level_by_level() -> None:
     [
         (None, {"levels": 9, "limit": 9}, [A, B, C, D, E]),
         (None, {"levels": 2, "limit": 9}, [A, B, C, D]),
-        (None, {"levels": 9, "limit": 3}, [A, B, C]),  # what is near the top comes first
-        (None, {"levels": 9, "limit": 9, "offset": 1}, [B]),  # without what lies under those left out
+        (None, {"levels": 9, "limit": 3}, [A, B, C]),  # nodes near the root come first
+        (None, {"levels": 9, "limit": 9, "offset": 1}, [B]),  # without descendants of omitted nodes
         (None, {"levels": 9, "limit": 9, "offset": 2}, []),
         (A, {"levels": 1, "limit": 9}, [C, D]),
         (A, {"levels": 9, "limit": 9, "offset": 1}, [D]),
     ],
 )
-def test_top_is_cut_by_levels_number_and_offset(id: UUID | None, asked: dict[str, int], shown: list[UUID]) -> None:
+def test_top_is_limited_by_level_count_and_offset(id: UUID | None, asked: dict[str, int], shown: list[UUID]) -> None:
     assert FOREST.list_descendants(id, **asked) == shown
 
 
-def test_a_document_whose_parent_is_not_there_lies_at_the_root() -> None:
+def test_document_with_a_missing_parent_is_at_the_root() -> None:
     forest = DocumentForest([(A, None), (C, B)])
 
     assert forest.get_children(None) == [A, C]
@@ -55,7 +55,7 @@ def test_a_document_whose_parent_is_not_there_lies_at_the_root() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6)), unique_by=lambda pair: pair[0]))
-def test_even_a_circle_is_followed_to_an_end(pairs: list[tuple[int, int | None]]) -> None:
+def test_circle_of_parents_ends(pairs: list[tuple[int, int | None]]) -> None:
     forest = DocumentForest((UUID(int=id), None if above is None else UUID(int=above)) for id, above in pairs)
 
     for id in forest.parents:

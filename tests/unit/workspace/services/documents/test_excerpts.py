@@ -13,13 +13,13 @@ def task(description: str | None = None, details: str | None = None) -> dict[str
     return {"id": "1", "title": "Write", "description": description, "details": details}
 
 
-def test_short_row_is_whole_and_says_nothing_of_cuts() -> None:
+def test_short_row_is_complete_and_not_marked_as_truncated() -> None:
     found = excerpts.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
 
     assert (found.row, found.truncated_fields) == (task("d" * 400, None), ())
 
 
-def test_last_text_is_cut_first_and_tells_how_to_read_on() -> None:
+def test_last_text_is_cut_first_and_says_how_to_continue() -> None:
     found = excerpts.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
 
     assert found.row["description"] == "d" * 350
@@ -28,7 +28,7 @@ def test_last_text_is_cut_first_and_tells_how_to_read_on() -> None:
     assert found.truncated_fields == ("details",)
 
 
-def test_every_text_shows_its_beginning_however_long_the_first_is() -> None:
+def test_every_text_shows_its_beginning_even_after_a_long_first_one() -> None:
     row = {"content": "c" * 200_000, "ai_summary": "a" * 50, "description": "d" * 300}
 
     found = excerpts.truncate_row(row, kind=DOCUMENT)
@@ -39,7 +39,7 @@ def test_every_text_shows_its_beginning_however_long_the_first_is() -> None:
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
-def test_characters_have_bounds_whatever_a_schema_allows(asked: int, given: int) -> None:
+def test_max_chars_is_limited_regardless_of_the_schema(asked: int, given: int) -> None:
     found = excerpts.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=asked)
 
     assert len(found.row["context"]) == given
@@ -49,7 +49,7 @@ def test_characters_have_bounds_whatever_a_schema_allows(asked: int, given: int)
     st.dictionaries(st.sampled_from(["content", "ai_summary", "description"]), st.none() | st.text(max_size=900)),
     st.integers(500, 2_000),
 )
-def test_cut_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any], max_chars: int) -> None:
+def test_truncated_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any], max_chars: int) -> None:
     row = {"id": "1", "title": "T"} | row
     found = excerpts.truncate_row(row, kind=DOCUMENT, max_chars=max_chars)
 
@@ -57,8 +57,8 @@ def test_cut_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any]
     assert sum(map(len, texts.values())) <= max_chars
     assert set(found.row.get("truncated", {})) == set(found.truncated_fields)
     for name in found.truncated_fields:
-        said = found.row["truncated"][name]
-        assert (said["shown"], said["length"]) == (len(texts[name]), len(row[name]))
+        cut = found.row["truncated"][name]
+        assert (cut["shown"], cut["length"]) == (len(texts[name]), len(row[name]))
         read = texts[name]
         while True:
             part = excerpts.read_field(row, name, kind=DOCUMENT, offset=len(read), max_chars=500)
@@ -71,7 +71,7 @@ def test_cut_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any]
         assert found.row[name] == row[name]
 
 
-def test_field_is_told_with_what_names_the_row_and_nothing_else() -> None:
+def test_field_is_returned_only_with_the_name_of_the_row() -> None:
     found = excerpts.read_field(task("d", "e" * 700), "details", kind=TASK, offset=100, max_chars=500)
 
     assert found.row == {
@@ -82,7 +82,7 @@ def test_field_is_told_with_what_names_the_row_and_nothing_else() -> None:
     }
 
 
-def test_field_without_text_is_empty_and_at_its_end() -> None:
+def test_field_without_text_is_empty_and_complete() -> None:
     assert excerpts.read_field(task(), "details", kind=TASK, offset=0).row["details"] == ""
     assert excerpts.read_field(task("d" * 9), "description", kind=TASK, offset=9).row["description"] == ""
 
@@ -95,7 +95,7 @@ def test_field_without_text_is_empty_and_at_its_end() -> None:
         ("description", 10, "/offset", "beyond_the_end"),
     ],
 )
-def test_what_cannot_be_read_is_refused_at_its_pointer(name: str, offset: int, path: str, code: str) -> None:
+def test_unreadable_field_is_refused_at_its_pointer(name: str, offset: int, path: str, code: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
         excerpts.read_field(task("d" * 9), name, kind=TASK, offset=offset)
 

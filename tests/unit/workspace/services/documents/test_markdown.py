@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.cpu_budget import within
+from tests.support.cpu_budget import assert_cpu_seconds
 from workspace.services.documents import markdown
 
 
@@ -10,13 +10,13 @@ from workspace.services.documents import markdown
         (r"# A\n\nB\n", "# A\n\nB\n"),
         (r"one\ntwo", "one\ntwo"),
         (r"one\r\ntwo\r\n", "one\ntwo\n"),
-        (r"a\n1\. not a list \* and \[ neither", "a\n1\\. not a list \\* and \\[ neither"),  # markdown's own escapes
+        (r"a\n1\. not a list \* and \[ neither", "a\n1\\. not a list \\* and \\[ neither"),  # escapes of markdown
         (r"say \"hi\"\nbye", 'say \\"hi\\"\nbye'),
-        (r"# A\n\nUse `\n` here", "# A\n\nUse `\\n` here"),  # in a code span it is meant
-        (r"```\nprint(1)\n```", "```\nprint(1)\n```"),  # a fence is no code span
+        (r"# A\n\nUse `\n` here", "# A\n\nUse `\\n` here"),  # intended in a code span
+        (r"```\nprint(1)\n```", "```\nprint(1)\n```"),  # a fence is not a code span
     ],
 )
-def test_text_without_a_line_break_has_escaped_ones_read(text: str, read: str) -> None:
+def test_escaped_line_breaks_are_read_in_text_without_real_ones(text: str, read: str) -> None:
     assert markdown.unescape_line_breaks(text) == read
 
 
@@ -25,7 +25,7 @@ def test_text_without_a_line_break_has_escaped_ones_read(text: str, read: str) -
     [
         "",
         "one line",
-        "# A\n\nUse \\n to break",  # it has real ones, so it knows how
+        "# A\n\nUse \\n to break",  # it has real line breaks, so the escape is intended
         r"Use `\n` to break lines",
         r"C:\new\notes",  # paths
         r"\\server\new",
@@ -33,12 +33,12 @@ def test_text_without_a_line_break_has_escaped_ones_read(text: str, read: str) -
         r"a literal \\n stays",
     ],
 )
-def test_any_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert markdown.unescape_line_breaks(text) == text
 
 
 @pytest.mark.parametrize("part", ["`", "``", "`a", "\\", "\\n", "`\\n", "\\r", "a:\\", "`a``"])
-def test_the_longest_text_is_read_in_no_time(part: str) -> None:
+def test_longest_text_is_processed_fast(part: str) -> None:
     text = (r"\n" + part * 200_000)[:200_000]
 
-    within(1, lambda: markdown.unescape_line_breaks(text))  # a quadratic pattern takes minutes
+    assert_cpu_seconds(1, lambda: markdown.unescape_line_breaks(text))  # a quadratic pattern takes minutes

@@ -13,7 +13,7 @@ def merge(old: str = "old", **sent: Any) -> merging.MergedFields:
     return merging.apply_update_strategy(Task(title="T", description=old), kind=TASK, sent=sent)
 
 
-def codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
+def get_error_codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in merged.errors]
 
 
@@ -24,8 +24,8 @@ def codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
         ("replace", "old", "new", "new"),
         ("append", "old", "new", "old\n\nnew"),
         ("prepend", "old", "new", "new\n\nold"),
-        ("append", "old\n", "\n\nnew", "old\n\nnew"),  # one blank line, whatever was there
-        ("append", "old  \r\n\r\n", "  new\n", "old  \n\n  new\n"),  # blanks mean something in markdown
+        ("append", "old\n", "\n\nnew", "old\n\nnew"),  # always one blank line
+        ("append", "old  \r\n\r\n", "  new\n", "old  \n\n  new\n"),  # blanks matter in markdown
         ("prepend", "old", "new\n", "new\n\nold"),
         ("append", "", "new", "new"),
         ("append", " \n", "new", "new"),
@@ -33,7 +33,7 @@ def codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
         ("merge_llm", "old", "new", "old\n\nnew"),
     ],
 )
-def test_strategies(strategy: str | None, old: str, new: str, stored: str) -> None:
+def test_each_strategy_merges_texts(strategy: str | None, old: str, new: str, stored: str) -> None:
     merged = merge(old, description=new, **({"update_strategy": strategy} if strategy else {}))
 
     assert (merged.fields["description"], merged.errors) == (stored, [])
@@ -42,32 +42,32 @@ def test_strategies(strategy: str | None, old: str, new: str, stored: str) -> No
 
 @pytest.mark.parametrize("strategy", ["append", "prepend", "merge_llm"])
 @pytest.mark.parametrize("sent", [{"description": ""}, {"description": " \n"}, {"description": None}])
-def test_adding_nothing_is_refused(strategy: str, sent: dict[str, Any]) -> None:
-    assert codes(merge(**sent, update_strategy=strategy)) == [("/description", "no_content")]
+def test_adding_an_empty_text_is_refused(strategy: str, sent: dict[str, Any]) -> None:
+    assert get_error_codes(merge(**sent, update_strategy=strategy)) == [("/description", "no_content")]
 
 
 @pytest.mark.parametrize("strategy", ["append", "prepend", "merge_llm"])
-def test_adding_without_a_text_is_refused_also_beside_other_changes(strategy: str) -> None:
+def test_adding_without_a_text_is_refused_even_with_other_changes(strategy: str) -> None:
     merged = merge(title="New", update_strategy=strategy)
 
-    assert codes(merged) == [("/update_strategy", "no_content")]
+    assert get_error_codes(merged) == [("/update_strategy", "no_content")]
     assert merged.errors[0].message == (
         f"update_strategy {strategy} needs a text to add; send description, or leave update_strategy out."
     )
 
 
-def test_replace_needs_no_text_and_null_clears_under_it() -> None:
+def test_replace_needs_no_text_and_null_clears() -> None:
     assert merge(title="New", update_strategy="replace").errors == []
     assert merge(description=None, update_strategy="replace").fields["description"] is None
 
 
-def test_texts_that_strategies_do_not_name_are_replaced() -> None:
+def test_texts_without_a_strategy_are_replaced() -> None:
     merged = merge(description="new", details="d", title="t", update_strategy="append")
 
     assert (merged.fields["details"], merged.fields["title"]) == ("d", "t")
 
 
-def test_document_adds_to_both_texts() -> None:
+def test_document_update_adds_to_both_texts() -> None:
     row = Document(title="T", description="a", content="b")
 
     merged = merging.apply_update_strategy(
@@ -77,37 +77,37 @@ def test_document_adds_to_both_texts() -> None:
     assert (merged.fields["description"], merged.fields["content"]) == ("a\n\n1", "b\n\n2")
 
 
-def test_context_of_a_project_is_added_to_unless_told_otherwise() -> None:
-    def stored(**sent: Any) -> tuple[Any, Any]:
+def test_project_context_is_appended_by_default() -> None:
+    def merge_into_project(**sent: Any) -> tuple[Any, Any]:
         row = Project(name="P", description="old", context="known")
         fields = merging.apply_update_strategy(row, kind=PROJECT, sent=sent).fields
         return fields["description"], fields["context"]
 
-    assert stored(description="new", context="more") == ("new", "known\n\nmore")
-    assert stored(description="new", context="all", update_strategy="replace") == ("new", "all")
-    assert stored(description="new", context=None) == ("new", None)
+    assert merge_into_project(description="new", context="more") == ("new", "known\n\nmore")
+    assert merge_into_project(description="new", context="all", update_strategy="replace") == ("new", "all")
+    assert merge_into_project(description="new", context=None) == ("new", None)
 
 
 def test_blank_context_is_refused() -> None:
     merged = merging.apply_update_strategy(Project(name="P", context="known"), kind=PROJECT, sent={"context": " "})
 
-    assert codes(merged) == [("/context", "no_content")]
+    assert get_error_codes(merged) == [("/context", "no_content")]
 
 
-def test_text_that_grows_beyond_its_limit_is_refused() -> None:
+def test_merged_text_beyond_its_limit_is_refused() -> None:
     assert merge("x" * 10_000, description="y" * 9_998, update_strategy="append").errors == []
     merged = merge("x" * 10_000, description="y" * 9_999, update_strategy="append")
 
-    assert codes(merged) == [("/description", "too_long")]
+    assert get_error_codes(merged) == [("/description", "too_long")]
     assert "20001 characters; the limit is 20000" in merged.errors[0].message
 
 
-def test_merge_instructions_without_a_merge_are_said_to_be_ignored() -> None:
+def test_merge_instructions_without_a_merge_cause_a_warning() -> None:
     assert merge(description="new", merge_instructions="Sort").warnings == (merging.UNUSED_INSTRUCTIONS_WARNING,)
     assert merge(description="new", merge_instructions="Sort", update_strategy="merge_llm").warnings == (NO_MODEL,)
 
 
-def test_kinds_that_strategies_apply_to() -> None:
+def test_strategies_apply_to_these_kinds() -> None:
     assert {kind.name: dict(kind.update_strategies) for kind in (GOAL, PLAN)} == {
         "goal": {"description": "replace"},
         "plan": {"description": "replace"},

@@ -29,7 +29,7 @@ Two.
 """
 
 
-def told(text: str) -> list[tuple[int, str]]:
+def list_headings(text: str) -> list[tuple[int, str]]:
     return [(each.level, each.heading) for each in parse_sections(text)]
 
 
@@ -66,15 +66,15 @@ def test_sections_have_levels_anchors_lines_and_ends() -> None:
         ("#\n", [(1, "")]),
     ],
 )
-def test_headings_are_those_of_commonmark(text: str, headings: list[Any]) -> None:
+def test_headings_follow_commonmark(text: str, headings: list[Any]) -> None:
     expected = [
         (level, "Words and code link pic bold & #" if heading is None else heading) for level, heading in headings
     ]
-    assert told(text) == expected
+    assert list_headings(text) == expected
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_offsets_count_line_ends_as_they_stand(line_end: str) -> None:
+def test_offsets_count_line_ends_as_written(line_end: str) -> None:
     text = f"Before{line_end}# A{line_end}a{line_end}# B{line_end}b"
 
     assert [text[each.start : each.end] for each in parse_sections(text)] == [
@@ -83,7 +83,7 @@ def test_offsets_count_line_ends_as_they_stand(line_end: str) -> None:
     ]
 
 
-def test_anchors_are_made_as_github_makes_them_and_are_unique() -> None:
+def test_anchors_follow_github_and_are_unique() -> None:
     text = "# Über uns!\n# A  b\n# A-b\n# Words\n# Words-1\n# words\n# Words\n# ...\n# ...\n"
 
     anchors = [each.anchor for each in parse_sections(text)]
@@ -91,14 +91,14 @@ def test_anchors_are_made_as_github_makes_them_and_are_unique() -> None:
     assert anchors == ["über-uns", "a--b", "a-b", "words", "words-1", "words-2", "words-3", "section", "section-1"]
 
 
-def test_a_long_heading_is_cut() -> None:
+def test_long_heading_is_cut() -> None:
     [found] = parse_sections("# " + "[" * 10_000)
 
     assert found.heading == "[" * MAX_HEADING_LENGTH
 
 
 @given(st.text(alphabet="#ab \n\r`>-=*[]", max_size=80))
-def test_sections_nest_and_cover_the_text_from_the_first_heading_on(text: str) -> None:
+def test_sections_nest_and_cover_the_text_after_the_first_heading(text: str) -> None:
     found = parse_sections(text)
 
     assert len({each.anchor for each in found}) == len(found)

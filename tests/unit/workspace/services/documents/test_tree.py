@@ -1,4 +1,4 @@
-"""The tree of documents, and what must hold of it whatever is done."""
+"""The tree of documents, and its invariants after any changes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.cpu_budget import examples
-from tests.support.document_forest import Titles, dense, plant
+from tests.support.document_forest import Titles, create_documents, read_dense_titles
 from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.support.handler_calls import AT
 from workspace.models import Document, Project
@@ -28,7 +28,7 @@ def project(db: None) -> Project:
 
 @pytest.fixture
 def documents(project: Project) -> dict[str, Document]:
-    return plant(project, TREE)
+    return create_documents(project, TREE)
 
 
 def version(project: Project) -> int:
@@ -51,16 +51,16 @@ def remove(document: Document, *, promote: bool) -> int:
 
 @pytest.mark.parametrize(
     ("position", "order"),
-    [(None, "ABCN"), (0, "NABC"), (1, "ANBC"), (3, "ABCN"), (2**60, "ABCN")],  # more than a column holds is the last
+    [(None, "ABCN"), (0, "NABC"), (1, "ANBC"), (3, "ABCN"), (2**60, "ABCN")],  # larger than the column allows: last
 )
-def test_insert_makes_room(project: Project, position: int | None, order: str) -> None:
-    plant(project, {"A": {}, "B": {}, "C": {}})
+def test_insert_shifts_later_siblings(project: Project, position: int | None, order: str) -> None:
+    create_documents(project, {"A": {}, "B": {}, "C": {}})
 
     tree.insert_document(
         DocumentFactory.build(project=project, title="N"), tree.lock_tree(project.pk), position=position
     )
 
-    assert "".join(dense(project)) == order
+    assert "".join(read_dense_titles(project)) == order
     assert version(project) == 1
 
 
@@ -75,24 +75,24 @@ def test_insert_makes_room(project: Project, position: int | None, order: str) -
         ("F", "C", 0, {"A": {"B": {"C": {"F": {}}}, "D": {}, "E": {}}}),
     ],
 )
-def test_move_takes_all_below_along_and_closes_the_gap(
+def test_move_includes_descendants_and_closes_the_gap(
     project: Project, documents: dict[str, Document], what: str, under: str | None, position: int, found: Titles
 ) -> None:
     assert move(documents[what], under and documents[under], position)
 
-    assert dense(project) == found
-    assert list(dense(project)) == list(found)
+    assert read_dense_titles(project) == found
+    assert list(read_dense_titles(project)) == list(found)
     assert version(project) == 1
     assert [each.title for each in Document.objects.filter(updated_at=AT)] == [what]
 
 
 @pytest.mark.parametrize(("what", "under", "position"), [("A", None, 0), ("E", "A", 2), ("E", "A", 99)])
-def test_move_to_where_it_is_changes_nothing(
+def test_move_to_the_same_position_changes_nothing(
     project: Project, documents: dict[str, Document], what: str, under: str | None, position: int
 ) -> None:
     assert not move(documents[what], under and documents[under], position)
 
-    assert dense(project) == TREE
+    assert read_dense_titles(project) == TREE
     assert version(project) == 0
     assert not Document.objects.filter(updated_at=AT).exists()
 
@@ -108,51 +108,51 @@ def test_move_to_where_it_is_changes_nothing(
         ("F", False, 0, {"A": TREE["A"]}),
     ],
 )
-def test_remove_takes_what_is_below_or_moves_it_up(
+def test_remove_deletes_descendants_or_moves_them_up(
     project: Project, documents: dict[str, Document], what: str, promote: bool, number: int, found: Titles
 ) -> None:
     assert remove(documents[what], promote=promote) == number
 
-    assert dense(project) == found
-    assert list(dense(project)) == list(found)
+    assert read_dense_titles(project) == found
+    assert list(read_dense_titles(project)) == list(found)
     assert Document.objects.filter(deleted_at=AT).count() == (1 if promote else 1 + number)
     assert version(project) == 1
 
 
-def test_remove_all_takes_each_once_in_all_projects(project: Project, documents: dict[str, Document]) -> None:
+def test_remove_all_deletes_each_document_once_in_all_projects(
+    project: Project, documents: dict[str, Document]
+) -> None:
     other = DocumentFactory()
     gone = DocumentFactory(project=project, deleted_at=MADE_AT)
 
     number = tree.delete_documents([documents["C"].pk, documents["A"].pk, documents["B"].pk, other.pk, gone.pk], at=AT)
 
-    assert number == 6  # A to E, and the other project's
-    assert dense(project) == {"F": {}}
+    assert number == 6  # A to E, and the document of the other project
+    assert read_dense_titles(project) == {"F": {}}
     assert fresh(gone).deleted_at == MADE_AT
 
 
-def test_restore_puts_back_parents_before_children_in_their_order(
-    project: Project, documents: dict[str, Document]
-) -> None:
+def test_restore_restores_parents_before_children_in_order(project: Project, documents: dict[str, Document]) -> None:
     remove(documents["A"], promote=False)
     ids = [each.pk for each in documents.values()]
 
     assert tree.restore_documents(ids[::-1]) == (5, 0)
 
-    assert dense(project) == {"F": {}, "A": TREE["A"]}  # what comes back is the last
-    assert list(dense(project)["A"]) == ["B", "D", "E"]
+    assert read_dense_titles(project) == {"F": {}, "A": TREE["A"]}  # the restored document is last
+    assert list(read_dense_titles(project)["A"]) == ["B", "D", "E"]
 
 
-def test_restore_without_its_parent_lands_at_the_root(project: Project, documents: dict[str, Document]) -> None:
+def test_restore_without_its_parent_goes_to_the_root(project: Project, documents: dict[str, Document]) -> None:
     remove(documents["A"], promote=False)
 
     assert tree.restore_documents([documents["B"].pk, documents["C"].pk]) == (2, 1)
-    assert dense(project) == {"F": {}, "B": {"C": {}}}
+    assert read_dense_titles(project) == {"F": {}, "B": {"C": {}}}
 
     assert tree.restore_documents([documents["A"].pk]) == (1, 0)
-    assert dense(project) == {"F": {}, "B": {"C": {}}, "A": {}}
+    assert read_dense_titles(project) == {"F": {}, "B": {"C": {}}, "A": {}}
 
 
-def test_what_lies_under_something_deleted_by_other_means_shows_at_the_root(
+def test_child_of_a_document_deleted_elsewhere_is_shown_at_the_root(
     project: Project, documents: dict[str, Document]
 ) -> None:
     Document.objects.filter(pk=documents["B"].pk).update(deleted_at=AT)
@@ -160,26 +160,26 @@ def test_what_lies_under_something_deleted_by_other_means_shows_at_the_root(
     assert documents["C"].pk in DocumentForest.load(project.pk).get_children(None)
 
 
-def test_projects_have_trees_of_their_own(project: Project, documents: dict[str, Document]) -> None:
+def test_each_project_has_its_own_tree(project: Project, documents: dict[str, Document]) -> None:
     other = ProjectFactory()
-    plant(other, {"X": {}, "Y": {}})
+    create_documents(other, {"X": {}, "Y": {}})
 
     tree.insert_document(DocumentFactory.build(project=other, title="N"), tree.lock_tree(other.pk), position=0)
     remove(documents["A"], promote=True)
 
-    assert list(dense(other)) == ["N", "X", "Y"]
+    assert list(read_dense_titles(other)) == ["N", "X", "Y"]
     assert (version(other), version(project)) == (1, 1)
 
 
-def test_rows_saved_without_a_position_come_last(project: Project, documents: dict[str, Document]) -> None:
+def test_rows_saved_without_a_position_are_last(project: Project, documents: dict[str, Document]) -> None:
     under = {"parent": documents["A"], "project": project}
     Document.objects.bulk_create(
         [DocumentFactory.build(**under, title=title) for title in "XY"]
         + [DocumentFactory.build(project=project, title="Z"), DocumentFactory.build(**under, deleted_at=MADE_AT)]
     )
 
-    assert list(dense(project)["A"]) == ["B", "D", "E", "X", "Y"]
-    assert list(dense(project)) == ["A", "F", "Z"]
+    assert list(read_dense_titles(project)["A"]) == ["B", "D", "E", "X", "Y"]
+    assert list(read_dense_titles(project)) == ["A", "F", "Z"]
 
 
 STEPS = st.lists(
@@ -190,14 +190,14 @@ STEPS = st.lists(
 
 @given(STEPS)
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
-def test_any_sequence_leaves_a_forest_in_dense_order_with_all_its_documents(
+def test_any_sequence_of_changes_leaves_a_complete_forest_in_dense_order(
     project: Project, steps: list[tuple[str, int, int, int]]
 ) -> None:
     with transaction.atomic():
         alive, gone = set[Any](), set[Any]()
         for number, (step, which, under, position) in enumerate(steps):
             _take(project, step, which, under, position, number, alive, gone)
-            dense(project)
+            read_dense_titles(project)
             assert {each.pk for each in Document.objects.filter(deleted_at=None)} == alive
             assert {each.pk for each in Document.objects.exclude(deleted_at=None)} == gone
         transaction.set_rollback(True)
@@ -206,7 +206,7 @@ def test_any_sequence_leaves_a_forest_in_dense_order_with_all_its_documents(
 def _take(
     project: Project, step: str, which: int, under: int, position: int, number: int, alive: set[Any], gone: set[Any]
 ) -> None:
-    """Do one step with documents chosen by number, and keep account of which there must be."""
+    """Do one step with documents chosen by number, and track which documents must exist."""
     forest, held = DocumentForest.load(project.pk), tree.lock_tree(project.pk)
     ids = list(forest.iter_descendants(None))
     parent_id = ([None, *ids])[under % (len(ids) + 1)]

@@ -1,4 +1,4 @@
-"""Where arguments place a row: which edges are asked for, before any row is looked for."""
+"""Arguments that place a row: which edges they request, before any row is read."""
 
 from typing import Any
 from uuid import UUID
@@ -16,11 +16,11 @@ from workspace.services.edges import edge_arguments
 ONE, OTHER = str(UUID(int=1)), str(UUID(int=2))
 
 
-def place(kind: str, **sent: Any) -> edge_arguments.ResolvedLinks:
+def parse_links(kind: str, **sent: Any) -> edge_arguments.ResolvedLinks:
     return edge_arguments.parse_links(sent, kind=ENTITY_TYPE_BY_NAME[kind])
 
 
-def told(found: edge_arguments.ResolvedLinks) -> list[str]:
+def format_links(found: edge_arguments.ResolvedLinks) -> list[str]:
     return [wish.relation.sentence for wish in found.links]
 
 
@@ -28,7 +28,7 @@ def told(found: edge_arguments.ResolvedLinks) -> list[str]:
     ("kind", "sent", "edges"),
     [
         ("task", {}, []),
-        ("task", {"plan_id": None, "parents": [], "connections": []}, []),  # neither null nor empty is a wish
+        ("task", {"plan_id": None, "parents": [], "connections": []}, []),  # null and empty request nothing
         ("task", {"plan_id": ONE}, ["plan has_task task"]),
         ("task", {"goal_id": ONE}, ["task supports_goal goal"]),
         ("task", {"supporting_milestone_id": ONE}, ["task targets_milestone milestone"]),
@@ -50,10 +50,10 @@ def told(found: edge_arguments.ResolvedLinks) -> list[str]:
         ("task", {"connections": [{"kind": "goal", "id": ONE, "rel": "has_task"}]}, ["goal has_task task"]),
     ],
 )
-def test_arguments_are_edges(kind: str, sent: dict[str, Any], edges: list[str]) -> None:
-    found = place(kind, **sent)
+def test_arguments_become_edges(kind: str, sent: dict[str, Any], edges: list[str]) -> None:
+    found = parse_links(kind, **sent)
 
-    assert (told(found), found.errors) == (edges, [])
+    assert (format_links(found), found.errors) == (edges, [])
 
 
 @pytest.mark.parametrize(
@@ -81,36 +81,34 @@ def test_arguments_are_edges(kind: str, sent: dict[str, Any], edges: list[str]) 
         ),
     ],
 )
-def test_one_parent_wins_and_the_others_are_linked_otherwise(
-    sent: dict[str, Any], edges: list[str], primary: str
-) -> None:
-    found = place("task", **sent)
+def test_one_parent_is_kept_and_others_become_links(sent: dict[str, Any], edges: list[str], primary: str) -> None:
+    found = parse_links("task", **sent)
 
-    assert told(found) == edges
+    assert format_links(found) == edges
     assert found.primary is not None
     assert found.primary.named.argument == primary
     [warning] = found.warnings
     assert warning.startswith(f"A task has one parent, here {primary}; stored ")
 
 
-def test_the_project_needs_no_edge_beside_a_parent() -> None:
-    found = place("task", plan_id=ONE, parent={"kind": "project", "id": OTHER})
+def test_project_gets_no_edge_when_there_is_a_parent() -> None:
+    found = parse_links("task", plan_id=ONE, parent={"kind": "project", "id": OTHER})
 
-    assert (told(found), found.warnings) == (["plan has_task task"], [])
+    assert (format_links(found), found.warnings) == (["plan has_task task"], [])
 
 
-def test_several_parents_stay_where_they_are_asked_for() -> None:
+def test_several_parents_are_kept_on_request() -> None:
     parents = [{"kind": "goal", "id": ONE}, {"kind": "milestone", "id": OTHER}]
 
-    found = place("task", parents=parents, allow_multi_parent=True)
+    found = parse_links("task", parents=parents, allow_multi_parent=True)
 
-    assert (told(found), found.warnings) == (["goal has_task task", "milestone has_task task"], [])
+    assert (format_links(found), found.warnings) == (["goal has_task task", "milestone has_task task"], [])
     assert found.primary is not None
     assert found.primary.named.argument == "parents/1/id"
 
 
-def test_a_parent_of_a_kind_that_is_not_allowed_is_refused_with_those_that_are() -> None:
-    found = place("task", parents=[{"kind": "plan", "id": ONE}, {"kind": "document", "id": OTHER}])
+def test_disallowed_parent_kind_is_refused_with_the_allowed_ones() -> None:
+    found = parse_links("task", parents=[{"kind": "plan", "id": ONE}, {"kind": "document", "id": OTHER}])
 
     [error] = found.errors
     assert (error.path, error.code, error.expected) == ("/parents/1/kind", "enum", "plan|milestone|goal|project")
@@ -121,17 +119,17 @@ def test_a_parent_of_a_kind_that_is_not_allowed_is_refused_with_those_that_are()
 
 @pytest.mark.parametrize("kind", EdgeKind.values)
 @pytest.mark.parametrize("parent", EdgeKind.values)
-def test_exactly_the_allowed_parents_are_allowed(kind: str, parent: str) -> None:
+def test_only_allowed_parents_are_accepted(kind: str, parent: str) -> None:
     sent = {"kind": parent, "id": ONE}
 
-    for found in (place(kind, parent=sent), place(kind, connections=[sent | {"intent": "containment"}])):
+    for found in (parse_links(kind, parent=sent), parse_links(kind, connections=[sent | {"intent": "containment"}])):
         assert (not found.errors) is (parent in ALLOWED_PARENTS[EdgeKind(kind)])
 
 
-def test_a_word_that_is_no_relation_is_kept_and_said() -> None:
-    found = place("task", connections=[{"kind": "risk", "id": ONE, "rel": "worries about"}])
+def test_word_that_is_not_a_relation_is_stored_with_a_warning() -> None:
+    found = parse_links("task", connections=[{"kind": "risk", "id": ONE, "rel": "worries about"}])
 
-    assert told(found) == ["task has_risk risk"]
+    assert format_links(found) == ["task has_risk risk"]
     assert found.warnings == [
         "connections/0/rel is not a relation between these kinds; stored as task has_risk risk, with the original in "
         "original_rel."
@@ -152,8 +150,8 @@ connections = st.lists(
 
 
 @given(kind=st.sampled_from(EdgeKind.values), sent=connections, parents=connections)
-def test_a_row_never_gets_two_parents_unasked(kind: str, sent: list[Any], parents: list[Any]) -> None:
-    found = place(kind, connections=sent, parents=parents)
+def test_row_gets_two_parents_only_on_request(kind: str, sent: list[Any], parents: list[Any]) -> None:
+    found = parse_links(kind, connections=sent, parents=parents)
 
     holding = {(wish.named.kind, wish.named.id) for wish in found.links if wish.is_parent}
     assert len({id for _, id in holding}) <= 1

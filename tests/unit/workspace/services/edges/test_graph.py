@@ -19,17 +19,17 @@ def read(project: Project, *, subject: str = "owner", **asked: Any) -> graph.Pro
     return graph.load_graph(project.pk, subject=subject, **{"kinds": (), "include_done": False, "limit": 1000, **asked})
 
 
-def labels(found: graph.ProjectGraph) -> list[str]:
+def list_labels(found: graph.ProjectGraph) -> list[str]:
     return [node.get("name") or node.get("title") or node["text"] for node in found.nodes]
 
 
-def test_nodes_and_edges_in_brief(project: Project) -> None:
-    goal = rows.row("goal", project, name="g" * 121, state_key="active")
-    task = rows.row("task", project, title="Write")
-    part = rows.row("task", project, title="Part", parent_task=task)
-    need = rows.row("requirement", project, text="Fast")
-    held = rows.edge(goal, "has_task", task, props={"is_primary": True})
-    first = rows.edge(project, "has_goal", goal)
+def test_graph_has_brief_nodes_and_edges(project: Project) -> None:
+    goal = rows.create_row("goal", project, name="g" * 121, state_key="active")
+    task = rows.create_row("task", project, title="Write")
+    part = rows.create_row("task", project, title="Part", parent_task=task)
+    need = rows.create_row("requirement", project, text="Fast")
+    held = rows.create_edge(goal, "has_task", task, props={"is_primary": True})
+    first = rows.create_edge(project, "has_goal", goal)
 
     found = read(project)
 
@@ -47,7 +47,7 @@ def test_nodes_and_edges_in_brief(project: Project) -> None:
                 },
             ],
             key=lambda node: node["id"],
-            reverse=True,  # made at the same time
+            reverse=True,  # created at the same time
         ),
         {"id": str(need.pk), "kind": "requirement", "text": "Fast"},
     ]
@@ -64,38 +64,38 @@ def test_nodes_and_edges_in_brief(project: Project) -> None:
     assert (found.node_count, found.edge_count) == (4, 2)
 
 
-def test_done_tasks_are_left_out_with_their_edges(project: Project) -> None:
-    done = rows.row("task", project, title="Done", state_key="done", completed_at=MADE_AT)
-    rows.edge(rows.row("task", project, title="Open"), "depends_on", done)
-    rows.row("goal", project, name="Reached", state_key="achieved", completed_at=MADE_AT)
+def test_done_tasks_are_omitted_with_their_edges(project: Project) -> None:
+    done = rows.create_row("task", project, title="Done", state_key="done", completed_at=MADE_AT)
+    rows.create_edge(rows.create_row("task", project, title="Open"), "depends_on", done)
+    rows.create_row("goal", project, name="Reached", state_key="achieved", completed_at=MADE_AT)
 
     found, all_of_it = read(project), read(project, include_done=True)
 
-    assert (labels(found), found.edge_count) == (["Reached", "Open"], 0)
-    assert (sorted(labels(all_of_it)), all_of_it.edge_count) == (["Done", "Open", "Reached"], 1)
+    assert (list_labels(found), found.edge_count) == (["Reached", "Open"], 0)
+    assert (sorted(list_labels(all_of_it)), all_of_it.edge_count) == (["Done", "Open", "Reached"], 1)
 
 
-def test_kinds_and_limit_narrow_it(project: Project) -> None:
+def test_kinds_and_limit_reduce_the_graph(project: Project) -> None:
     for kind in ("document", "task", "plan", "goal"):
-        rows.row(kind, project)
-    goal, task = (rows.row(kind, project, updated_at=MADE_AT.replace(year=2030)) for kind in ("goal", "task"))
-    rows.edge(goal, "has_task", task)
+        rows.create_row(kind, project)
+    goal, task = (rows.create_row(kind, project, updated_at=MADE_AT.replace(year=2030)) for kind in ("goal", "task"))
+    rows.create_edge(goal, "has_task", task)
 
     tasks, two = read(project, kinds=["task", "goal"]), read(project, limit=3)
 
     assert [node["kind"] for node in tasks.nodes] == ["goal", "goal", "task", "task"]
-    assert tasks.nodes[0]["id"] == str(goal.pk)  # the newest update first
+    assert tasks.nodes[0]["id"] == str(goal.pk)  # newest update first
     assert (tasks.node_count, tasks.edge_count) == (4, 1)
     assert [node["kind"] for node in two.nodes] == ["goal", "goal", "plan"]
     assert (two.node_count, two.edges) == (6, [])
 
 
-def test_what_cannot_be_seen_is_neither_told_nor_counted(project: Project) -> None:
-    task, gone = rows.row("task", project), rows.row("task", project, deleted_at=MADE_AT)
-    rows.edge(task, "depends_on", gone)
-    rows.edge(task, "blocks", rows.row("task", project), deleted_at=MADE_AT)
-    foreign = rows.row("task", ProjectFactory(created_by="someone else"))
-    rows.edge(task, "depends_on", foreign)  # no op makes such an edge
+def test_invisible_rows_are_neither_shown_nor_counted(project: Project) -> None:
+    task, gone = rows.create_row("task", project), rows.create_row("task", project, deleted_at=MADE_AT)
+    rows.create_edge(task, "depends_on", gone)
+    rows.create_edge(task, "blocks", rows.create_row("task", project), deleted_at=MADE_AT)
+    foreign = rows.create_row("task", ProjectFactory(created_by="someone else"))
+    rows.create_edge(task, "depends_on", foreign)  # no op creates such an edge
 
     found = read(project)
 
@@ -103,18 +103,18 @@ def test_what_cannot_be_seen_is_neither_told_nor_counted(project: Project) -> No
     assert read(project, subject="stranger").nodes == []
 
 
-def test_edges_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edges_are_limited(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph, "MAX_EDGES", 2)
-    hub = rows.row("goal", project)
+    hub = rows.create_row("goal", project)
     for _ in range(4):
-        rows.edge(hub, "has_task", rows.row("task", project))
+        rows.create_edge(hub, "has_task", rows.create_row("task", project))
 
     found = read(project)
 
     assert (len(found.edges), found.edge_count) == (2, 4)
 
 
-def test_a_thousand_nodes_cost_at_most_four_queries(
+def test_thousand_nodes_cost_at_most_four_queries(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for kind in graph.NODE_TYPES:

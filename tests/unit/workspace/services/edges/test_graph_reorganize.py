@@ -1,4 +1,4 @@
-"""What a call to reorganise changes, planned without a database."""
+"""The changes that a reorganize call plans, without a database."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,7 @@ from workspace.services.edges.edges import IS_PRIMARY
 
 PROJECT = Project(id=UUID(int=1), name="Launch")
 
-# One row of each kind by its first letter (q: a requirement), and a second one of some.
+# One row of each kind, named by its first letter (q: a requirement), and a second one of some kinds.
 NAMES = {
     "g": "goal",
     "m": "milestone",
@@ -63,57 +63,57 @@ def node(name: str, *connections: dict[str, Any], **more: Any) -> dict[str, Any]
 
 
 def plan(*nodes: dict[str, Any], there: list[Edge] | None = None, **options: Any) -> graph_reorganize.GraphPlan:
-    asked = graph_reorganize.parse_request(nodes, options, project_id=PROJECT.pk)
-    assert asked.errors == []
+    request = graph_reorganize.parse_request(nodes, options, project_id=PROJECT.pk)
+    assert request.errors == []
     rows: dict[UUID, Entity] = {row.pk: row for row in ROWS.values()}
-    return graph_reorganize.plan_changes(asked, rows, there or [], by="s", at=MADE_AT)
+    return graph_reorganize.plan_changes(request, rows, there or [], by="s", at=MADE_AT)
 
 
-def told(found: list[Edge]) -> list[str]:
+def format_edges(found: list[Edge]) -> list[str]:
     return sorted(f"{BY_ID[edge.src_id]} {edge.rel} {BY_ID[edge.dst_id]}" for edge in found)
 
 
-def changes(found: graph_reorganize.GraphPlan) -> tuple[list[str], list[str]]:
-    return told(found.created), told(found.deleted)
+def format_changes(found: graph_reorganize.GraphPlan) -> tuple[list[str], list[str]]:
+    return format_edges(found.created), format_edges(found.deleted)
 
 
 @pytest.mark.parametrize(
     ("there", "sent", "created", "deleted"),
     [
-        # A parent is found, changed, given up.
+        # A parent is added, changed, removed.
         ([], node("t", to("p")), ["p has_task t"], []),
         ([edge("p", "has_task", "t")], node("t", to("p2")), ["p2 has_task t"], ["p has_task t"]),
         ([edge("p", "has_task", "t")], node("t", to("p")), [], []),
         ([edge("p", "has_task", "t")], node("t"), [], ["p has_task t"]),
         ([edge("p", "has_task", "t")], node("t", mode="merge"), [], []),
-        # In the project it lies anyway: an edge that says so is neither made nor taken away for that.
+        # Every row is in its project anyway: no edge to the project is created or deleted for that.
         ([edge("project", "has_task", "t")], node("t"), [], []),
         ([edge("project", "has_task", "t")], node("t", to("p")), ["p has_task t"], ["project has_task t"]),
         ([edge("project", "has_task", "t")], node("t", to("p"), mode="merge"), ["p has_task t"], []),
         ([], node("g", to("project")), ["project has_goal g"], []),
-        # The most specific parent holds it, the others are linked.
+        # The most specific parent is kept, the others become links.
         ([], node("t", to("g"), to("p"), to("m")), ["p has_task t", "t supports_goal g", "t targets_milestone m"], []),
         ([], node("t", to("g"), to("p"), allow_multi_parent=True), ["g has_task t", "p has_task t"], []),
-        # What has a parent gets no second one by merging.
+        # Merging adds no second parent.
         ([edge("p", "has_task", "t")], node("t", to("p2"), mode="merge"), ["t references p2"], []),
         ([edge("p", "has_task", "t")], node("t", to("p2"), mode="merge", **BOTH), ["p2 has_task t"], []),
-        # Whichever end is told: a plan that is given a task holds it, unless another plan does.
+        # From either end: a plan becomes the parent of its task, unless another plan is.
         ([], node("p", to("t")), ["p has_task t"], []),
         ([edge("p2", "has_task", "t")], node("p", to("t")), ["t references p"], []),
         ([edge("p2", "has_task", "t")], node("p", to("t", rel="has_task"), **BOTH), ["p has_task t"], []),
-        # Edges of other rows stay.
+        # Edges of other rows are kept.
         ([edge("p", "has_task", "t2"), edge("t2", "depends_on", "t")], node("t", to("p")), ["p has_task t"], []),
     ],
 )  # fmt: skip
-def test_a_node_is_hung(there: list[Edge], sent: dict[str, Any], created: list[str], deleted: list[str]) -> None:
-    assert changes(plan(sent, there=there)) == (created, deleted)
+def test_plan_places_a_node(there: list[Edge], sent: dict[str, Any], created: list[str], deleted: list[str]) -> None:
+    assert format_changes(plan(sent, there=there)) == (created, deleted)
 
 
 LINKED = [
     edge("t", "supports_goal", "g"),
     edge("t", "depends_on", "t2"),
     edge("d", "references", "t"),
-    edge("t", "mitigates", "r"),  # said in so many words, so nothing that the kinds suggest replaces it
+    edge("t", "mitigates", "r"),  # requested explicitly, so no suggestion of the kinds replaces it
     edge("t", "task_has_document", "d"),
     edge("t2", "depends_on", "t"),  # of the other task
 ]
@@ -123,7 +123,7 @@ SUGGESTED = ["d references t", "t depends_on t2", "t supports_goal g"]
 @pytest.mark.parametrize(
     ("mode", "connections", "created", "deleted"),
     [
-        (None, [], [], []),  # no link is named: none changes
+        (None, [], [], []),  # no link is named, so none changes
         (None, [to("g2", intent="semantic")], ["t supports_goal g2"], SUGGESTED),
         ("replace_auto", [], [], SUGGESTED),
         ("replace_auto", [to("g", intent="semantic"), to("t2")], [], ["d references t"]),
@@ -132,56 +132,59 @@ SUGGESTED = ["d references t", "t depends_on t2", "t supports_goal g"]
         ("preserve", [to("g2", intent="semantic")], [], []),
     ],
 )
-def test_links_change_as_the_mode_says(
+def test_links_change_according_to_the_mode(
     mode: str | None, connections: list[Any], created: list[str], deleted: list[str]
 ) -> None:
     given = {"semantic_mode": mode} if mode else {}
 
-    assert changes(plan(node("t", *connections, **given), there=LINKED)) == (created, deleted)
-    assert changes(plan(node("t", *connections), there=LINKED, **given)) == (created, deleted)  # said for all nodes
+    assert format_changes(plan(node("t", *connections, **given), there=LINKED)) == (created, deleted)
+    assert format_changes(plan(node("t", *connections), there=LINKED, **given)) == (
+        created,
+        deleted,
+    )  # set for all nodes
 
 
-def test_a_parent_that_gives_way_does_not_sweep_the_links_away() -> None:
+def test_replaced_parent_does_not_remove_links() -> None:
     found = plan(node("t", to("p"), to("g2")), there=LINKED)
 
-    assert changes(found) == (["p has_task t", "t supports_goal g2"], [])
+    assert format_changes(found) == (["p has_task t", "t supports_goal g2"], [])
 
 
-def test_a_node_says_otherwise_than_the_options() -> None:
+def test_node_overrides_the_options() -> None:
     there = [edge("p", "has_task", "t"), edge("p", "has_task", "t2")]
 
     found = plan(node("t", to("p2"), mode="replace"), node("t2", to("p2")), there=there, mode="merge")
 
-    assert changes(found) == (["p2 has_task t", "t2 references p2"], ["p has_task t"])
+    assert format_changes(found) == (["p2 has_task t", "t2 references p2"], ["p has_task t"])
 
 
-def test_what_one_node_drops_and_another_wants_stays() -> None:
+def test_edge_that_one_node_drops_and_another_names_is_kept() -> None:
     there = [edge("t", "depends_on", "t2")]
     back = to("t", rel="depends_on")
 
     found = plan(node("t", semantic_mode="replace_auto"), node("t2", to("t", rel="builds_on")), there=there)
 
-    assert changes(found) == (["t2 depends_on t"], ["t depends_on t2"])
-    assert changes(plan(node("t2", back), node("t", to("t2")), there=there)) == (["t2 depends_on t"], [])
+    assert format_changes(found) == (["t2 depends_on t"], ["t depends_on t2"])
+    assert format_changes(plan(node("t2", back), node("t", to("t2")), there=there)) == (["t2 depends_on t"], [])
 
 
-def test_rows_that_are_listed_under_each_other_are_moved_together() -> None:
+def test_nested_listed_rows_move_together() -> None:
     there = [edge("p", "has_task", "t"), edge("g", "has_plan", "p")]
 
     found = plan(node("p", to("t2"), to("m")), node("t2"), node("t", to("p2")), node("m", to("g")), there=there)
 
-    assert changes(found) == (
+    assert format_changes(found) == (
         ["g has_milestone m", "m has_plan p", "p has_task t2", "p2 has_task t"],
         ["g has_plan p", "p has_task t"],
     )
 
 
-def test_one_parent_is_the_primary() -> None:
+def test_one_parent_is_primary() -> None:
     there = [edge("g", "has_task", "t", is_primary=True, note="kept"), edge("m", "has_task", "t")]
 
     found = plan(node("t", to("g"), to("m"), to("p"), allow_multi_parent=True), there=there)
 
-    assert told(found.created) == ["p has_task t"]
+    assert format_edges(found.created) == ["p has_task t"]
     assert found.created[0].props == {IS_PRIMARY: True}
     assert [(BY_ID[each.src_id], each.props) for each in found.updated] == [("g", {"note": "kept"})]
     assert there[0].props == {"is_primary": True, "note": "kept"}  # planning changes nothing
@@ -192,11 +195,11 @@ def test_a_kept_parent_becomes_the_primary() -> None:
 
     found = plan(node("t", to("p")), there=there)
 
-    assert changes(found) == ([], ["g has_task t"])
+    assert format_changes(found) == ([], ["g has_task t"])
     assert [(BY_ID[each.src_id], each.props) for each in found.updated] == [("p", {"is_primary": True})]
 
 
-def test_merging_leaves_the_primary_that_there_is() -> None:
+def test_merge_keeps_the_existing_primary() -> None:
     there = [edge("g", "has_task", "t", is_primary=True)]
 
     found = plan(node("t", to("p"), mode="merge", allow_multi_parent=True), there=there)
@@ -206,10 +209,10 @@ def test_merging_leaves_the_primary_that_there_is() -> None:
     assert again.is_empty
 
 
-def test_a_name_that_is_none_is_kept_and_told() -> None:
+def test_unknown_relation_is_stored_with_a_warning() -> None:
     found = plan(node("t", to("r", rel="worries about", intent="semantic")))
 
-    assert told(found.created) == ["t has_risk r"]
+    assert format_edges(found.created) == ["t has_risk r"]
     assert found.warnings[0].startswith(
         "nodes/0/connections/0/rel is not a relation between these kinds; stored as task has_risk"
     )
@@ -243,7 +246,7 @@ def test_a_name_that_is_none_is_kept_and_told() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_done_otherwise_is_said(there: list[Edge], sent: dict[str, Any], warning: str) -> None:
+def test_plan_warns_about_other_changes_than_requested(there: list[Edge], sent: dict[str, Any], warning: str) -> None:
     assert plan(sent, there=there).warnings == [warning]
 
 
@@ -262,7 +265,7 @@ def test_what_is_done_otherwise_is_said(there: list[Edge], sent: dict[str, Any],
         ),
     ],
 )
-def test_what_makes_no_sense_is_told_at_its_pointers(nodes: list[Any], wrong: list[Any]) -> None:
+def test_invalid_connections_are_reported_at_their_pointers(nodes: list[Any], wrong: list[Any]) -> None:
     found = graph_reorganize.parse_request(nodes, {}, project_id=PROJECT.pk)
 
     assert [(error.path, error.code) for error in found.errors] == wrong
@@ -279,19 +282,21 @@ def test_what_makes_no_sense_is_told_at_its_pointers(nodes: list[Any], wrong: li
         ([], node("t", to("project")), False),
     ],
 )
-def test_a_node_may_have_to_have_a_parent(there: list[Edge], sent: dict[str, Any], refused: bool) -> None:
+def test_node_without_a_parent_is_refused_when_fallback_is_off(
+    there: list[Edge], sent: dict[str, Any], refused: bool
+) -> None:
     found = plan(sent, there=there, allow_project_fallback=False)
 
     assert [(error.path, error.code) for error in found.errors] == ([("/nodes/0", "no_parent")] if refused else [])
     assert plan(sent, there=there).errors == []
 
 
-def test_the_hash_is_that_of_the_changes() -> None:
+def test_plan_hash_depends_only_on_the_changes() -> None:
     there = [edge("p", "has_task", "t"), edge("p2", "has_task", "t2")]
     first, again = (plan(node("t", to("p2")), there=there) for _ in range(2))
 
     assert first.hash == again.hash
-    assert first.hash == plan(node("t", to("p2")), there=there[:1]).hash  # another edge came or went elsewhere
+    assert first.hash == plan(node("t", to("p2")), there=there[:1]).hash  # an unrelated edge changed
     assert len({first.hash, plan(node("t", to("p"))).hash, plan(node("t", to("p2"))).hash, plan(node("t")).hash}) == 4
 
 
@@ -328,7 +333,7 @@ nodes = st.lists(
     unique_by=lambda each: each["id"],
 )
 graphs = st.lists(st.tuples(names, st.sampled_from(Rel), names, st.booleans()), max_size=12).map(
-    lambda ends: one_primary_each(
+    lambda ends: keep_one_primary_each(
         {
             edges.get_identity(each): each
             for src, rel, dst, is_primary in ends
@@ -341,8 +346,8 @@ graphs = st.lists(st.tuples(names, st.sampled_from(Rel), names, st.booleans()), 
 )
 
 
-def one_primary_each(found: Iterable[Edge]) -> list[Edge]:
-    """Leave each row the mark of one parent at most, as all that makes edges does."""
+def keep_one_primary_each(found: Iterable[Edge]) -> list[Edge]:
+    """Mark at most one parent of each row as primary, as every op that creates edges does."""
     marked: set[UUID] = set()
     there = list(found)
     for each in there:
@@ -354,13 +359,13 @@ def one_primary_each(found: Iterable[Edge]) -> list[Edge]:
 
 
 @given(nodes, graphs)
-def test_whatever_is_asked_the_plan_can_be_applied_and_leaves_nothing_to_do(sent: list[Any], there: list[Edge]) -> None:
-    asked = graph_reorganize.parse_request(sent, {}, project_id=PROJECT.pk)
-    if asked.errors:
+def test_any_plan_can_be_applied_and_a_second_one_is_empty(sent: list[Any], there: list[Edge]) -> None:
+    request = graph_reorganize.parse_request(sent, {}, project_id=PROJECT.pk)
+    if request.errors:
         return
     rows: dict[UUID, Entity] = {row.pk: row for row in ROWS.values()}
 
-    found = graph_reorganize.plan_changes(asked, rows, there, by="s", at=MADE_AT)
+    found = graph_reorganize.plan_changes(request, rows, there, by="s", at=MADE_AT)
 
     before = {edges.get_identity(each) for each in there}
     created = {edges.get_identity(each) for each in found.created}
@@ -371,7 +376,7 @@ def test_whatever_is_asked_the_plan_can_be_applied_and_leaves_nothing_to_do(sent
     assert {edges.get_identity(each) for each in found.updated} <= before - deleted
     for each in found.created:
         assert (EdgeKind(each.src_kind), EdgeKind(each.dst_kind)) in relations.KINDS_BY_RELATION[Rel(each.rel)]
-    # Only suggestions and parents of listed rows are taken away.
+    # Only suggestions and parents of listed rows are removed.
     ids = {UUID(each["id"]) for each in sent}
     for each in found.deleted:
         assert each.dst_id in ids or each.src_id in ids
@@ -387,5 +392,5 @@ def test_whatever_is_asked_the_plan_can_be_applied_and_leaves_nothing_to_do(sent
         ]
         assert all(EdgeKind(each.src_kind) in ALLOWED_PARENTS[EdgeKind(kind)] for each in held)
         assert sum(bool(each.props.get(IS_PRIMARY)) for each in held) <= 1
-    again = graph_reorganize.plan_changes(asked, rows, then, by="s", at=MADE_AT)
+    again = graph_reorganize.plan_changes(request, rows, then, by="s", at=MADE_AT)
     assert again.is_empty

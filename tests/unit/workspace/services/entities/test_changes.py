@@ -17,7 +17,7 @@ def assign(row: Any, **sent: Any) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in errors]
 
 
-def test_assign_sets_what_was_sent_and_nothing_else() -> None:
+def test_assign_sets_only_the_sent_fields() -> None:
     task = Task(title="Old", priority=2, description="text")
 
     assert assign(task, title="New", task_id="x", project_id="y", unknown=1) == []
@@ -34,7 +34,7 @@ def test_assign_sets_what_was_sent_and_nothing_else() -> None:
         ({}, {"a": None}, {}),  # nothing to remove
         ({"a": {"x": 1}}, {"a": {"y": 2}}, {"a": {"y": 2}}),  # one level deep
         ({"a": {"x": 1}}, {"a": {"x": None}}, {"a": {"x": None}}),  # deeper nulls are values
-        ({"a": None}, {"b": 1}, {"a": None, "b": 1}),  # what was not named stays
+        ({"a": None}, {"b": 1}, {"a": None, "b": 1}),  # keys that were not sent are kept
         ({"a": 1}, {}, {"a": 1}),
     ],
 )
@@ -45,7 +45,7 @@ def test_props_merge_shallowly(stored: dict[str, Any], sent: dict[str, Any], mer
     assert assign(task, props=sent) == []
 
     assert task.props == merged
-    assert stored == before  # the old value is still there to compare with
+    assert stored == before  # the old value is kept for comparison
 
 
 def test_null_clears_description_and_dates() -> None:
@@ -61,7 +61,7 @@ def test_blank_title_is_refused(title: str) -> None:
     assert assign(Task(title="Old"), title=title) == [("/here/title", "blank")]
 
 
-def test_all_errors_are_told_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     wrong = assign(Task(), title=" ", start_at="0000-01-01T00:00:00Z", due_at="2016-12-31T23:59:60Z")
 
     assert wrong == [
@@ -71,7 +71,7 @@ def test_all_errors_are_told_at_once() -> None:
     ]
 
 
-def test_no_message_holds_a_value_that_was_sent() -> None:
+def test_messages_contain_no_sent_values() -> None:
     secret = "2016-12-31T23:59:60.31337Z"
 
     [error] = changes.assign_fields(Task(), kind=TASK, sent={"due_at": secret}, at=LATER)
@@ -88,19 +88,19 @@ def test_no_message_holds_a_value_that_was_sent() -> None:
             {"start_at": "2026-03-06T00:00:00Z", "due_at": "2026-03-05T23:59:59Z"},
             [("/here/due_at", "out_of_order")],
         ),
-        ({"start_at": "2026-03-06T00:00:00Z", "due_at": "2026-03-06T00:00:00Z"}, []),  # the same moment will do
-        ({"start_at": "2026-03-05T01:00:00+02:00", "due_at": "2026-03-04T23:00:00Z"}, []),  # as it is in UTC
+        ({"start_at": "2026-03-06T00:00:00Z", "due_at": "2026-03-06T00:00:00Z"}, []),  # the same time is allowed
+        ({"start_at": "2026-03-05T01:00:00+02:00", "due_at": "2026-03-04T23:00:00Z"}, []),  # compared in UTC
         ({"start_at": None, "due_at": "2020-01-01T00:00:00Z"}, []),
         ({"title": "Dates were not sent"}, []),
     ],
 )
-def test_end_before_start_is_refused_at_what_was_sent(sent: dict[str, Any], error: list[tuple[str, str]]) -> None:
+def test_end_before_start_is_refused_at_the_sent_field(sent: dict[str, Any], error: list[tuple[str, str]]) -> None:
     task = Task(title="T", start_at=MADE_AT, due_at=MADE_AT + timedelta(days=3))
 
     assert assign(task, **sent) == error
 
 
-def test_project_ends_not_before_it_starts() -> None:
+def test_project_cannot_end_before_it_starts() -> None:
     project = Project(name="P", start_at=MADE_AT)
 
     assert assign(project, end_at="2026-02-01T00:00:00Z") == [("/here/end_at", "out_of_order")]
@@ -123,7 +123,7 @@ def test_completed_at_follows_the_state(before: str, stamped: Any, state: str, a
     assert task.completed_at == after
 
 
-def test_project_is_stamped_when_completed_and_not_when_cancelled() -> None:
+def test_completed_at_is_set_for_a_completed_project_only() -> None:
     project = Project(name="P")
 
     assign(project, state_key="cancelled")
@@ -135,14 +135,14 @@ def test_project_is_stamped_when_completed_and_not_when_cancelled() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "differs"),
     [
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # an object has no order
-        ({"a": [1, 2]}, {"a": [2, 1]}, True),  # a list has
-        ({"a": 1}, {"a": True}, True),  # equal to Python, not to JSON
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # objects are unordered
+        ({"a": [1, 2]}, {"a": [2, 1]}, True),  # lists are ordered
+        ({"a": 1}, {"a": True}, True),  # equal in Python, not in JSON
         ({"a": 0}, {"a": False}, True),
-        ({"a": 1}, {"a": 1.0}, False),  # one number, written twice
+        ({"a": 1}, {"a": 1.0}, False),  # the same number in two notations
         ({"a": None}, {}, True),
         ("x", "x ", True),
     ],
 )
-def test_changed_compares_as_json_does(before: Any, after: Any, differs: bool) -> None:
+def test_changed_compares_like_json(before: Any, after: Any, differs: bool) -> None:
     assert changes.get_changed_fields({"f": before}, {"f": after}) == (["f"] if differs else [])

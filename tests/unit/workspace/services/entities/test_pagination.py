@@ -49,7 +49,7 @@ def all_pages(limit: int) -> list[str]:
     return seen
 
 
-def test_newest_update_comes_first(project: Project) -> None:
+def test_newest_update_is_first(project: Project) -> None:
     for hours in (2, 3, 1):
         TaskFactory(project=project, title=str(hours), updated_at=MADE_AT + timedelta(hours=hours))
 
@@ -57,7 +57,7 @@ def test_newest_update_comes_first(project: Project) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 50])
-def test_pages_show_every_row_once_also_where_updates_tie(project: Project, limit: int) -> None:
+def test_pages_show_every_row_once_when_updates_tie(project: Project, limit: int) -> None:
     for number in range(7):
         TaskFactory(project=project, title=str(number), updated_at=MADE_AT + timedelta(microseconds=number // 3))
 
@@ -76,7 +76,7 @@ def test_pages_neither_repeat_nor_skip_when_rows_are_inserted(project: Project) 
     assert (first.total, second.total) == (4, 5)
 
 
-def test_pages_go_on_when_the_row_of_the_cursor_is_gone(project: Project) -> None:
+def test_pages_continue_when_the_row_of_the_cursor_was_deleted(project: Project) -> None:
     for number in range(4):
         TaskFactory(project=project, title=str(number), updated_at=MADE_AT - timedelta(hours=number))
     first = read(limit=2)
@@ -87,7 +87,7 @@ def test_pages_go_on_when_the_row_of_the_cursor_is_gone(project: Project) -> Non
 
 
 @pytest.mark.parametrize(("rows", "more"), [(1, False), (2, False), (3, True)])
-def test_next_cursor_is_there_only_when_there_is_more(project: Project, rows: int, more: bool) -> None:
+def test_next_cursor_is_set_only_when_there_are_more_rows(project: Project, rows: int, more: bool) -> None:
     TaskFactory.create_batch(rows, project=project)
 
     page = read(limit=2)
@@ -96,7 +96,7 @@ def test_next_cursor_is_there_only_when_there_is_more(project: Project, rows: in
     assert page.total == rows
 
 
-def test_limit_has_a_ceiling_whatever_a_schema_allows(project: Project) -> None:
+def test_limit_is_capped_regardless_of_the_schema(project: Project) -> None:
     TaskFactory.create_batch(51, project=project)
 
     page = read(limit=1_000_000)
@@ -104,7 +104,7 @@ def test_limit_has_a_ceiling_whatever_a_schema_allows(project: Project) -> None:
     assert (len(page.rows), page.total, page.next_cursor is not None) == (50, 51, True)
 
 
-def test_page_costs_two_queries_whatever_its_length(
+def test_page_costs_two_queries_for_any_length(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     TaskFactory.create_batch(3, project=project)
@@ -116,7 +116,7 @@ def test_page_costs_two_queries_whatever_its_length(
         read(limit=50)
 
 
-def test_page_reads_no_more_of_a_description_than_its_preview(project: Project) -> None:
+def test_page_reads_only_the_preview_of_a_description(project: Project) -> None:
     TaskFactory(project=project, description="x" * 20_000)
 
     with CaptureQueriesContext(
@@ -143,7 +143,7 @@ EACH_LISTING = pytest.mark.parametrize(
 
 
 def sort_key(row: Any, listing: pagination.Listing) -> tuple[Any, ...]:
-    """Return what Python sorts rows by as the listing does, written independently of any database."""
+    """Return a Python sort key that orders rows like the listing, independent of any database."""
     parts: list[Any] = []
     for key in listing.order.keys:
         value = getattr(row, key.column)
@@ -158,7 +158,7 @@ def _ordinal(value: Any) -> float:
 
 
 class PagesProperty(TestCase):
-    """Whatever the rows, their ties and their gaps: pages of any size tell them all once, in order."""
+    """For any rows, ties and gaps, pages of any size list all rows once and in order."""
 
     @settings(max_examples=examples(25), deadline=None)
     @given(
@@ -174,7 +174,7 @@ class PagesProperty(TestCase):
         limit=st.integers(1, 4),
         order=st.sampled_from([order.name for order in TASK.orders]),
     )
-    def test_tasks(self, rows: list[Any], limit: int, order: str) -> None:
+    def test_task_pages_are_complete(self, rows: list[Any], limit: int, order: str) -> None:
         project = ProjectFactory()
         for updated, created, priority, start in rows:
             TaskFactory(
@@ -184,41 +184,41 @@ class PagesProperty(TestCase):
                 priority=priority,
                 start_at=None if start is None else MADE_AT + timedelta(seconds=start),
             )
-        walk(pagination.Listing.from_args(TASK, {"sort_by": order}), limit=limit)
+        check_all_pages(pagination.Listing.from_args(TASK, {"sort_by": order}), limit=limit)
 
     @settings(max_examples=examples(15), deadline=None)
     @given(due=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
-    def test_milestones_undated_first(self, due: list[int | None], limit: int) -> None:
+    def test_milestone_pages_list_undated_rows_first(self, due: list[int | None], limit: int) -> None:
         project = ProjectFactory()
         for number, day in enumerate(due):
             due_at = None if day is None else MADE_AT + timedelta(days=day)
             Milestone.objects.create(project=project, title=str(number), due_at=due_at, created_by="owner")
-        walk(pagination.Listing.from_args(MILESTONE), limit=limit)
+        check_all_pages(pagination.Listing.from_args(MILESTONE), limit=limit)
 
     @settings(max_examples=examples(15), deadline=None)
     @given(start=st.lists(st.none() | st.integers(0, 2), max_size=8), limit=st.integers(1, 4))
-    def test_plans_by_date(self, start: list[int | None], limit: int) -> None:
+    def test_plan_pages_are_sorted_by_date(self, start: list[int | None], limit: int) -> None:
         project = ProjectFactory()
         for number, day in enumerate(start):
             start_date = None if day is None else (MADE_AT + timedelta(days=day)).date()
             PLAN.model(project=project, name=str(number), start_date=start_date, created_by="owner").save()
-        walk(pagination.Listing.from_args(PLAN, {"sort_by": "start_date"}), limit=limit)
+        check_all_pages(pagination.Listing.from_args(PLAN, {"sort_by": "start_date"}), limit=limit)
 
 
-def walk(listing: pagination.Listing, *, limit: int) -> None:
-    """Read all pages of what the owner sees, and hold them against Python's order."""
+def check_all_pages(listing: pagination.Listing, *, limit: int) -> None:
+    """Read all pages that the owner sees, and compare them with Python's order."""
     found = listing.kind.get_rows().visible_to("owner")
-    told: list[str] = []
+    ids: list[str] = []
     cursor: str | None = None
     while True:
         after = pagination.decode_cursor(cursor, listing=listing)
         page = pagination.read_page(found, listing=listing, limit=limit, after=after, at=MADE_AT)
-        told += [row["id"] for row in page.rows]
+        ids += [row["id"] for row in page.rows]
         cursor = page.next_cursor
         if cursor is None:
             break
     expected = sorted(listing.kind.get_rows(), key=lambda row: sort_key(row, listing))
-    assert told == [str(row.pk) for row in expected]
+    assert ids == [str(row.pk) for row in expected]
 
 
 @pytest.mark.parametrize("position", [POSITION, pagination.RowPosition((MADE_AT,), UUID(int=7), relaxed=True)])
@@ -227,14 +227,14 @@ def test_cursor_decodes_to_its_position(position: pagination.RowPosition) -> Non
 
 
 @EACH_LISTING
-def test_cursor_keeps_what_each_order_sorts_by(listing: pagination.Listing) -> None:
+def test_cursor_contains_the_sort_key_of_each_order(listing: pagination.Listing) -> None:
     values = {"priority": 1, "start_date": date(2026, 3, 1)}
     position = pagination.RowPosition(tuple(values.get(key.column, MADE_AT) for key in listing.order.keys), UUID(int=7))
 
     assert pagination.decode_cursor(pagination.encode_cursor(position, listing=listing), listing=listing) == position
 
 
-def test_cursor_keeps_that_there_is_no_value() -> None:
+def test_cursor_contains_a_missing_value() -> None:
     listing = pagination.Listing.from_args(MILESTONE)
     position = pagination.RowPosition((None,), UUID(int=7))
 
@@ -251,7 +251,7 @@ def test_cursor_is_short_and_safe_in_an_url() -> None:
     assert cursor.replace("-", "").replace("_", "").isalnum()
 
 
-def of(text: Any) -> str:
+def encode_cursor(text: Any) -> str:
     return base64.urlsafe_b64encode(text if isinstance(text, bytes) else text.encode()).decode().rstrip("=")
 
 
@@ -272,27 +272,27 @@ WHEN = "2026-03-01T09:00:00Z"
         CURSOR + "=",  # padded
         CURSOR + "\n",
         CURSOR[:-1],  # cut
-        CURSOR[:5] + "*" + CURSOR[5:],  # a sign that base64 decoders skip
-        of(b"\xff\xfe"),
-        of("[" * 100_000),
-        of("null"),
-        of("{}"),
-        of(f'["{MARK}",0,"{ID}"]'),  # a part is missing
-        of(f'["{MARK}",0,"{WHEN}","{WHEN}","{ID}"]'),
-        of(f'["{MARK}",2,"{WHEN}","{ID}"]'),
-        of(f'["{MARK}",0,"{WHEN}","{"z" * 32}"]'),
-        of(f'["{MARK}",0,"{WHEN}",7]'),
-        of(f'["{MARK}",0,null,"{ID}"]'),  # updated_at is never null
-        of(f'["{MARK}",0,5,"{ID}"]'),
-        of(f'["{MARK}",0,"2026-03-01T09:00:00","{ID}"]'),  # no offset
-        of(f'["{MARK}",0,"0001-01-01T00:00:00+14:00","{ID}"]'),
-        of(f'["{MARK}",0,"2016-12-31T23:59:60Z","{ID}"]'),
-        of(f'["{MARK}",0,"2026-03-01T11:00:00+02:00","{ID}"]'),  # right, but never written so
-        of(f'["{MARK}", 0, "{WHEN}", "{ID}"]'),
-        of(f'["00000000",0,"{WHEN}","{ID}"]'),  # of another list
+        CURSOR[:5] + "*" + CURSOR[5:],  # a character that base64 decoders skip
+        encode_cursor(b"\xff\xfe"),
+        encode_cursor("[" * 100_000),
+        encode_cursor("null"),
+        encode_cursor("{}"),
+        encode_cursor(f'["{MARK}",0,"{ID}"]'),  # a part is missing
+        encode_cursor(f'["{MARK}",0,"{WHEN}","{WHEN}","{ID}"]'),
+        encode_cursor(f'["{MARK}",2,"{WHEN}","{ID}"]'),
+        encode_cursor(f'["{MARK}",0,"{WHEN}","{"z" * 32}"]'),
+        encode_cursor(f'["{MARK}",0,"{WHEN}",7]'),
+        encode_cursor(f'["{MARK}",0,null,"{ID}"]'),  # updated_at is never null
+        encode_cursor(f'["{MARK}",0,5,"{ID}"]'),
+        encode_cursor(f'["{MARK}",0,"2026-03-01T09:00:00","{ID}"]'),  # no offset
+        encode_cursor(f'["{MARK}",0,"0001-01-01T00:00:00+14:00","{ID}"]'),
+        encode_cursor(f'["{MARK}",0,"2016-12-31T23:59:60Z","{ID}"]'),
+        encode_cursor(f'["{MARK}",0,"2026-03-01T11:00:00+02:00","{ID}"]'),  # valid, but never written like this
+        encode_cursor(f'["{MARK}", 0, "{WHEN}", "{ID}"]'),
+        encode_cursor(f'["00000000",0,"{WHEN}","{ID}"]'),  # of another list
     ],
 )
-def test_cursor_that_was_not_made_here_is_invalid(cursor: str) -> None:
+def test_forged_cursor_is_invalid(cursor: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
         pagination.decode_cursor(cursor, listing=LISTING)
 
@@ -301,18 +301,18 @@ def test_cursor_that_was_not_made_here_is_invalid(cursor: str) -> None:
 
 
 @pytest.mark.parametrize("priority", ["true", "1.0", "9", '"1"', "[1]", "1e400", "123456789012345678901234567890"])
-def test_cursor_with_a_number_that_its_column_never_holds_is_invalid(priority: str) -> None:
+def test_cursor_with_a_number_out_of_range_is_invalid(priority: str) -> None:
     listing = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
 
     with pytest.raises(InvalidArgs):
-        pagination.decode_cursor(of(f'["{listing.mark}",0,{priority},"{WHEN}","{ID}"]'), listing=listing)
+        pagination.decode_cursor(encode_cursor(f'["{listing.mark}",0,{priority},"{WHEN}","{ID}"]'), listing=listing)
 
 
 @pytest.mark.parametrize(
     ("kind", "args"),
     [
         (TASK, {"sort_by": "priority"}),
-        (TASK, {"sort_by": "created_at"}),  # the same type of key, and another column
+        (TASK, {"sort_by": "created_at"}),  # the same key type with another column
         (TASK, {"state_key": ["todo"]}),
         (TASK, {"query": "words"}),
         (TASK, {"project_id": ID}),
@@ -329,20 +329,20 @@ def test_cursor_of_another_order_filter_or_kind_is_invalid(kind: EntityType, arg
     "args",
     [
         {"cursor": "x", "limit": 7},
-        {"sort_by": "updated"},  # the default, said
+        {"sort_by": "updated"},  # the default, sent explicitly
         {"state_key": None},
         {"state_key": []},
     ],
 )
-def test_cursor_fits_where_the_same_is_asked_in_other_words(args: dict[str, Any]) -> None:
+def test_cursor_is_valid_for_an_equivalent_listing(args: dict[str, Any]) -> None:
     assert pagination.decode_cursor(CURSOR, listing=pagination.Listing.from_args(TASK, args)) == POSITION
 
 
-def test_listing_does_not_mind_the_order_of_values_and_the_case_of_ids() -> None:
+def test_listing_ignores_the_order_of_values_and_the_case_of_ids() -> None:
     one = pagination.Listing.from_args(TASK, {"state_key": ["todo", "done"], "project_id": "AB"})
 
     assert one == pagination.Listing.from_args(TASK, {"project_id": "ab", "state_key": ["done", "todo"]})
 
 
-def test_no_cursor_is_the_first_page() -> None:
+def test_missing_cursor_means_the_first_page() -> None:
     assert pagination.decode_cursor(None, listing=LISTING) is None

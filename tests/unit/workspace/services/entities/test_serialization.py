@@ -12,7 +12,7 @@ from workspace.services.entities import serialization
 
 
 def abbreviated(row: Any, *, kind: EntityType = TASK, **texts: str) -> dict[str, Any]:
-    """Return a row of a list, whose query has read the beginnings of the texts."""
+    """Return a list row whose query has read the beginnings of the texts."""
     for name in kind.texts:
         setattr(row, f"{name}_preview", texts.get(name, ""))
     if kind is not PROJECT:
@@ -24,7 +24,7 @@ def task(**given: Any) -> Task:
     return Task(id=UUID(int=1), project_id=UUID(int=2), title="Write", updated_at=MADE_AT, **given)
 
 
-def test_abbreviated_leaves_empty_fields_out_and_writes_json_values() -> None:
+def test_abbreviated_row_omits_empty_fields_and_has_json_values() -> None:
     assert abbreviated(task()) == {
         "id": "00000000-0000-0000-0000-000000000001",
         "project_id": "00000000-0000-0000-0000-000000000002",
@@ -45,20 +45,20 @@ def test_abbreviated_leaves_empty_fields_out_and_writes_json_values() -> None:
     ("description", "preview"),
     [
         ("x" * 99, "x" * 99),
-        ("x" * 100, "x" * 100),  # fits: not cut
+        ("x" * 100, "x" * 100),  # fits, so it is not cut
         ("x" * 101, "x" * 100 + "…"),
         ("ü" * 101, "ü" * 100 + "…"),  # characters, not bytes
         ("🌱" * 101, "🌱" * 100 + "…"),
     ],
     ids=["99", "100", "101", "umlauts", "emoji"],
 )
-def test_abbreviated_cuts_texts(description: str, preview: str) -> None:
+def test_abbreviated_row_cuts_texts(description: str, preview: str) -> None:
     row = abbreviated(task(), description=description, details="d")
 
     assert (row["description_preview"], row["details_preview"]) == (preview, "d")
 
 
-def test_concise_text_stands_under_its_own_name_where_it_fits() -> None:
+def test_short_text_is_complete_under_its_own_name() -> None:
     project = Project(id=UUID(int=1), name="Launch", tags=["web"])
 
     fits = abbreviated(project, kind=PROJECT, description="d" * 200, executive_summary="e", context="c")
@@ -70,7 +70,7 @@ def test_concise_text_stands_under_its_own_name_where_it_fits() -> None:
     assert fits["tags"] == ["web"]
 
 
-def test_brain_dump_tells_what_came_of_it() -> None:
+def test_brain_dump_row_has_summary_and_operation_count() -> None:
     document = Document(id=UUID(int=1), title="Dump", operation_count=0)
     document.content_length = 5  # type: ignore[attr-defined]  # set by with_context()
 
@@ -87,7 +87,7 @@ def test_brain_dump_tells_what_came_of_it() -> None:
         ({"due_at": MADE_AT - timedelta(seconds=1)}, True),
         ({"due_at": MADE_AT}, False),  # due now
         ({"due_at": MADE_AT - timedelta(days=9), "state_key": "done"}, False),
-        ({"start_at": MADE_AT - timedelta(days=9)}, False),  # late to begin, but due at no time
+        ({"start_at": MADE_AT - timedelta(days=9)}, False),  # past its start, but without a due date
     ],
 )
 def test_task_is_overdue_when_due_before_now_and_not_done(given: dict[str, Any], overdue: bool) -> None:
@@ -95,11 +95,11 @@ def test_task_is_overdue_when_due_before_now_and_not_done(given: dict[str, Any],
 
 
 @pytest.mark.parametrize(("recurrence", "recurring"), [("", False), ("weekly", True)])
-def test_task_is_recurring_when_it_has_a_rhythm(recurrence: str, recurring: bool) -> None:
+def test_task_is_recurring_when_it_has_a_recurrence(recurrence: str, recurring: bool) -> None:
     assert abbreviated(task(recurrence=recurrence))["is_recurring"] is recurring
 
 
-def test_facts_follow_the_time_of_the_request_and_are_no_column() -> None:
+def test_facts_depend_on_the_request_time_and_are_not_columns() -> None:
     row = MilestoneFactory.build(due_at=AT)
     row.project_name = "Launch"
 

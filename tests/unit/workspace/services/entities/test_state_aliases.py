@@ -29,15 +29,15 @@ from workspace.services.entities import state_aliases
         ("requirement", "done", None),
     ],
 )
-def test_a_word_means_a_state(kind: str, word: str, meant: str | None) -> None:
+def test_alias_maps_to_a_state(kind: str, word: str, meant: str | None) -> None:
     assert state_aliases.resolve_state(word, ENTITY_TYPE_BY_NAME[kind]) == meant
 
 
 @pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=list(ENTITY_TYPE_BY_NAME))
-def test_no_two_states_of_a_kind_mean_the_same(kind: object) -> None:
+def test_states_of_a_kind_share_no_alias(kind: object) -> None:
     for words in state_aliases.STATE_ALIASES:
         assert len(words & set(state_aliases.list_states(kind))) <= 1  # type: ignore[arg-type]
 
 
-def test_words_stand_in_one_line_only() -> None:
+def test_each_alias_is_defined_once() -> None:
     assert sum(map(len, state_aliases.STATE_ALIASES)) == len(frozenset().union(*state_aliases.STATE_ALIASES))

@@ -5,7 +5,7 @@ import pytest
 from django.db import connection, transaction
 
 from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
-from tests.support.handler_calls import call
+from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import Project, Task
 
@@ -19,17 +19,17 @@ def project(db: None) -> Project:
 
 
 def set_parent(task: Task, parent: Any) -> Any:
-    return call("update_onto_task", task_id=str(task.pk), parent_task_id=parent and str(parent))
+    return call_handler("update_onto_task", task_id=str(task.pk), parent_task_id=parent and str(parent))
 
 
-def refusal(task: Task, parent: Any) -> tuple[str, str, str]:
+def get_refusal(task: Task, parent: Any) -> tuple[str, str, str]:
     with pytest.raises(InvalidArgs) as refused:
         set_parent(task, parent)
     [error] = refused.value.field_errors
     return error.path, error.code, error.message
 
 
-def test_parent_is_set_told_and_cleared(project: Project) -> None:
+def test_parent_is_set_shown_and_cleared(project: Project) -> None:
     whole, part = TaskFactory.create_batch(2, project=project)
 
     result = set_parent(part, str(whole.pk).upper()).result
@@ -40,27 +40,27 @@ def test_parent_is_set_told_and_cleared(project: Project) -> None:
     assert Task.objects.get(pk=part.pk).parent_task is None
 
 
-def test_create_takes_a_parent(project: Project) -> None:
+def test_create_accepts_a_parent(project: Project) -> None:
     whole = TaskFactory(project=project)
     sent = {"project_id": str(project.pk), "title": "Part", "parent_task_id": str(whole.pk)}
 
-    task = call("create_onto_task", **sent).result["task"]
+    task = call_handler("create_onto_task", **sent).result["task"]
 
     assert Task.objects.get(pk=task["id"]).parent_task == whole
 
 
-def test_every_task_that_is_not_in_the_project_is_refused_in_the_same_words(project: Project) -> None:
+def test_missing_and_foreign_parent_tasks_are_refused_alike(project: Project) -> None:
     task = TaskFactory(project=project)
     others = [
-        TaskFactory().pk,  # of another project that the subject sees
+        TaskFactory().pk,  # of another project that the subject can see
         TaskFactory(project__created_by="someone else").pk,
         TaskFactory(project=project, deleted_at=MADE_AT).pk,
         "00000000-0000-4000-8000-000000000000",
     ]
 
-    told = {refusal(task, other) for other in others}
+    results = {get_refusal(task, other) for other in others}
 
-    assert told == {
+    assert results == {
         (
             "/parent_task_id",
             "no_such_task",
@@ -68,21 +68,21 @@ def test_every_task_that_is_not_in_the_project_is_refused_in_the_same_words(proj
         )
     }
     with pytest.raises(InvalidArgs):
-        call("create_onto_task", project_id=str(project.pk), title="Part", parent_task_id=str(others[0]))
+        call_handler("create_onto_task", project_id=str(project.pk), title="Part", parent_task_id=str(others[0]))
     assert not Task.objects.exclude(parent_task=None).exists()
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 9])
-def test_circle_is_refused(project: Project, depth: int) -> None:
+def test_parent_circle_is_refused(project: Project, depth: int) -> None:
     top = task = TaskFactory(project=project)
     for _ in range(depth):
         task = TaskFactory(project=project, parent_task=task)
 
-    assert refusal(top, task.pk)[:2] == ("/parent_task_id", "circle")
+    assert get_refusal(top, task.pk)[:2] == ("/parent_task_id", "circle")
     assert Task.objects.get(pk=top.pk).parent_task is None
 
 
-def test_task_moves_below_another_of_the_same_tree(project: Project) -> None:
+def test_task_can_move_below_another_task_of_its_tree(project: Project) -> None:
     top = TaskFactory(project=project)
     one, two = TaskFactory.create_batch(2, project=project, parent_task=top)
 
@@ -92,7 +92,7 @@ def test_task_moves_below_another_of_the_same_tree(project: Project) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_moves_at_once_close_no_circle() -> None:
+def test_concurrent_moves_create_no_circle() -> None:
     one, two = TaskFactory.create_batch(2, project=ProjectFactory())
     together = threading.Barrier(2)
     refused: list[InvalidArgs] = []

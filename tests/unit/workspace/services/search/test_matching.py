@@ -14,8 +14,8 @@ CASES = [
     ("", ["a"], 0),
     ("100% a_b c:\\d", ["100%", "1%0", "a_b", "axb", "\\", "c:\\D"], 0b110101),
     ("ÜBERSETZUNG", ["übersetzung", "ubersetzung"], 0b01),
-    ("Istanbul, Izmir", ["İ", "i"], 0b10),  # no other letter's case
-    ("İstanbul", ["i̇", "İ"], 0b10),  # nor a letter and a mark
+    ("Istanbul, Izmir", ["İ", "i"], 0b10),  # not another case of the same letter
+    ("İstanbul", ["i̇", "İ"], 0b10),  # not a letter with a combining mark
     ("Straße", ["strasse", "STRAßE"], 0b10),
     ("ΟΔΟΣ, οδος", ["οδοσ", "οδος"], 0b11),
     ("it's {{ 7 }} 🌱", ["'s", "{{", "🌱", "\u202e"], 0b0111),
@@ -23,23 +23,23 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "words", "bits"), CASES)
-def test_words_in_tells_words_as_bits_on_either_database(db: None, text: str, words: list[str], bits: int) -> None:
+def test_words_in_returns_matched_words_as_bits_on_both_databases(
+    db: None, text: str, words: list[str], bits: int
+) -> None:
     DocumentFactory(content=text)
 
     assert Document.objects.values_list(WordsIn("content", words)).get() == (bits,)
     assert matching.get_word_mask(text, *words) == bits
 
 
-def test_a_text_is_folded_once_however_many_the_words(
-    db: None, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_num_queries(1) as asked:
+def test_text_is_folded_once_for_all_words(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(1) as query:
         list(Document.objects.values_list(WordsIn("content", ["a", "b", "c"])))
 
-    assert asked.captured_queries[0]["sql"].count('"content"') == 1
+    assert query.captured_queries[0]["sql"].count('"content"') == 1
 
 
-def test_a_new_connection_knows_the_function(transactional_db: None) -> None:
+def test_new_connection_has_the_sql_function(transactional_db: None) -> None:
     DocumentFactory(content="canary")
     connection.close()
 

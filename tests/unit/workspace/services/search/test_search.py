@@ -16,11 +16,11 @@ def titles(query: str) -> set[str]:
     ("query", "words"),
     [
         ("plan the  launch\n", ["plan", "the", "launch"]),
-        ("Plan plan PLAN", ["PLAN"]),  # once is enough
+        ("Plan plan PLAN", ["PLAN"]),  # duplicates are dropped
         (" \t\u3000", []),
     ],
 )
-def test_words_are_told_apart_by_space(query: str, words: list[str]) -> None:
+def test_query_is_split_at_spaces(query: str, words: list[str]) -> None:
     assert search.split_words(query) == words
 
 
@@ -31,20 +31,20 @@ def test_words_are_told_apart_by_space(query: str, words: list[str]) -> None:
         ("Draft the Homepage", "home", True),  # part of a word
         ("Draft the Homepage", "draft pricing", False),
         ("100% done", "100%", True),
-        ("1000 done", "100%", False),  # % is no wildcard
+        ("1000 done", "100%", False),  # % is not a wildcard
         ("a_b", "a_b", True),
-        ("axb", "a_b", False),  # nor is _
-        (r"C:\temp", r"c:\t", True),  # nor is the escape character special
+        ("axb", "a_b", False),  # _ is not a wildcard
+        (r"C:\temp", r"c:\t", True),  # the escape character is not special
         ("C:/temp", "\\", False),
         ("Say 'hi'; DROP TABLE", "'hi'; drop", True),
-        ("Übersetzung prüfen", "übersetzung", True),  # case beyond ASCII, also where LIKE cannot
+        ("Übersetzung prüfen", "übersetzung", True),  # case beyond ASCII, even if LIKE cannot fold it
         ("übersetzung prüfen", "ÜBERSETZUNG PRÜFEN", True),
         ("Obersetzung", "übersetzung", False),
         ("Что делать (1+1)", "ЧТО", True),
-        ("é(x)", "É(X)", True),  # not a pattern either
+        ("é(x)", "É(X)", True),  # not a pattern
         ("éxx", "é.x", False),
         ("買い物リスト", "買い物", True),
-        ("Istanbul", "İ", False),  # another letter than I, on every database
+        ("Istanbul", "İ", False),  # a different letter from I, on every database
         ("İstanbul", "İ", True),
         ("Strasse", "Straße", False),
     ],
@@ -55,7 +55,7 @@ def test_all_of_matches_literally(db: None, title: str, query: str, matches: boo
     assert titles(query) == ({title} if matches else set())
 
 
-def test_words_may_be_spread_over_columns(db: None) -> None:
+def test_words_may_match_in_different_columns(db: None) -> None:
     ProjectFactory(name="Garden", description="raised beds")
     ProjectFactory(name="Garden", description="lawn")
 
@@ -66,8 +66,8 @@ def test_words_may_be_spread_over_columns(db: None) -> None:
     assert Project.objects.filter(either).count() == 2
 
 
-def test_a_query_of_only_short_words_stays_within_the_databases_limits(db: None) -> None:
-    query = " ".join(chr(0x4E00 + n) for n in range(100))  # 199 characters, the longest that a schema lets through
+def test_query_of_many_short_words_stays_within_database_limits(db: None) -> None:
+    query = " ".join(chr(0x4E00 + n) for n in range(100))  # 199 characters, the longest that a schema allows
 
     assert titles(query) == set()
     assert not Task.objects.filter(

@@ -24,20 +24,20 @@ def find(project: Project, *asked: tuple[str, str], subject: str = "owner") -> l
     return title_lookup.find_ids(named, subject=subject, project_id=project.pk)
 
 
-def titled(project: Project, kind: str, title: str, **fields: Any) -> Any:
-    return project_graph.row(kind, project, **{ENTITY_TYPE_BY_NAME[kind].label: title}, **fields)
+def make_row(project: Project, kind: str, title: str, **fields: Any) -> Any:
+    return project_graph.create_row(kind, project, **{ENTITY_TYPE_BY_NAME[kind].label: title}, **fields)
 
 
 @pytest.mark.parametrize("kind", [name for name in ENTITY_TYPE_BY_NAME if name != "project"])
-def test_a_row_of_any_kind_is_found_by_what_names_it(project: Project, kind: str) -> None:
-    row = titled(project, kind, "Straße nach Süden")
-    titled(project, kind, "Straße nach Süden, zweiter Teil")
+def test_row_of_any_kind_is_found_by_its_name_or_title(project: Project, kind: str) -> None:
+    row = make_row(project, kind, "Straße nach Süden")
+    make_row(project, kind, "Straße nach Süden, zweiter Teil")
 
     for title in ("Straße nach Süden", " straße NACH süden "):
         assert find(project, (kind, title)) == [row.pk]
 
 
-def test_the_project_itself_is_found_by_its_name(project: Project) -> None:
+def test_project_is_found_by_its_name(project: Project) -> None:
     ProjectFactory(name="Other")
 
     found, other = find(project, ("project", "launch"), ("project", "Other"))
@@ -46,15 +46,15 @@ def test_the_project_itself_is_found_by_its_name(project: Project) -> None:
     assert isinstance(other, ArgumentError)
 
 
-def test_one_that_is_called_so_to_the_letter_is_meant(project: Project) -> None:
-    exact = titled(project, "task", "Call")
-    titled(project, "task", "CALL")
+def test_exact_title_is_preferred(project: Project) -> None:
+    exact = make_row(project, "task", "Call")
+    make_row(project, "task", "CALL")
 
     assert find(project, ("task", "Call")) == [exact.pk]
 
 
-def test_what_several_are_called_is_refused_with_their_ids_newest_first(project: Project) -> None:
-    rows = [titled(project, "document", "Notes", updated_at=MADE_AT.replace(hour=hour)) for hour in range(12)]
+def test_ambiguous_title_is_refused_with_ids_newest_first(project: Project) -> None:
+    rows = [make_row(project, "document", "Notes", updated_at=MADE_AT.replace(hour=hour)) for hour in range(12)]
 
     [error] = find(project, ("document", "notes"))
 
@@ -68,11 +68,11 @@ def test_what_several_are_called_is_refused_with_their_ids_newest_first(project:
     )
 
 
-def test_what_nothing_is_called_is_refused_in_the_same_words_whatever_there_is(project: Project) -> None:
-    titled(project, "goal", "Gone", deleted_at=MADE_AT)
-    titled(ProjectFactory(), "goal", "Elsewhere")  # of the same owner
-    titled(ProjectFactory(created_by="someone else"), "goal", "Foreign")
-    titled(project, "task", "Task")
+def test_unknown_and_invisible_titles_are_refused_alike(project: Project) -> None:
+    make_row(project, "goal", "Gone", deleted_at=MADE_AT)
+    make_row(ProjectFactory(), "goal", "Elsewhere")  # of the same owner
+    make_row(ProjectFactory(created_by="someone else"), "goal", "Foreign")
+    make_row(project, "task", "Task")
 
     named = ("Gone", "Elsewhere", "Foreign", "Task", "Never was", "", " ", "%", "_")
     errors = find(project, *(("goal", title) for title in named))
@@ -83,16 +83,18 @@ def test_what_nothing_is_called_is_refused_in_the_same_words_whatever_there_is(p
     assert [each.code for each in errors if isinstance(each, ArgumentError)] == ["no_such_title"] * len(named)
 
 
-def test_who_does_not_see_the_project_finds_nothing_in_it(project: Project) -> None:
+def test_title_lookup_finds_nothing_in_an_invisible_project(project: Project) -> None:
     MembershipFactory(project=project, subject="viewer")
-    row = titled(project, "task", "Call")
+    row = make_row(project, "task", "Call")
 
     assert find(project, ("task", "Call"), subject="viewer") == [row.pk]
     assert isinstance(find(project, ("task", "Call"), subject="stranger")[0], ArgumentError)
 
 
-def test_titles_cost_a_query_a_kind(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    rows = [titled(project, kind, f"{kind} {n}") for kind in ("task", "goal") for n in range(3)]
+def test_title_lookup_costs_one_query_per_kind(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    rows = [make_row(project, kind, f"{kind} {n}") for kind in ("task", "goal") for n in range(3)]
 
     with django_assert_num_queries(2):
         found = find(project, *((row._meta.model_name, str(row)) for row in rows))

@@ -30,7 +30,7 @@ def iso(moment: datetime) -> str:
         ("DECEMBER, 9999", "9999-12-01T00:00:00Z", f"9999-12-31{LATE}"),
     ],
 )
-def test_a_time_is_read_as_its_first_or_its_last_second(text: str, start: str, end: str) -> None:
+def test_partial_date_is_read_as_its_first_or_last_second(text: str, start: str, end: str) -> None:
     assert (
         iso(partial_dates.parse_partial_date(text, is_end=False)),
         iso(partial_dates.parse_partial_date(text, is_end=True)),
@@ -58,13 +58,13 @@ def test_a_time_is_read_as_its_first_or_its_last_second(text: str, start: str, e
     ],
 )
 @pytest.mark.parametrize("is_end", [False, True])
-def test_what_is_no_time_is_refused(text: str, is_end: bool) -> None:
+def test_invalid_partial_date_is_refused(text: str, is_end: bool) -> None:
     with pytest.raises(ValueError, match=r".+"):
         partial_dates.parse_partial_date(text, is_end=is_end)
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9T:Z+. -]{0,30}", fullmatch=True), st.booleans())
-def test_any_text_is_a_time_or_refused(text: str, is_end: bool) -> None:
+def test_any_text_is_a_valid_partial_date_or_refused(text: str, is_end: bool) -> None:
     try:
         moment = partial_dates.parse_partial_date(text, is_end=is_end)
     except ValueError:
@@ -74,7 +74,7 @@ def test_any_text_is_a_time_or_refused(text: str, is_end: bool) -> None:
 
 
 @given(st.dates())
-def test_a_day_lies_between_its_ends(day: Any) -> None:
+def test_start_of_a_day_is_before_its_end(day: Any) -> None:
     for text in (day.isoformat(), day.isoformat()[:7], day.isoformat()[:4]):
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         assert (
@@ -90,17 +90,17 @@ def test_a_day_lies_between_its_ends(day: Any) -> None:
         (TASK, {"start_at": "2026-03", "due_at": "2026-03"}, ("2026-03-01T00:00:00Z", f"2026-03-31{LATE}")),
         (PROJECT, {"start_at": "2026", "end_at": "2026"}, ("2026-01-01T00:00:00Z", f"2026-12-31{LATE}")),
         (PLAN, {"start_date": "2026-03", "end_date": "May 2026"}, ("2026-03-01", "2026-05-31")),
-        (GOAL, {"target_date": "2026-05-31T22:00:00-07:00"}, ("2026-05-31",)),  # the day that was written
+        (GOAL, {"target_date": "2026-05-31T22:00:00-07:00"}, ("2026-05-31",)),  # the written day
     ],
 )
-def test_times_are_spelt_out_as_their_columns_hold_them(kind: Any, sent: Any, stored: tuple[str, ...]) -> None:
+def test_partial_dates_are_expanded_to_column_values(kind: Any, sent: Any, stored: tuple[str, ...]) -> None:
     fields, errors = partial_dates.complete_times(sent | {"description": "2026"}, kind=kind, pointer="")
 
     assert fields.pop("description") == "2026"
     assert (tuple(fields.values()), errors) == (stored, [])
 
 
-def test_times_that_cannot_be_read_are_told_and_left_out() -> None:
+def test_invalid_partial_dates_are_reported_and_omitted() -> None:
     sent = {"title": "T", "start_at": "soon", "due_at": "2026-02-30"}
 
     fields, errors = partial_dates.complete_times(sent, kind=TASK, pointer="/entities/3")

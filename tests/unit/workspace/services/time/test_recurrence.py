@@ -1,4 +1,4 @@
-"""Wall times over days on which the clocks change, months of all lengths, and the ends of time."""
+"""Recurrence in local time: clock changes, months of all lengths, and the earliest and latest dates."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -15,8 +15,8 @@ BERLIN, NEW_YORK, UTC_ZONE = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_Yo
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def begins(rule: str, first: str, *, zone: ZoneInfo = BERLIN, days: float = 60, until: str = "") -> list[str]:
-    """Return when the instances of the days from the first on begin, in the zone."""
+def list_starts(rule: str, first: str, *, zone: ZoneInfo = BERLIN, days: float = 60, until: str = "") -> list[str]:
+    """Return when the instances in these days start, in the time zone."""
     start = times.parse_time(first, zone=zone)
     end = times.parse_time(until, zone=zone) if until else None
     found = recurrence.list_occurrences(
@@ -25,46 +25,46 @@ def begins(rule: str, first: str, *, zone: ZoneInfo = BERLIN, days: float = 60, 
     return [times.format_time(each, zone=zone) for each, _ in found]
 
 
-def test_daily_keeps_the_wall_time_when_summer_time_begins() -> None:
-    assert begins("daily", "2026-03-28T09:00", days=3) == [
+def test_daily_recurrence_keeps_local_time_when_summer_time_begins() -> None:
+    assert list_starts("daily", "2026-03-28T09:00", days=3) == [
         "2026-03-28T09:00:00+01:00",
         "2026-03-29T09:00:00+02:00",
         "2026-03-30T09:00:00+02:00",
     ]
 
 
-def test_daily_in_the_skipped_hour_moves_forward_on_that_day_alone() -> None:
-    assert begins("daily", "2026-03-28T02:30", days=3) == [
+def test_daily_recurrence_in_the_skipped_hour_moves_forward_on_that_day_only() -> None:
+    assert list_starts("daily", "2026-03-28T02:30", days=3) == [
         "2026-03-28T02:30:00+01:00",
         "2026-03-29T03:30:00+02:00",
         "2026-03-30T02:30:00+02:00",
     ]
 
 
-def test_daily_in_the_hour_that_comes_twice_takes_the_first() -> None:
-    assert begins("daily", "2026-10-24T02:30", days=3) == [
+def test_daily_recurrence_in_the_repeated_hour_uses_the_first() -> None:
+    assert list_starts("daily", "2026-10-24T02:30", days=3) == [
         "2026-10-24T02:30:00+02:00",
         "2026-10-25T02:30:00+02:00",
         "2026-10-26T02:30:00+01:00",
     ]
 
 
-def test_daily_that_begins_in_the_second_of_two_hours_does_not_begin_before_it() -> None:
-    assert begins("daily", "2026-10-25T02:30:00+01:00", days=2) == [
+def test_daily_recurrence_that_starts_in_the_second_repeated_hour_stays_there() -> None:
+    assert list_starts("daily", "2026-10-25T02:30:00+01:00", days=2) == [
         "2026-10-25T02:30:00+01:00",
         "2026-10-26T02:30:00+01:00",
     ]
 
 
-def test_zones_change_their_clocks_on_their_own_days() -> None:
-    assert begins("daily", "2026-03-07T09:00", zone=NEW_YORK, days=2) == [
+def test_clock_changes_depend_on_the_time_zone() -> None:
+    assert list_starts("daily", "2026-03-07T09:00", zone=NEW_YORK, days=2) == [
         "2026-03-07T09:00:00-05:00",
         "2026-03-08T09:00:00-04:00",
     ]
 
 
-def test_weekdays_spare_the_weekend() -> None:
-    assert begins("weekdays", "2026-03-26T09:00", days=6) == [
+def test_weekday_recurrence_skips_the_weekend() -> None:
+    assert list_starts("weekdays", "2026-03-26T09:00", days=6) == [
         "2026-03-26T09:00:00+01:00",
         "2026-03-27T09:00:00+01:00",
         "2026-03-30T09:00:00+02:00",
@@ -72,15 +72,15 @@ def test_weekdays_spare_the_weekend() -> None:
     ]
 
 
-def test_weekdays_are_those_of_the_zone() -> None:
+def test_weekdays_are_those_of_the_time_zone() -> None:
     # Monday 8:00 in Auckland is Sunday in UTC.
-    found = begins("weekdays", "2026-06-01T08:00", zone=ZoneInfo("Pacific/Auckland"), days=7)
+    found = list_starts("weekdays", "2026-06-01T08:00", zone=ZoneInfo("Pacific/Auckland"), days=7)
 
     assert [text[:10] for text in found] == ["2026-06-01", "2026-06-02", "2026-06-03", "2026-06-04", "2026-06-05"]
 
 
-def test_weekdays_begun_on_a_saturday_go_on_on_monday() -> None:
-    assert [text[:10] for text in begins("weekdays", "2026-05-30T09:00", days=4)] == [
+def test_weekday_recurrence_that_starts_on_saturday_continues_on_monday() -> None:
+    assert [text[:10] for text in list_starts("weekdays", "2026-05-30T09:00", days=4)] == [
         "2026-05-30",
         "2026-06-01",
         "2026-06-02",
@@ -88,8 +88,8 @@ def test_weekdays_begun_on_a_saturday_go_on_on_monday() -> None:
 
 
 @pytest.mark.parametrize(("rule", "step"), [("weekly", 7), ("biweekly", 14)])
-def test_weeks_keep_weekday_and_wall_time_over_both_changes(rule: str, step: int) -> None:
-    found = [times.parse_time(text) for text in begins(rule, "2026-01-06T18:00", days=365)]
+def test_weekly_recurrence_keeps_weekday_and_local_time_when_clocks_change(rule: str, step: int) -> None:
+    found = [times.parse_time(text) for text in list_starts(rule, "2026-01-06T18:00", days=365)]
 
     walls = [each.astimezone(BERLIN).replace(tzinfo=None) for each in found]
     assert {(wall.weekday(), wall.hour) for wall in walls} == {(1, 18)}
@@ -97,8 +97,8 @@ def test_weeks_keep_weekday_and_wall_time_over_both_changes(rule: str, step: int
     assert len(found) == 365 // step + 1
 
 
-def test_monthly_on_the_31st_comes_on_the_last_day_of_shorter_months() -> None:
-    assert [text[:10] for text in begins("monthly", "2027-10-31T10:00", days=190)] == [
+def test_monthly_recurrence_on_the_31st_uses_the_last_day_of_shorter_months() -> None:
+    assert [text[:10] for text in list_starts("monthly", "2027-10-31T10:00", days=190)] == [
         "2027-10-31",
         "2027-11-30",
         "2027-12-31",
@@ -109,27 +109,27 @@ def test_monthly_on_the_31st_comes_on_the_last_day_of_shorter_months() -> None:
     ]
 
 
-def test_monthly_on_a_leap_day_comes_on_the_29th_or_28_february() -> None:
-    found = [text[:10] for text in begins("monthly", "2024-02-29T10:00", days=366)]
+def test_monthly_recurrence_on_a_leap_day_uses_28_or_29_february() -> None:
+    found = [text[:10] for text in list_starts("monthly", "2024-02-29T10:00", days=366)]
 
     assert found[:2] == ["2024-02-29", "2024-03-29"]
     assert found[-1] == "2025-02-28"
 
 
-def test_monthly_in_the_middle_of_the_month_stays_there() -> None:
-    assert {text[8:10] for text in begins("monthly", "2026-01-15T10:00", days=365)} == {"15"}
+def test_monthly_recurrence_keeps_its_day_of_the_month() -> None:
+    assert {text[8:10] for text in list_starts("monthly", "2026-01-15T10:00", days=365)} == {"15"}
 
 
-def test_until_may_be_the_last_beginning_itself() -> None:
-    assert len(begins("daily", "2026-03-27T09:00", until="2026-03-30T09:00")) == 4
-    assert len(begins("daily", "2026-03-27T09:00", until="2026-03-30T08:59:59")) == 3
+def test_until_may_equal_the_last_start() -> None:
+    assert len(list_starts("daily", "2026-03-27T09:00", until="2026-03-30T09:00")) == 4
+    assert len(list_starts("daily", "2026-03-27T09:00", until="2026-03-30T08:59:59")) == 3
 
 
-def test_no_rule_is_one_instance() -> None:
-    assert begins("", "2026-03-27T09:00") == ["2026-03-27T09:00:00+01:00"]
+def test_missing_rule_gives_one_instance() -> None:
+    assert list_starts("", "2026-03-27T09:00") == ["2026-03-27T09:00:00+01:00"]
 
 
-def test_instance_under_way_at_the_beginning_has_a_part_in_the_time_and_one_that_ends_there_has_none() -> None:
+def test_range_includes_only_instances_that_end_after_its_start() -> None:
     first = datetime(2026, 3, 2, 9, tzinfo=UTC)
     rule = {"first": (first, first + 2 * HOUR), "zone": UTC_ZONE}
 
@@ -140,8 +140,8 @@ def test_instance_under_way_at_the_beginning_has_a_part_in_the_time_and_one_that
     assert outside == []
 
 
-def test_parts_of_a_second_are_kept() -> None:
-    assert begins("daily", "2026-03-02T09:00:00.25", zone=UTC_ZONE, days=2) == [
+def test_fractions_of_a_second_are_kept() -> None:
+    assert list_starts("daily", "2026-03-02T09:00:00.25", zone=UTC_ZONE, days=2) == [
         "2026-03-02T09:00:00.250000Z",
         "2026-03-03T09:00:00.250000Z",
     ]
@@ -164,7 +164,7 @@ def test_nth_counts_the_first(rule: str, number: int, last: str) -> None:
     )
 
 
-def test_days_come_again_as_dates() -> None:
+def test_whole_day_events_recur_as_dates() -> None:
     found = recurrence.list_days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
 
     assert found == [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
@@ -180,7 +180,7 @@ def test_days_come_again_as_dates() -> None:
 @pytest.mark.parametrize("rule", Recurrence.values)
 @pytest.mark.parametrize("first", ["0001-01-01T00:00:00Z", "9999-12-31T22:00:00Z"])
 @pytest.mark.parametrize("zone", [NEW_YORK, ZoneInfo("Asia/Tokyo")])
-def test_ends_of_time_are_reached_without_an_error(rule: str, first: str, zone: ZoneInfo) -> None:
+def test_earliest_and_latest_times_cause_no_error(rule: str, first: str, zone: ZoneInfo) -> None:
     begin = times.parse_time(first)
     whole = {"after": datetime.min.replace(tzinfo=UTC), "before": datetime.max.replace(tzinfo=UTC)}
 
@@ -193,7 +193,7 @@ def test_ends_of_time_are_reached_without_an_error(rule: str, first: str, zone: 
     assert (begin.date() in found) == (begin.date() < date.max)
 
 
-def test_what_began_long_ago_is_found_at_once() -> None:
+def test_recurrence_that_started_long_ago_is_expanded_fast() -> None:
     first, now = datetime(1, 1, 1, 9, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
     for rule in Recurrence.values:
@@ -202,7 +202,7 @@ def test_what_began_long_ago_is_found_at_once() -> None:
         )
 
 
-def test_spans_are_bounded() -> None:
+def test_spans_are_limited() -> None:
     first = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
     found = recurrence.list_occurrences(
@@ -230,7 +230,7 @@ def matches(rule: str, day: date, first: date) -> bool:
     later=st.integers(-40, 1500).map(lambda days: timedelta(days=days)),
     window=st.integers(1, 70).map(lambda days: timedelta(days=days)),
 )
-def test_spans_are_those_that_a_walk_over_all_days_finds(
+def test_spans_agree_with_a_search_over_all_days(
     rule: str, zone: ZoneInfo, first: datetime, length: timedelta, later: timedelta, window: timedelta
 ) -> None:
     after = first + later

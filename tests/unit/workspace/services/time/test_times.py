@@ -20,7 +20,7 @@ from workspace.services.time import times
         ("2024-02-29T00:00:00Z", datetime(2024, 2, 29, tzinfo=UTC)),
     ],
 )
-def test_read_returns_the_moment_in_utc(text: str, moment: datetime) -> None:
+def test_parse_returns_utc(text: str, moment: datetime) -> None:
     assert times.parse_time(text) == moment
     assert times.parse_time(text).tzinfo is UTC
 
@@ -28,7 +28,7 @@ def test_read_returns_the_moment_in_utc(text: str, moment: datetime) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "0000-01-01T00:00:00Z",  # a year that Python and SQL do not have
+        "0000-01-01T00:00:00Z",  # a year that Python and SQL do not support
         "2016-12-31T23:59:60Z",  # a leap second
         "0001-01-01T00:00:00+14:00",  # the year 0 in UTC
         "9999-12-31T23:59:59-14:00",  # the year 10000 in UTC
@@ -39,7 +39,7 @@ def test_read_returns_the_moment_in_utc(text: str, moment: datetime) -> None:
         "",
     ],
 )
-def test_read_refuses_what_cannot_be_kept(text: str) -> None:
+def test_parse_refuses_unstorable_times(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         times.parse_time(text)
 
@@ -53,7 +53,7 @@ def test_read_refuses_what_cannot_be_kept(text: str) -> None:
         (datetime(33, 3, 1, tzinfo=UTC), "0033-03-01T00:00:00Z"),
     ],
 )
-def test_write_answers_utc_with_z(moment: datetime, text: str) -> None:
+def test_format_returns_utc_with_z(moment: datetime, text: str) -> None:
     assert times.format_time(moment) == text
 
 
@@ -62,26 +62,26 @@ def test_write_answers_utc_with_z(moment: datetime, text: str) -> None:
     [
         ("2026-07-01T09:00", "2026-07-01T07:00:00Z"),
         ("2026-01-15t09:00:00.5", "2026-01-15T08:00:00.500000Z"),
-        ("2026-07-01T09:00:00Z", "2026-07-01T09:00:00Z"),  # an offset is an offset, whatever the zone
+        ("2026-07-01T09:00:00Z", "2026-07-01T09:00:00Z"),  # an offset overrides the zone
         ("2026-07-01T09:00:00-04:00", "2026-07-01T13:00:00Z"),
         ("2026-03-29T02:30:00", "2026-03-29T01:30:00Z"),  # the clocks skip it: 3:30
         ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
         ("2026-03-29T03:00:00", "2026-03-29T01:00:00Z"),
-        ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),  # comes twice: the first
+        ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),  # occurs twice: the first
         ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z"),
     ],
 )
-def test_read_takes_a_time_without_offset_as_wall_time_of_the_zone(text: str, moment: str) -> None:
+def test_parse_reads_a_time_without_offset_as_local_time_of_the_zone(text: str, moment: str) -> None:
     assert times.format_time(times.parse_time(text, zone=ZoneInfo("Europe/Berlin"))) == moment
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00", "2026-02-30T09:00:00", "2026-03-01T24:00:00", "soon"])
-def test_read_refuses_local_times_that_cannot_be_kept(text: str) -> None:
+def test_parse_refuses_unstorable_local_times(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         times.parse_time(text, zone=ZoneInfo("Europe/Berlin"))
 
 
-def test_write_in_a_zone_tells_the_offset_of_that_moment() -> None:
+def test_format_in_a_zone_has_the_offset_of_that_time() -> None:
     zone = ZoneInfo("Europe/Berlin")
 
     assert times.format_time(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=zone) == "2026-01-01T10:00:00+01:00"
@@ -93,7 +93,7 @@ def test_write_in_a_zone_tells_the_offset_of_that_moment() -> None:
     "moment",
     [datetime(1800, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)],
 )
-def test_write_in_a_zone_tells_utc_where_the_zone_has_no_offset_to_write(moment: datetime) -> None:
+def test_format_in_a_zone_uses_utc_when_the_offset_is_not_whole_minutes(moment: datetime) -> None:
     for name in ("Europe/Berlin", "America/New_York"):
         text = times.format_time(moment, zone=ZoneInfo(name))
 

@@ -1,0 +1,105 @@
+"""The table of event fields: what each field of an operation event means, and where it is shown.
+
+The API, the OpenAPI document, the admin and docs/reference/events.md are built from it. A new field needs a line in the
+model, a line here and a migration.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class EventSection(StrEnum):
+    """A section of an event's admin page, in the order of the page."""
+
+    REQUEST = "Request"
+    RESPONSE = "Response"
+    CALLER = "Caller"
+    ROLLOUT = "Rollout"
+    FIGURES = "Figures"
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """A place on an event's admin page. Fields on the same line of a section stand side by side."""
+
+    section: EventSection
+    line: int
+    display: str = ""  # the admin's method that shows the field, if it is not shown as it is
+
+
+@dataclass(frozen=True, slots=True)
+class EventField:
+    """A field of an event. An empty `places` hides it on the event's admin page."""
+
+    name: str
+    description: str
+    places: tuple[PagePlace, ...] = ()
+    in_api: bool = True
+    in_list: bool = False  # a column of the list of events in the admin
+
+
+def _request(line: int, display: str = "") -> PagePlace:
+    return PagePlace(EventSection.REQUEST, line, display)
+
+
+def _response(line: int, display: str = "") -> PagePlace:
+    return PagePlace(EventSection.RESPONSE, line, display)
+
+
+def _caller(line: int) -> PagePlace:
+    return PagePlace(EventSection.CALLER, line)
+
+
+def _rollout(line: int) -> PagePlace:
+    return PagePlace(EventSection.ROLLOUT, line)
+
+
+_FIGURES = PagePlace(EventSection.FIGURES, 1)
+
+# In the order of the API.
+EVENT_FIELDS = (
+    EventField("id", "Id of the event."),
+    EventField("time", "When the call arrived.", (_request(1),), in_list=True),
+    EventField("type", "What was called.", (_request(1),), in_list=True),
+    EventField("op", "The canonical op or path; as sent if unknown.", (_request(2),), in_list=True),
+    EventField("tool_name", "The op's tool name. Empty for groups, searches and unknown names.", (_request(2),)),
+    EventField("group", "The op's group.", (_request(3),)),
+    EventField("entity", "The kind of entity that the op is about.", (_request(4),)),
+    EventField("action", "What the op does with the entity.", (_request(4),)),
+    EventField("entity_id", "Id of the entity that was read or written.", (_request(4),)),
+    EventField("kind", "Whether the op reads or writes.", (_request(3),)),
+    EventField("format", "The help format that was read.", (_request(3),), in_api=False),
+    EventField("dry_run", "Whether the call was a dry run.", (_request(5, "show_dry_run"),)),
+    EventField("digest", "Identical for identical calls within a turn.", (_request(5),), in_api=False),
+    EventField("ok", "Whether the call succeeded.", (_response(1),), in_list=True),
+    EventField("status", "HTTP status code.", (_response(1),)),
+    EventField("code", "Error code. Empty if the call succeeded.", (_response(2),), in_list=True),
+    EventField("reason", "The case within the error code.", (_response(2),), in_list=True),
+    EventField(
+        "field_errors",
+        "[JSON Pointer, code] of each field error; never a value.",
+        (_response(3, "show_field_errors"),),
+    ),
+    EventField(
+        "replayed", "Whether the stored answer to an earlier call was sent again.", (_response(4, "show_replayed"),)
+    ),
+    EventField("result_count", "Items in the result of a search, a group or a list op.", (_FIGURES,)),
+    EventField("latency_ms", "Duration of the call in milliseconds.", (_FIGURES,), in_list=True),
+    EventField("release", "The release that served the call.", (_rollout(1),)),
+    EventField("surface", "The surface that the model was shown.", (_rollout(2),)),
+    EventField("cohort", "Cohorts that decided, in the order of their flags.", (_rollout(2),)),
+    EventField("model", "The model's family.", (_rollout(2),)),
+    EventField("source", "How the call was made.", (_request(1),)),
+    EventField("client", "The client's name.", (_caller(1),), in_api=False, in_list=True),
+    EventField("key", "The key's prefix.", (_caller(1),), in_api=False),
+    EventField("subject", "The end user's id.", (_caller(2),), in_list=True),
+    EventField("session", "Conversation id.", (_caller(3),)),
+    EventField("turn", "Turn id.", (_caller(3),)),
+    EventField("trace_id", "Id of the request, as in its logs and its response.", (_caller(4),), in_list=True),
+    EventField("repairs", "Id of the earlier failed call in the turn that this call repaired.", (_response(4),)),
+    EventField(
+        "content",
+        "Args and result as {args, result}, if GATEWAY_CONTENT_DAYS is set. Secrets marked in the schema are redacted.",
+        (_request(6, "args"), _response(5, "result")),
+    ),
+)

@@ -1,0 +1,48 @@
+"""The memory and CPU time that a server's workers use, read from /proc (Linux)."""
+
+import os
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+def is_available() -> bool:
+    """Whether this system has /proc."""
+    return (PROC / "self" / "status").exists()
+
+
+def get_own_mb() -> float:
+    """Return the resident set size of this process, in MB (10^6 bytes)."""
+    return _get_resident_bytes(PROC / "self") / 1e6
+
+
+def get_largest_child_mb(pid: int) -> float:
+    """Return the resident set size of a process's largest child, in MB (10^6 bytes)."""
+    return max(_get_resident_bytes(child) for child in _list_children(pid)) / 1e6
+
+
+def get_cpu_seconds_by_child(pid: int) -> dict[str, float]:
+    """Return the CPU time that each child of a process has used so far, user and system, in seconds."""
+    return {child.name: _get_cpu_seconds(child) for child in _list_children(pid)}
+
+
+def _get_cpu_seconds(process: Path) -> float:
+    fields = (process / "stat").read_text().rpartition(")")[2].split()  # those after the name, which may have spaces
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _list_children(pid: int) -> list[Path]:
+    return [status.parent for status in PROC.glob("[0-9]*/status") if _read_field(status, "PPid") == str(pid)]
+
+
+def _get_resident_bytes(process: Path) -> int:
+    return int(_read_field(process / "status", "VmRSS").split()[0]) * 1024
+
+
+def _read_field(status: Path, name: str) -> str:
+    """Return a field of a status file, or "0" if it is missing or the process has ended."""
+    try:
+        lines = status.read_text().splitlines()
+    except OSError:
+        return "0"
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:")), "0")

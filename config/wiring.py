@@ -1,0 +1,82 @@
+"""What the lower packages call without importing it. `config` may import every package, so the tables stand here."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+
+from analytics.rollout import rollout_cache
+from analytics.rollups import rollup_job
+from core import poller
+from core.admin import site
+from core.admin.site import AdminPage
+from gateway import builtin_ops
+from gateway.admin import try_op
+from gateway.admin.reports import report_page
+from gateway.admin.reports.report_list import REPORTS
+from gateway.admin.rollout import flag_explainer
+from gateway.api import metrics
+from gateway.batches import sweep
+from gateway.clients import key_verification
+from gateway.executors import embedded
+from gateway.executors.embedded import Handler
+from gateway.jobs import retention, runner
+from gateway.jobs.runner import Job
+from gateway.routing import release_routing
+from registry import search
+from registry.catalog import cache, connections, switches
+from registry.releases import token_count_job
+from workspace import handlers
+
+# Functions that the poller thread of each process calls every half second, in this order.
+POLLED_FUNCTIONS = (
+    cache.refresh_live,
+    cache.drop_withdrawn,
+    connections.refresh_connections,
+    switches.refresh_switches,
+    rollout_cache.refresh,
+    release_routing.preload_cohort_releases,
+    key_verification.refresh_verified_keys,
+    sweep.renew_and_sweep,
+    metrics.update_gauges,
+    runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
+)
+
+# Functions that prepare a catalog before it is served. Each gets the catalog.
+CATALOG_WARMERS = (search.warm,)
+
+# Periodic jobs and their intervals. One process at a time runs each job.
+PERIODIC_JOBS = (
+    Job(retention.delete_idempotency_records, timedelta(minutes=5)),
+    Job(retention.delete_batches, timedelta(minutes=5)),
+    Job(retention.delete_sessions, timedelta(hours=1)),
+    Job(retention.delete_figures, timedelta(hours=1)),
+    Job(retention.delete_events, timedelta(minutes=10)),
+    Job(retention.delete_turns, timedelta(minutes=10)),
+    Job(retention.delete_subjects, timedelta(hours=1)),
+    Job(retention.delete_contents, timedelta(minutes=10)),
+    Job(rollup_job.run_rollup, timedelta(minutes=1)),
+    Job(token_count_job.count_tokens, timedelta(minutes=1)),
+)
+
+# Embedded upstreams: the name of the connection, and its handlers by tool name.
+EMBEDDED_UPSTREAMS: dict[str, Mapping[str, Handler]] = {
+    "workspace": handlers.HANDLERS,
+    "utilities": builtin_ops.HANDLERS,
+}
+
+# Admin pages that do not belong to a single model.
+ADMIN_PAGES = (
+    AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
+    AdminPage("rollout_who", "rollout/who/", flag_explainer.page),
+    *(AdminPage(report.url_name, report.path, partial(report_page.page, report=report)) for report in REPORTS),
+)
+
+
+def connect() -> None:
+    """Hand each table to the module that works on it."""
+    poller.set_functions(POLLED_FUNCTIONS)
+    cache.set_warmers(CATALOG_WARMERS)
+    runner.set_jobs(PERIODIC_JOBS)
+    site.set_pages(ADMIN_PAGES)
+    for connection, table in EMBEDDED_UPSTREAMS.items():
+        embedded.add_upstream(connection, table)

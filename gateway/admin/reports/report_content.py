@@ -1,0 +1,35 @@
+"""The content of a report, as its module builds it and the page shows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from gateway.admin.reports.report_query import ReportQuery
+from gateway.admin.reports.tables import ReportTable
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigure:
+    """A headline figure: title, formatted value, what it is a share of, and a link to its rows."""
+
+    title: str
+    value: str
+    of: str = ""
+    link: str = ""
+    chart: SafeString | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """The content of a report page. `empty` replaces the usual text if there is nothing to show."""
+
+    query: ReportQuery
+    lead: str
+    figures: Sequence[ReportFigure] = ()
+    tables: Sequence[ReportTable] = ()
+    notes: Sequence[str] = ()
+    is_empty: bool = False
+    empty: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)  # further template variables

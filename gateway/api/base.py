@@ -1,0 +1,119 @@
+"""The base views of all endpoints: checks before a call, and error envelopes and headers after it."""
+
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from analytics.events import event_log
+from analytics.models import OperationEvent
+from core import logs, metrics
+from core.metrics import CallLabels
+from core.rate_limit import RateLimitDecision
+from gateway import request_context
+from gateway.api import exception_mapping, request_body
+from gateway.clients.key_verification import VerifiedKey
+from gateway.contracts import envelopes
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import GatewayError
+from gateway.models import Scope
+from gateway.recording import call_events
+from gateway.request_context import Caller
+
+JSON_CONTENT_TYPE = "application/json"
+
+
+class GatewayView(APIView):
+    """Base view of all endpoints: checks size, key, rate, scope and headers, in this order.
+
+    Adds the trace and rate-limit headers, and turns every exception into an error envelope.
+    """
+
+    http_method_names = ["get", "head", "post"]
+    scope: Scope | None = None
+    event_type: OperationEvent.Type | None = None
+    has_routing = False  # a toolset or the flags choose its surface and release
+    requested_path: str = ""  # the path as sent, for the event of a failed call
+    rate_limit: RateLimitDecision | None = None
+    key: VerifiedKey | None = None
+    caller: Caller | None = None
+    metric_labels: CallLabels | None = None  # how the call ended; None if the request is not a call
+    trace: Trace
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        self.trace = Trace(request_context.read_trace_id(request.META))
+        logs.trace.set(self.trace.id)
+        # We parse bodies and render responses ourselves, so parsers and content negotiation are not set up.
+        return Request(request, authenticators=self.get_authenticators())
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        request_body.check_size(request._request)
+        self.perform_authentication(request)
+        self.check_throttles(request)
+        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
+        self.key = key  # from here on errors are recorded as events
+        self.check_permissions(request)
+        self.caller = request_context.identify_caller(key, request._request.META)
+        if self.has_routing:
+            self.caller = request_context.apply_routing(self.caller, request._request.META, self.trace.at)
+
+    def perform_authentication(self, request: Request) -> None:
+        request.auth  # noqa: B018 - reading it authenticates
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
+        error = self.to_api_error(exc)
+        envelope = envelopes.build_failure(None, error, envelopes.build_meta(self.trace))
+        if self.event_type is not None:
+            self.metric_labels = call_events.build_metric_labels(self.event_type, error=envelope["error"])
+        if self.key is not None and self.event_type is not None:
+            event = call_events.build_event(
+                self.event_type,
+                caller=self.caller or Caller(self.key),
+                trace=self.trace,
+                name=self.requested_path,
+                status=error.status,
+                error=envelope["error"],
+            )
+            event_log.enqueue_event(event)
+        return render_envelope(envelope, error.status, error.headers)
+
+    def to_api_error(self, exc: Exception) -> GatewayError:
+        """Return the API error for an exception of any layer."""
+        return exception_mapping.to_api_error(exc, allowed_methods=self.allowed_methods, trace_id=self.trace.id)
+
+    def require_caller(self) -> Caller:
+        """Return the caller. Raises RuntimeError before the request was authenticated."""
+        if self.caller is None:
+            raise RuntimeError("A view answered before its caller was known.")
+        return self.caller
+
+    def finalize_response(  # type: ignore[override]  # rendered by us
+        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        headers = response.headers
+        if self.metric_labels is not None:
+            metrics.count_call(self.metric_labels, seconds=self.trace.elapsed_ms() / 1000)
+        headers["Gateway-Trace"] = self.trace.id
+        if self.trace.release:
+            headers["Gateway-Release"] = self.trace.release
+        headers["Server-Timing"] = self.trace.format_server_timing()
+        headers["Cache-Control"] = "private, no-cache"
+        if self.rate_limit is not None:
+            headers["RateLimit"] = f'"key";r={self.rate_limit.remaining};t=1'
+        logs.clear_context()  # the thread's next log line may belong to another request
+        return response
+
+
+class PublicView(GatewayView):
+    """Base view of endpoints without authentication."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        request_body.check_size(request._request)
+
+
+def render_envelope(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    """Return an envelope as a response."""
+    return HttpResponse(orjson.dumps(envelope), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)

@@ -1,0 +1,65 @@
+"""Errors outside of every view: in the form of the API, or as a page if a person is in the admin."""
+
+from django.http import HttpRequest, HttpResponse
+
+from core.admin import error_page
+from gateway import request_context
+from gateway.api.base import render_envelope
+from gateway.contracts import envelopes
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import (
+    GatewayError,
+    InternalError,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Return the 404 response for an unknown URL."""
+    if error_page.is_admin_page(request):
+        message = "This page does not exist, or what it showed was deleted."
+        return error_page.render_error_page(request, title="Page not found", message=message, status=404)
+    return _render_error(
+        request, NotFoundError("There is no endpoint at this address. See /api/v1/help.", reason="unknown_address")
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Return the 400 response for requests that Django refuses before any view, such as an unknown host."""
+    return _render_error(request, InvalidRequestError("The request is malformed, or its host is not served here."))
+
+
+def https_required(request: HttpRequest) -> HttpResponse:
+    """Return the 400 response for plain http.
+
+    A redirect would lose the body, and the client would keep sending its key in the clear.
+    """
+    return _render_error(
+        request, InvalidRequestError("The API is served over https only. Send the call there.", reason="https_required")
+    )
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Return the 403 response for requests that Django forbids before any view, and for admin pages of other roles."""
+    if error_page.is_admin_page(request):
+        message = "Your role does not allow this. Ask an Admin for another role."
+        return error_page.render_error_page(request, title="Not allowed", message=message, status=403)
+    return _render_error(request, PermissionDeniedError("The request is not allowed."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Return the 500 response for a failure outside every view."""
+    return _render_error(
+        request, InternalError("The gateway failed to run this call. Tell the administrator its trace id.")
+    )
+
+
+def _render_error(request: HttpRequest, error: GatewayError) -> HttpResponse:
+    trace = Trace(request_context.read_trace_id(request.META))
+    response = render_envelope(
+        envelopes.build_failure(None, error, envelopes.build_meta(trace)), error.status, error.headers
+    )
+    response.headers["Gateway-Trace"] = trace.id
+    return response

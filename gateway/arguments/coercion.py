@@ -1,0 +1,132 @@
+"""Coerce values to what the schema asks for, where the meaning is certain.
+
+Objects without `properties` in the schema, such as props, are left as sent.
+"""
+
+import copy
+import re
+from datetime import datetime
+from typing import Any
+
+from core import strict_json, suggestions
+from registry.jsonschema.dialect import VALUE_ALIASES
+
+_DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
+
+
+def wrap_single_values(schema: dict[str, Any], args: dict[str, Any]) -> None:
+    """Wrap a single value in a list where the schema has a list of enum values."""
+    for name, argument in schema.get("properties", {}).items():
+        value = args.get(name)
+        is_single = isinstance(value, int | float) or (isinstance(value, str) and not value.lstrip().startswith("["))
+        if is_single and isinstance(argument, dict) and _is_enum_list(argument):
+            args[name] = [value]
+
+
+def trim_ids(schema: dict[str, Any], value: Any) -> None:
+    """Trim ids that the schema names. Ids inside free-form objects such as props are left as sent."""
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        for item in value:
+            trim_ids(items, item)
+    if not isinstance(value, dict):
+        return
+    for name, argument in schema.get("properties", {}).items():
+        item = value.get(name)
+        if isinstance(item, str) and (name == "id" or name.endswith("_id")):
+            value[name] = item.strip()
+        elif isinstance(argument, dict):
+            trim_ids(argument, item)
+
+
+def translate_values(schema: dict[str, Any], value: Any, within: str = "") -> list[str]:
+    """Replace alternative spellings of values, in place, at every level. Return a warning for each.
+
+    For example, completed becomes done, and a date-time becomes a date. `within` is the argument that holds the value.
+    """
+    warnings: list[str] = []
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        for index in range(len(value)):
+            warnings += _translate_value(items, value, index, within)
+    if not isinstance(value, dict):
+        return warnings
+    for name, argument in schema.get("properties", {}).items():
+        if name in value and isinstance(argument, dict):
+            warnings += _translate_value(argument, value, name, name)
+    return warnings
+
+
+def convert_whole_numbers(schema: dict[str, Any], value: Any) -> Any:
+    """Convert 5.0 to 5 wherever the schema has an integer: JSON has one number type, Python has two."""
+    if isinstance(value, float):
+        is_whole = value.is_integer() and abs(value) <= strict_json.MAX_INTEGER and "integer" in str(schema.get("type"))
+        return int(value) if is_whole else value
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        return [convert_whole_numbers(items, item) for item in value]
+    if isinstance(value, dict):
+        subschemas = {
+            name: subschema for name, subschema in schema.get("properties", {}).items() if isinstance(subschema, dict)
+        }
+        return {
+            name: convert_whole_numbers(subschemas[name], item) if name in subschemas else item
+            for name, item in value.items()
+        }
+    return value
+
+
+def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
+    """Fill in the defaults of a schema, in place, at every level that already exists in the instance."""
+    if isinstance(instance, list) and isinstance(items := schema.get("items"), dict):
+        for item in instance:
+            fill_defaults(items, item)
+    if not isinstance(instance, dict):
+        return
+    for name, argument in schema.get("properties", {}).items():
+        if not isinstance(argument, dict):
+            continue
+        if name not in instance and "default" in argument:
+            instance[name] = copy.deepcopy(argument["default"])
+        elif name in instance:
+            fill_defaults(argument, instance[name])
+
+
+def _is_enum_list(argument: dict[str, Any]) -> bool:
+    items = argument.get("items")
+    return argument.get("type") == "array" and isinstance(items, dict) and "enum" in items
+
+
+def _translate_value(argument: dict[str, Any], holder: Any, key: Any, name: str) -> list[str]:
+    """Translate the value at one key of an object or list; `name` is the argument's name for the warning."""
+    translation = _find_translation(argument, holder[key])
+    warnings = []
+    if translation is not None:
+        holder[key] = translation
+        warnings.append(f"Read {name} as {translation}.")
+    return warnings + translate_values(argument, holder[key], within=name)
+
+
+def _find_translation(argument: dict[str, Any], value: Any) -> Any:
+    if not isinstance(value, str):
+        return None
+    return _cut_to_date(value) if argument.get("format") == "date" else _match_option(argument, value)
+
+
+def _cut_to_date(value: str) -> str | None:
+    """Return the date part of a date-time, without applying its offset: the day is meant in that offset."""
+    if not _DATE_TIME.fullmatch(value):
+        return None
+    try:
+        return datetime.fromisoformat(value.upper()).date().isoformat()
+    except ValueError:
+        return None
+
+
+def _match_option(argument: dict[str, Any], value: str) -> Any:
+    """Return the option that a value means: by another spelling, or by the schema's x-aliases."""
+    aliases = argument.get(VALUE_ALIASES)
+    if not isinstance(aliases, dict):
+        return None
+    snake_value = suggestions.to_snake_case(value[:100])
+    options = [option for option in argument.get("enum", []) if isinstance(option, str)]
+    if value not in options and snake_value in options:
+        return snake_value
+    return aliases.get(snake_value)

@@ -1,0 +1,32 @@
+"""The draft (rows that admins edit) and the releases made from it.
+
+Code that serves a model reads a release, never the draft's rows.
+"""
+
+from registry.models.connection import Connection
+from registry.models.fields import name_validator, path_validator, word_validator
+from registry.models.op import Group, Op, OpAlias
+from registry.models.op_copy import Example, PolicyRule
+from registry.models.paths import ROOT, get_parent_path
+from registry.models.prompt_section import PromptSection
+from registry.models.release import Activation, Release
+from registry.models.switch import Switch, SwitchQuerySet
+
+__all__ = [
+    "ROOT",
+    "Activation",
+    "Connection",
+    "Example",
+    "Group",
+    "Op",
+    "OpAlias",
+    "PolicyRule",
+    "PromptSection",
+    "Release",
+    "Switch",
+    "SwitchQuerySet",
+    "get_parent_path",
+    "name_validator",
+    "path_validator",
+    "word_validator",
+]

@@ -1,0 +1,44 @@
+"""Validators, fields and lookups that several models use."""
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Length
+
+# Check constraints use title__length__gt and the like.
+models.TextField.register_lookup(Length, "length")
+models.CharField.register_lookup(Length, "length")
+
+path_validator = RegexValidator(
+    r"\A[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z",
+    "A path is lower-case words joined by dots, such as onto.task.update.",
+)
+name_validator = RegexValidator(
+    r"\A[A-Za-z0-9_.-]{1,128}\Z", "A name has letters, digits, dots, dashes and underscores; at most 128."
+)
+word_validator = RegexValidator(r"\A[a-z][a-z0-9_]*\Z", "Lower-case letters, digits and underscores, such as overview.")
+
+
+def validate_text_list(value: object) -> None:
+    """Refuse anything but a list of non-empty strings."""
+    if not isinstance(value, list) or any(not isinstance(item, str) or not item.strip() for item in value):
+        raise ValidationError('Send a list of non-empty strings, such as ["project", "global"].')
+
+
+def validate_text_map(value: object) -> None:
+    """Refuse anything but an object whose values are non-empty strings."""
+    if not isinstance(value, dict) or any(not isinstance(item, str) or not item for item in value.values()):
+        raise ValidationError('Send an object of strings, such as {"search": "query"}.')
+
+
+def build_source_field() -> "models.CharField[str, str]":
+    """Return the field that says which import a row came from."""
+    # A database default, because processes of the previous version insert rows without this column.
+    return models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Group of the import it came from. Empty for shipped rows and rows added by admins.",
+    )

@@ -1,0 +1,64 @@
+"""Releases, and when each was live."""
+
+from django.db import models
+from django.db.models import Q
+
+
+class Release(models.Model):
+    """An immutable snapshot of all copy. Its version is the hash of its content."""
+
+    version = models.CharField(max_length=64, primary_key=True, editable=False)
+    content = models.TextField(editable=False, help_text="RFC 8785 JSON; its SHA-256 is the version.")
+    tokens = models.JSONField(editable=False, help_text="o200k_base tokens of each op's help: {op: [short, full]}.")
+    op_count = models.PositiveIntegerField("ops", editable=False)
+    # Database defaults, because processes of the previous version insert rows without these columns.
+    accepted_warnings = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="Warnings not in the release before: [{op, field, rule, severity, message, fix}].",
+    )
+    accepted_because = models.CharField(
+        max_length=500, default="", db_default="", editable=False, help_text="Why the warnings were accepted."
+    )
+    created_at = models.DateTimeField(editable=False)
+    created_by = models.CharField(max_length=150, editable=False)
+    withdrawn_at = models.DateTimeField(null=True, editable=False)
+    # Database defaults, because processes of the previous version insert rows without these columns.
+    withdrawn_by = models.CharField(max_length=150, blank=True, default="", db_default="", editable=False)
+    withdrawn_reason = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            # Anyone who asks for it is told the reason and who withdrew it.
+            models.CheckConstraint(
+                condition=Q(withdrawn_at=None) | (~Q(withdrawn_by="") & ~Q(withdrawn_reason="")),
+                name="release_withdrawn_has_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.version[:12]
+
+
+class Activation(models.Model):
+    """One time that a release was made live. The row with `is_live` is the pointer that all processes follow."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="activations")
+    is_live = models.BooleanField("live", default=True)
+    note = models.CharField(max_length=500)
+    activated_at = models.DateTimeField()
+    activated_by = models.CharField(max_length=150)
+
+    class Meta:
+        verbose_name = "release history entry"
+        verbose_name_plural = "release history"
+        ordering = ["-activated_at", "-id"]
+        constraints = [
+            # Two releases can never be live at once. The index also serves the query that polls for the live release.
+            models.UniqueConstraint(fields=["is_live"], condition=Q(is_live=True), name="activation_one_live"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.release_id[:12]} at {self.activated_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,70 @@
+/* Shows the effect of a rollout change next to the form while it is edited, before it is saved. */
+"use strict";
+
+(() => {
+  const WAIT = 300; // milliseconds after the last key
+  const panel = document.getElementById("impact");
+  const form = document.querySelector("#content-main > form");
+  if (!panel || !form) return;
+
+  const part = panel.querySelector('[data-part="impact"]');
+  let timer = null;
+  let pending = null; // the request in flight
+
+  async function refresh() {
+    pending?.abort();
+    const request = (pending = new AbortController());
+    try {
+      const body = new FormData(form);
+      const response = await fetch(panel.dataset.url, { method: "POST", body, signal: request.signal, redirect: "manual" });
+      const text = await response.text();
+      if (request.signal.aborted) return;
+      if (response.ok) {
+        const html = new DOMParser().parseFromString(text, "text/html").body.innerHTML;
+        if (part.dataset.shown !== html) part.innerHTML = part.dataset.shown = html;
+      } else {
+        delete part.dataset.shown;
+        part.textContent = response.status === 413 ? text : "The effect cannot be shown now. Your edits are kept.";
+      }
+    } catch (error) {
+      if (error.name !== "AbortError") part.textContent = "The gateway does not respond. Your edits are kept.";
+    }
+  }
+
+  const scheduleRefresh = () => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, WAIT);
+  };
+
+  // A slider for the percentage; the slider and the number field follow each other.
+  const percentage = form.elements.namedItem("percentage");
+  if (percentage && !percentage.readOnly) {
+    const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 100, step: 1, className: "ui-slider" });
+    slider.setAttribute("aria-label", "Percentage slider");
+    slider.value = percentage.value || 0;
+    slider.addEventListener("input", () => (percentage.value = slider.value));
+    percentage.addEventListener("input", () => (slider.value = percentage.value || 0));
+    percentage.insertAdjacentElement("afterend", slider);
+  }
+
+  // For a new cohort the flag is chosen first; then hide the variants of other flags.
+  const flag = form.elements.namedItem("flag");
+  const variant = form.elements.namedItem("variant");
+  if (flag?.selectedOptions && variant?.selectedOptions) {
+    const hideOtherVariants = () => {
+      const title = flag.value && flag.selectedOptions[0].textContent.trim();
+      for (const group of variant.querySelectorAll("optgroup")) {
+        group.disabled = group.hidden = Boolean(title) && group.label !== title;
+        if (group.hidden && group.contains(variant.selectedOptions[0])) variant.value = "";
+      }
+    };
+    flag.addEventListener("change", hideOtherVariants);
+    hideOtherVariants();
+  }
+
+  form.addEventListener("input", scheduleRefresh);
+  form.addEventListener("change", scheduleRefresh);
+  document.addEventListener("formset:added", scheduleRefresh);
+  document.addEventListener("formset:removed", scheduleRefresh);
+  refresh();
+})();

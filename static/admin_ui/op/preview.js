@@ -1,0 +1,168 @@
+/* The preview of a copy page: shows next to the form what a model will read of the unsaved edits. */
+"use strict";
+
+(() => {
+  const WAIT = 300; // milliseconds after the last key
+  const panel = document.getElementById("preview");
+  const form = document.querySelector("#content-main > form");
+  if (!panel || !form) return;
+
+  const part = (name, within = document) => within.querySelector(`[data-part="${name}"]`);
+  const argument = part("arguments");
+  let timer = null;
+  let pending = null; // the request in flight
+
+  const scheduleRefresh = () => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, WAIT);
+  };
+
+  async function refresh() {
+    pending?.abort();
+    const request = (pending = new AbortController());
+    const body = new FormData(form);
+    if (argument) body.append("preview-argument", argument.value);
+    panel.setAttribute("aria-busy", "true");
+    try {
+      const response = await fetch(panel.dataset.url, { method: "POST", body, signal: request.signal, redirect: "manual" });
+      const text = await response.text();
+      if (request.signal.aborted) return;
+      if (response.ok) show(new DOMParser().parseFromString(text, "text/html"));
+      else if (response.type === "opaqueredirect") setStatus("You are logged out. Log in in another tab; your edits here are kept.");
+      else setStatus(response.status === 413 ? text : "The preview cannot be shown now. Your edits are kept.");
+    } catch (error) {
+      if (error.name !== "AbortError") setStatus("The gateway does not respond. Your edits are kept.");
+    } finally {
+      if (pending === request) panel.removeAttribute("aria-busy");
+    }
+  }
+
+  function setStatus(text) {
+    part("status").textContent = text;
+  }
+
+  function show(preview) {
+    for (const name of ["draft-state", "status", "problems", "arguments", "short", "full", "arg", "json", "changes"]) {
+      const target = part(name);
+      const html = part(name, preview)?.innerHTML ?? "";
+      // Leave unchanged parts alone: screen readers stay silent, focus and scroll position are kept.
+      if (target && target.dataset.shown !== html) {
+        target.innerHTML = html;
+        target.dataset.shown = html;
+      }
+    }
+    if (argument) document.getElementById("tab-arg").disabled = !argument.options.length;
+    showProblems(preview);
+  }
+
+  /* --- problems, shown at their inputs --------------------------------------------------------------------------- */
+
+  const inputs = (name) => [...form.elements].filter((each) => each.name === name && each.type !== "hidden");
+
+  function showProblems(preview) {
+    const byInput = new Map();
+    for (const each of part("problems", preview).children) {
+      const name = each.dataset.input;
+      if (name) byInput.set(name, [...(byInput.get(name) ?? []), each]);
+    }
+    const valid = new Set([...(part("valid", preview)?.children ?? [])].map((each) => each.dataset.input));
+    const named = new Set([...byInput.keys(), ...valid]);
+    for (const note of form.querySelectorAll(".input-note")) if (!named.has(note.dataset.inputName)) removeNote(note);
+    for (const name of named) showNote(name, byInput.get(name) ?? [], valid.has(name));
+  }
+
+  function removeNote(note) {
+    for (const input of inputs(note.dataset.inputName)) {
+      input.removeAttribute("aria-invalid");
+      const others = (input.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && id !== note.id);
+      if (others.length) input.setAttribute("aria-describedby", others.join(" "));
+      else input.removeAttribute("aria-describedby");
+    }
+    note.remove();
+  }
+
+  function showNote(name, problems, isValid) {
+    const [input] = inputs(name);
+    if (!input) return;
+    const id = `note-${name}`;
+    let note = document.getElementById(id);
+    if (!note) {
+      note = Object.assign(document.createElement("div"), { id, className: "input-note" });
+      note.dataset.inputName = name;
+      (input.closest(".json-editor") ?? input).insertAdjacentElement("afterend", note);
+      input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
+    }
+    const lines = problems.map((each) => {
+      const line = document.createElement("p");
+      line.className = `problem--${each.dataset.severity}`;
+      line.textContent = each.querySelector(".problem-message").textContent;
+      if (name.endsWith("-args") && each.dataset.severity !== "warning") line.prepend("✗ ");
+      return line;
+    });
+    if (isValid) lines.unshift(Object.assign(document.createElement("p"), { className: "input-note--valid", textContent: "✓ valid" }));
+    note.replaceChildren(...lines);
+    if (problems.some((each) => each.dataset.severity !== "warning")) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+    input.dispatchEvent(new CustomEvent("problems:change", { detail: problems.map((each) => Number(each.dataset.line)).filter(Boolean) }));
+  }
+
+  panel.addEventListener("click", (event) => {
+    const link = event.target.closest(".problem-list a");
+    if (!link) return;
+    const { input: name, line, column } = link.closest("li").dataset;
+    const [input] = inputs(name);
+    if (!input) return;
+    event.preventDefault();
+    for (let up = input.closest("details"); up; up = up.parentElement.closest("details")) up.open = true;
+    input.scrollIntoView({ block: "center" });
+    input.focus({ preventScroll: true });
+    if (Number(line)) selectLine(input, Number(line), Number(column));
+  });
+
+  function selectLine(area, line, column) {
+    const lines = area.value.split("\n");
+    const start = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
+    const end = start + (lines[line - 1] ?? "").length;
+    area.setSelectionRange(column ? start + column - 1 : start, end);
+    const height = parseFloat(getComputedStyle(area).lineHeight) || 20;
+    area.scrollTop = Math.max(0, (line - 4) * height);
+  }
+
+  /* --- tabs (ARIA pattern: arrow keys move, only the selected tab is in the tab order) ----------------------------- */
+
+  const tabs = [...panel.querySelectorAll('[role="tab"]')];
+
+  function selectTab(tab) {
+    for (const each of tabs) {
+      const isSelected = each === tab;
+      each.setAttribute("aria-selected", String(isSelected));
+      each.tabIndex = isSelected ? 0 : -1;
+      document.getElementById(each.getAttribute("aria-controls")).hidden = !isSelected;
+    }
+    sessionStorage.setItem("op-tab", tab.id);
+  }
+
+  const list = panel.querySelector('[role="tablist"]');
+  list?.addEventListener("click", (event) => {
+    const tab = event.target.closest('[role="tab"]');
+    if (tab) selectTab(tab);
+  });
+  list?.addEventListener("keydown", (event) => {
+    const open = tabs.filter((each) => !each.disabled);
+    const at = open.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: open.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const tab = open[(to + open.length) % open.length];
+    selectTab(tab);
+    tab.focus();
+  });
+  const last = document.getElementById(sessionStorage.getItem("op-tab") ?? "");
+  if (tabs.includes(last)) selectTab(last);
+
+  /* ---------------------------------------------------------------------------------------------------------------- */
+
+  for (const kind of ["input", "change", "rows:change"]) form.addEventListener(kind, scheduleRefresh);
+  argument?.addEventListener("change", refresh);
+  refresh();
+})();

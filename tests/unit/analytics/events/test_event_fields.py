@@ -1,0 +1,58 @@
+"""The table of event fields is complete, and what is built from it keeps its form."""
+
+from django.contrib import admin
+
+from analytics.events.event_fields import EVENT_FIELDS
+from analytics.models import OperationEvent
+from gateway.api.events import API_FIELDS
+from gateway.api.openapi import document
+
+
+def test_event_fields_are_the_columns_of_the_model() -> None:
+    names = [field.name for field in EVENT_FIELDS]
+
+    assert len(names) == len(set(names))
+    assert set(names) == {field.name for field in OperationEvent._meta.concrete_fields}
+
+
+def test_every_event_field_except_the_id_is_shown_on_the_event_page() -> None:
+    assert [field.name for field in EVENT_FIELDS if not field.places] == ["id"]
+
+
+def test_event_field_description_is_one_sentence() -> None:
+    for field in EVENT_FIELDS:
+        assert field.description.endswith("."), field.name
+        assert "|" not in field.description, field.name  # would break a table in the docs
+
+
+def test_api_fields_keep_their_order() -> None:
+    assert (
+        *("id", "time", "type", "op", "tool_name", "group", "entity", "action", "entity_id", "kind", "dry_run", "ok"),
+        *("status", "code", "reason", "field_errors", "replayed", "result_count", "latency_ms", "release", "surface"),
+        *("cohort", "model", "source", "subject", "session", "turn", "trace_id", "repairs", "content"),
+    ) == API_FIELDS
+
+
+def test_openapi_types_of_event_fields_come_from_the_model() -> None:
+    schema = document.COMPONENTS["EventPage"]["properties"]["results"]["items"]
+    types = {name: each["type"] for name, each in schema["properties"].items()}
+
+    assert schema["required"] == list(API_FIELDS)
+    assert {name: type for name, type in types.items() if type != "string"} == {
+        "id": "integer",
+        "dry_run": "boolean",
+        "ok": "boolean",
+        "status": "integer",
+        "field_errors": "array",
+        "replayed": "boolean",
+        "result_count": ["integer", "null"],
+        "latency_ms": "number",
+        "repairs": ["integer", "null"],
+        "content": ["object", "null"],
+    }
+
+
+def test_event_list_columns_are_in_the_order_of_the_table() -> None:
+    assert list(admin.site.get_model_admin(OperationEvent).list_display) == [
+        *("time", "type", "op", "ok", "code", "reason", "latency_ms", "client", "subject", "trace_id"),
+    ]

@@ -1,0 +1,117 @@
+"""The cohort form: subjects and rule values are edited one per line and stored as lists."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.urls import reverse
+
+from analytics.models import Cohort, CohortRule
+from analytics.rollout.flags import FlagKey
+
+pytestmark = pytest.mark.django_db
+
+RULE = {"attribute": "environment", "trait": "", "operator": "in", "values": "dev"}
+
+
+@pytest.fixture
+def cohort() -> Cohort:
+    created = Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", listed=["ana", "ben"])
+    CohortRule.objects.create(cohort=created, attribute="environment", values=["dev", "staging"])
+    return created
+
+
+def save_cohort(http: HttpClient, cohort: Cohort, **fields: Any) -> HttpResponse:
+    """Save the form of a cohort with its one rule. Fields of the rule are named rule_…"""
+    rule = cohort.rules.get()
+    form = {name: getattr(cohort, name) for name in ("name", "position", "variant", "percentage", "note")}
+    form |= {"flag": cohort.flag_id, "is_on": "on", "listed": "\r\n".join(cohort.listed)}
+    form |= {"rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "1", "rules-0-id": rule.pk, "rules-0-cohort": cohort.pk}
+    form |= {f"rules-0-{name}": value for name, value in RULE.items()}
+    form |= {name.replace("rule_", "rules-0-"): value for name, value in fields.items()}
+    return http.post(reverse("admin:analytics_cohort_change", args=[cohort.pk]), form)
+
+
+def test_lists_are_shown_one_per_line(admin_client: HttpClient, cohort: Cohort) -> None:
+    html = unescape(admin_client.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])).content.decode())
+
+    assert ">ana\nben</textarea>" in html
+    assert ">dev\nstaging</textarea>" in html
+    assert "Subjects in the cohort regardless of rules and percentage. One per line." in html
+
+
+def test_lines_are_stored_as_lists(admin_client: HttpClient, cohort: Cohort) -> None:
+    response = save_cohort(
+        admin_client, cohort, listed="  ana \r\n\r\ncleo\r\nana\r\n", rule_values="dev \r\n\r\n Größe 2"
+    )
+
+    cohort.refresh_from_db()
+    assert response.status_code == 302
+    assert cohort.listed == ["ana", "cleo"]
+    assert cohort.rules.get().values == ["dev", "Größe 2"]
+
+
+def test_blank_lines_are_an_empty_list_of_subjects_and_an_invalid_rule(
+    admin_client: HttpClient, cohort: Cohort
+) -> None:
+    assert save_cohort(admin_client, cohort, listed=" \r\n").status_code == 302
+    response = save_cohort(admin_client, cohort, rule_values="\r\n ")
+
+    cohort.refresh_from_db()
+    assert cohort.listed == []
+    assert "This field is required." in response.content.decode()
+
+
+def test_invalid_line_is_named_and_the_form_keeps_the_input(admin_client: HttpClient, cohort: Cohort) -> None:
+    response = save_cohort(admin_client, cohort, listed="ana\r\n\r\n" + "b" * 201, rule_values="dev\r\na\x00b")
+
+    html = unescape(response.content.decode())
+    assert "Line 3: 201 characters; the limit is 200." in html
+    assert "Line 2: remove the invisible character U+0000." in html
+    assert ">ana\r\n\r\nbbb" in html
+    cohort.refresh_from_db()
+    assert cohort.listed == ["ana", "ben"]
+
+
+def test_too_many_subjects_are_refused_with_the_limit(admin_client: HttpClient, cohort: Cohort) -> None:
+    response = save_cohort(admin_client, cohort, listed="\n".join(map(str, range(1_001))))
+
+    assert "Enter at most 1,000." in response.content.decode()
+
+
+def test_cohort_form_offers_only_variants_of_its_flag(admin_client: HttpClient, cohort: Cohort) -> None:
+    change, add = reverse("admin:analytics_cohort_change", args=[cohort.pk]), reverse("admin:analytics_cohort_add")
+    groups = [
+        re.findall(r'<optgroup label="([^"]+)"', admin_client.get(page).content.decode()) for page in (change, add)
+    ]
+    assert groups[0] == ["Surface"]
+    assert groups[1][:3] == ["Surface", "Release", "Tool selection"]
+
+    response = save_cohort(admin_client, cohort, variant="live")
+
+    assert "live is not a variant of this flag. Choose one that is." in response.content.decode()
+    cohort.refresh_from_db()
+    assert cohort.variant == "gateway"
+
+
+def test_new_cohort_is_refused_with_a_variant_of_another_flag(admin_client: HttpClient) -> None:
+    fields = {"name": "copy-c", "flag": FlagKey.SURFACE, "position": 0, "is_on": "on", "variant": "live"}
+    fields |= {"percentage": "5", "rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
+
+    response = admin_client.post(reverse("admin:analytics_cohort_add"), fields)
+
+    assert "Set Surface to gateway or legacy." in response.content.decode()
+    assert not Cohort.objects.exists()
+
+
+def test_cohort_page_links_to_its_results_and_exposures(admin_client: HttpClient, cohort: Cohort) -> None:
+    html = unescape(admin_client.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])).content.decode())
+    links = [link for link in re.findall(r'class="ui-button" href="([^"]+)"', html) if "dev-team" in link]
+
+    assert len(links) == 3
+    assert [admin_client.get(link).status_code for link in links] == [200] * 3
+    new = admin_client.get(reverse("admin:analytics_cohort_add")).content.decode()
+    assert 'aria-label="Related pages"' not in new

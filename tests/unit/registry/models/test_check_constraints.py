@@ -1,0 +1,105 @@
+"""Every rule of the draft that SQL can express is a constraint, tested by its name."""
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from registry.models import Activation, Group, Op, OpAlias, PolicyRule, PromptSection, Release
+from tests.support.copy_rows import make_op
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+VIOLATIONS: dict[str, Any] = {
+    "group_summary_not_empty": lambda: Group.objects.create(path="a", summary=""),
+    "op_summary_not_empty": lambda: make_op(summary=""),
+    "op_kind_known": lambda: make_op(kind="delete"),
+    "op_status_known": lambda: make_op(status="draft"),
+    "op_timeout_in_range": lambda: make_op(timeout_ms=99),
+    "op_successor_when_retired": lambda: make_op(successor="onto.task.other"),
+    "rule_kind_known": lambda: PolicyRule.objects.create(op=make_op(), kind="maybe", text="x"),
+    "rule_text_not_empty": lambda: PolicyRule.objects.create(op=make_op(), kind="do", text=""),
+    "section_name_unique_in_prompt": lambda: [section(), section(title="Other")],
+    "section_not_empty": lambda: section(text=""),
+    "section_status_known": lambda: section(status="draft"),
+    "activation_one_live": lambda: [activation("a"), activation("b")],
+}
+
+
+# SQLite names a unique index by its columns.
+COLUMNS = {
+    "activation_one_live": "registry_activation.is_live",
+    "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
+}
+
+
+def section(**fields: Any) -> PromptSection:
+    return PromptSection.objects.create(**{"prompt": "guide", "name": "ids", "title": "Ids", "text": "Whole."} | fields)
+
+
+def activation(version: str, *, is_live: bool = True) -> Activation:
+    release = Release.objects.create(
+        version=version, content="{}", tokens={}, op_count=0, created_at=timezone.now(), created_by="tests"
+    )
+    return Activation.objects.create(
+        release=release, is_live=is_live, note="", activated_at=timezone.now(), activated_by="tests"
+    )
+
+
+# Their violations are tested with their models: test_switching.py, test_releases.py.
+ELSEWHERE = {"switch_kind_known", "switch_once_a_target", "switch_off_has_reason", "release_withdrawn_has_reason"}
+
+
+def test_every_constraint_has_a_violation_test() -> None:
+    named = {
+        constraint.name
+        for model in apps.get_app_config("registry").get_models()
+        for constraint in model._meta.constraints
+    }
+
+    assert named == {*VIOLATIONS, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_constraint_refuses_a_violation(name: str) -> None:
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        VIOLATIONS[name]()
+
+    known_as = COLUMNS.get(name, name) if connection.vendor == "sqlite" else name
+    assert known_as in str(refused.value)
+
+
+@pytest.mark.parametrize("timeout", [100, 120_000])
+def test_timeout_accepts_the_ends_of_its_range(timeout: int) -> None:
+    assert make_op(timeout_ms=timeout).pk
+
+
+def test_several_past_releases_are_allowed() -> None:
+    for version in ("a", "b"):
+        activation(version, is_live=False)
+    activation("c")
+
+    assert Activation.objects.filter(is_live=True).count() == 1
+
+
+@pytest.mark.parametrize(
+    "violate",
+    [
+        lambda: Op.objects.create(op="x.y", tool_name=make_op().tool_name, kind="read", summary="x"),
+        lambda: Op.objects.create(op=make_op().op, tool_name="other", kind="read", summary="x"),
+        lambda: Group.objects.create(path=make_op().op.rpartition(".")[0], summary="x"),
+        lambda: OpAlias.objects.create(op=make_op(), name="onto.task.add.alias"),
+    ],
+)
+def test_names_are_unique(violate: Any) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        violate()
+
+
+def test_activation_and_release_have_readable_names() -> None:
+    live = activation("0123456789abcdef")
+
+    assert str(live.release) == "0123456789ab"
+    assert str(live).startswith("0123456789ab at ")

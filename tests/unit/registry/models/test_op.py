@@ -1,0 +1,90 @@
+"""The forms of ops, groups and aliases explain what the database would refuse."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from registry.models import Group, OpAlias
+from tests.support.copy_rows import make_op
+from tests.support.op_entries import build_schema
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"op": "Onto.Task"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
+        ({"op": "onto..task"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
+        ({"op": "onto.task\n"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
+        ({"tool_name": "a b"}, "tool_name", "A name has letters, digits, dots, dashes and underscores; at most 128."),
+        ({"contexts": "project"}, "contexts", 'Send a list of non-empty strings, such as ["project", "global"].'),
+        ({"keywords": ["  "]}, "keywords", 'Send a list of non-empty strings, such as ["project", "global"].'),
+        ({"argument_aliases": {"a": 1}}, "argument_aliases", 'Send an object of strings, such as {"search": "query"}.'),
+        ({"op": "onto.task"}, "op", "A group has this path already. Rename the op or the group."),
+        (
+            {"op": "far.away"},
+            "op",
+            "The group far does not exist. Add it first.",
+        ),
+        ({"timeout_ms": 50}, "timeout_ms", "Ensure this value is greater than or equal to 100."),
+        (
+            {"parameters_schema": build_schema(a={"$ref": "http://example.com"})},
+            "parameters_schema",
+            "A $ref points outside the schema. Copy its target under $defs.",
+        ),
+        (
+            {"parameters_schema": build_schema(a={"pattern": "\ud800"})},
+            "parameters_schema",
+            "The schema has text or a number that JSON cannot represent. Delete it.",
+        ),
+    ],
+)
+def test_op_form_errors_say_what_to_send(changes: dict[str, Any], field: str, sentence: str) -> None:
+    op = make_op()
+    for name, value in changes.items():
+        setattr(op, name, value)
+
+    with pytest.raises(ValidationError) as refused:
+        op.full_clean()
+
+    assert sentence in refused.value.message_dict[field]
+
+
+def test_group_form_refuses_the_path_of_an_op() -> None:
+    make_op()
+
+    with pytest.raises(ValidationError, match=r"An op has this path already\. Rename the op or the group\."):
+        Group(path="onto.task.add", summary="x").full_clean()
+    Group(path="onto.task.more", summary="x").full_clean()
+
+
+def test_op_form_refuses_an_alias_of_another_op() -> None:
+    alias = make_op("onto.task.other").aliases.get()
+    op = make_op(tool_name=alias.name)
+
+    with pytest.raises(ValidationError, match="Another op has this name as an alias"):
+        op.full_clean()
+
+
+def test_op_form_accepts_publishable_ops() -> None:
+    make_op(contexts=["project"], keywords=["new"], status="retired", successor="x.y").full_clean()
+
+
+@pytest.mark.parametrize("taken", ["onto.task.add", "onto_task_add"])
+def test_alias_form_refuses_the_name_of_an_op(taken: str) -> None:
+    op = make_op()
+
+    with pytest.raises(ValidationError, match="has this path or tool name already"):
+        OpAlias(op=op, name=taken).clean()
+    OpAlias(op=op, name="free").clean()
+
+
+def test_rows_have_readable_names() -> None:
+    op = make_op()
+
+    shown = [op, op.connection, op.aliases.get(), op.examples.get(), op.rules.get(kind="do"), Group.objects.first()]
+    assert [str(row) for row in shown] == [
+        *("onto.task.add", "workspace", "onto.task.add.alias", "Minimal", "do: Rule do", "onto"),
+    ]
