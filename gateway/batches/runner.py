@@ -42,6 +42,7 @@ from registry.models import ROOT, Release
 log = logging.getLogger(__name__)
 
 TURN_SECONDS = 0.5  # seconds after which a worker's thread puts its batch at the end of the queue
+DATABASE_GRACE_MS = 1000  # milliseconds after which an entry that lost its database connection is run again
 
 CLOSE_MESSAGES = {
     "skipped": "An earlier entry failed, so this one was skipped (stop_on_error). Nothing was done.",
@@ -212,7 +213,10 @@ def _run_exec_entry(
     """Run an exec entry, store its response and return its metric labels."""
 
     def store_response(answer: EnvelopeResponse) -> None:
-        if 1 < entry.attempts < leases.MAX_ATTEMPTS and _is_in_progress(answer):  # probably the previous attempt
+        reason = None if answer.envelope["ok"] else answer.envelope["error"]["details"]["reason"]
+        if reason == "unavailable" and entry.attempts < leases.MAX_ATTEMPTS:  # the database was down, but is back
+            leases.extend_lease(entry, DATABASE_GRACE_MS)
+        elif reason == "in_progress" and 1 < entry.attempts < leases.MAX_ATTEMPTS:  # probably the previous attempt
             leases.extend_lease(entry, _get_grace_ms(entry, catalog))
         else:
             leases.finish_entry(entry, answer.envelope)
@@ -233,10 +237,6 @@ def _run_exec_entry(
         store_response=store_response,
     )
     return call_events.build_exec_labels(answer)
-
-
-def _is_in_progress(answer: EnvelopeResponse) -> bool:
-    return not answer.envelope["ok"] and answer.envelope["error"]["details"]["reason"] == "in_progress"
 
 
 def _get_grace_ms(entry: BatchEntry, catalog: Catalog) -> int:

@@ -16,6 +16,7 @@ from analytics.models import OperationEvent
 from core import poller
 from gateway.batches import broker, responses, service, store, sweep
 from gateway.clients import api_keys
+from gateway.execution import local_write
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry.models import Op
 from registry.releases import publishing
@@ -433,6 +434,23 @@ def test_batch_is_answered_after_a_brief_database_outage(
 
     assert send_batch(api, build_create_entry("During"))["ok"]
     assert Task.objects.filter(title="During").count() == 1
+
+
+def test_entry_that_lost_its_connection_is_run_again(
+    api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, faults = local_write.run_local_write, iter([OperationalError("gone")])
+
+    def fail_once(*arguments: Any) -> Any:
+        for fault in faults:
+            raise fault
+        return original(*arguments)
+
+    monkeypatch.setattr(local_write, "run_local_write", fail_once)
+
+    assert send_batch(api, build_create_entry("Lost"))["ok"]
+    assert Task.objects.filter(title="Lost").count() == 1
+    assert BatchEntry.objects.get().attempts == 2
 
 
 def test_batch_is_not_reported_as_undone_when_its_results_cannot_be_read(
