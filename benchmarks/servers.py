@@ -16,6 +16,9 @@ from benchmarks.load import Address, UnexpectedResponse, build_request, send_onc
 
 ROOT = Path(__file__).resolve().parent.parent
 
+_PRODUCTION = ROOT / ".venv" / "production" / "bin" / "python"  # made by `make bench`; without development packages
+PYTHON = str(_PRODUCTION) if _PRODUCTION.exists() else sys.executable
+
 GATEWAY = "config.wsgi:application"
 BARE = "benchmarks.bare.wsgi:application"
 
@@ -51,7 +54,7 @@ def run_server(application: str, environment: Mapping[str, str], *, probe: str) 
     port = _find_free_port()
     # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
-        [sys.executable, "-m", "granian", *build_granian_arguments(port, application)],
+        [PYTHON, "-m", "granian", *build_granian_arguments(port, application)],
         cwd=ROOT,
         env={**os.environ, **environment},
         start_new_session=True,
@@ -67,7 +70,7 @@ def run_server(application: str, environment: Mapping[str, str], *, probe: str) 
 @contextmanager
 def run_worker(environment: Mapping[str, str]) -> Iterator[None]:
     """Run a Celery worker until the block ends. It may not accept messages at once."""
-    command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker"]
+    command = [PYTHON, "-m", "celery", "-A", "config.celery", "worker"]
     process = subprocess.Popen(
         command,
         cwd=ROOT,

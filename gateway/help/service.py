@@ -95,11 +95,11 @@ def _convert_parameter(name: str, text: str) -> Any:
 
 
 def _parse_query(body: dict[str, Any]) -> HelpQuery:
-    return _parse_query_text(orjson.dumps(body))  # as text, because 1, 1.0 and True are equal as cache keys
+    return _parse_query_text(orjson.dumps(body).decode())  # as text, because 1, 1.0 and True are equal as cache keys
 
 
 @cache_by_text
-def _parse_query_text(text: bytes) -> HelpQuery:
+def _parse_query_text(text: str) -> HelpQuery:
     body = orjson.loads(text)
     errors = find_field_errors(request_schemas.get_help_validator(), body)
     if "path" in body and "query" in body:

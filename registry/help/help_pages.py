@@ -231,7 +231,7 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
 
 
 def _build_answer(body: dict[str, Any], path: str, result_count: int | None = None, op_kind: str = "") -> HelpAnswer:
-    text = orjson.dumps(body)
+    text = bytes(memoryview(orjson.dumps(body)))  # copied, because what orjson returns keeps its buffer of 4 kB or more
     return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count, op_kind)
 
 
