@@ -28,9 +28,12 @@ def _is_plain(value: Any) -> bool:
     """Return whether a value has no floats or large integers, and only ASCII names, which sort the same in UTF-16."""
     kind = type(value)
     if kind is dict:
-        return all(type(name) is str and name.isascii() for name in value) and all(map(_is_plain, value.values()))
+        for name, each in value.items():
+            if type(name) is not str or not name.isascii() or (type(each) is not str and not _is_plain(each)):
+                return False
+        return True
     if kind is list:
-        return all(map(_is_plain, value))
+        return all(type(each) is str or _is_plain(each) for each in value)
     return kind in _PLAIN_TYPES and (kind is not int or -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER)
 
 
