@@ -17,8 +17,8 @@ def pause_gc() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            # Both together move all objects to the oldest generation. Otherwise the next allocation would go through all
-            # those that the block created.
+            # Together they move all objects to the oldest generation. Otherwise the next allocation would go through
+            # all those that the block created.
             gc.freeze()
             gc.unfreeze()
             gc.enable()

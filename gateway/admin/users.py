@@ -13,6 +13,7 @@ from core.admin import base
 from gateway.roles import Role
 
 admin.site.unregister([User, Group])  # Django registers them when its admin is imported
+Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 @admin.register(User)
@@ -27,6 +28,7 @@ class AccountAdmin(UserAdmin[User], base.ModelAdmin[User]):
         """Show roles as checkboxes: there are only a few."""
         if db_field.name == "groups":
             kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": "Roles"}
+            kwargs["help_text"] = "A user may do what any of the chosen roles allows."
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 

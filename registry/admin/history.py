@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from analytics.admin import AuditEntryAdmin, AuditHistoryAdmin
@@ -15,6 +16,7 @@ from analytics.models import AuditEntry
 from registry.admin import diff_page
 from registry.drafts import change_tracking, draft, revert
 from registry.drafts.change_tracking import ChangeTracker, CopyRow
+from registry.releases import help_diff
 from registry.snapshot.diff import Action
 
 SEEN_FIELD = "seen"
@@ -91,6 +93,13 @@ class HistoryAdmin(AuditEntryAdmin):
     """All recorded changes, with an action to revert changes of copy."""
 
     actions = ["take_back"]
+    fields = ["time", "by", "kind", "name", "action", "differences", "note"]
+    readonly_fields = ["differences"]
+
+    @admin.display(description="What changed")
+    def differences(self, entry: AuditEntry) -> str:
+        """Return the changed fields as HTML, word by word."""
+        return render_to_string("registry/changed_fields.html", {"passages": help_diff.diff_fields(entry.changes)})
 
     @admin.action(description="Revert the selected changes, newest first", permissions=["revert"])
     def take_back(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> None:

@@ -59,11 +59,7 @@ class EntryDifference:
         if self.change.action != Action.CHANGED:
             return ()
         help_fields = _HELP_FIELDS if self.passages else frozenset[str]()
-        return tuple(
-            ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
-            for name, (before, after) in self.change.fields.items()
-            if name not in help_fields
-        )
+        return diff_fields({name: pair for name, pair in self.change.fields.items() if name not in help_fields})
 
     @property
     def tokens(self) -> TokenCounts:
@@ -110,6 +106,14 @@ def build_differences(
 def diff_help_bodies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ChangedPassage, ...]:
     """Return what changed for a model between two bodies of full help. An empty body means no help."""
     return tuple(_iter_changed_passages(dict(_iter_help_parts(before)), dict(_iter_help_parts(after))))
+
+
+def diff_fields(fields: Mapping[str, Sequence[Any]]) -> tuple[ChangedPassage, ...]:
+    """Return the word-by-word differences of some fields, given as {name: (before, after)}."""
+    return tuple(
+        ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
+        for name, (before, after) in fields.items()
+    )
 
 
 def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:

@@ -43,6 +43,18 @@ def test_connection_changes_are_in_the_history(admin_client: HttpClient) -> None
     ]
 
 
+def test_page_of_a_change_shows_it_word_by_word(admin_client: HttpClient) -> None:
+    submit_form(admin_client, "registry_connection_add", name="billing", kind="embedded")
+    row = Connection.objects.get(name="billing")
+    submit_form(admin_client, "registry_connection_change", row.pk, name="invoices", kind="embedded")
+
+    entry = AuditEntry.objects.latest("id")
+    page = admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()
+
+    assert "<dt>name</dt>" in page
+    assert "<dd><del>billing</del><ins>invoices</ins></dd>" in page
+
+
 def test_cohort_changes_are_in_the_history_with_their_rules(admin_client: HttpClient) -> None:
     submit_form(admin_client, "analytics_cohort_add", **COHORT)
     row = Cohort.objects.get()
