@@ -72,7 +72,7 @@ def _summarize_unpublished() -> dict[str, Any]:
     first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
     pages = _map_op_urls(first)
     return {
-        "change_counts": diff_page.format_counts({kind: len(found) for kind, found in names.items()}),
+        "change_counts": diff_page.format_counts({kind: len(changed) for kind, changed in names.items()}),
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,

@@ -44,7 +44,7 @@ def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = 
         for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
             batch_events = [event for of_turn, _ in batch for event in of_turn]
             event_log.write_events(batch_events)
-            ToolSelection.objects.bulk_create([told for _, told in batch], batch_size=500)
+            ToolSelection.objects.bulk_create([selection for _, selection in batch], batch_size=500)
             event_count += len(batch_events)
         _record_exposures(variants, at - timedelta(days=days))
         _record_subjects(at)

@@ -114,7 +114,7 @@ def _replace_paths_with_names(node: Any, names: dict[str, str]) -> Any:
     """Return a tool definition with op paths in its descriptions replaced by tool names."""
     if isinstance(node, dict):
         return {
-            key: _OP_PATH.sub(lambda found: names.get(found[0], found[0]), value)
+            key: _OP_PATH.sub(lambda match: names.get(match[0], match[0]), value)
             if key == "description" and isinstance(value, str)
             else _replace_paths_with_names(value, names)
             for key, value in node.items()

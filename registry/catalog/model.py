@@ -230,5 +230,5 @@ def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:
     for path in list(off):
         while (path := get_parent_path(path)) not in children:
             off[path] = visibility.switches.explain_off(path) or f"Every op of {path} is switched off."
-    sorted_children = {path: tuple(sorted(found)) for path, found in children.items()}
+    sorted_children = {path: tuple(sorted(names)) for path, names in children.items()}
     return CatalogView(ops=ops, children=sorted_children, counts=counts, off_reasons=off)

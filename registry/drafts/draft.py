@@ -66,13 +66,13 @@ def write_snapshot(
         before = snapshot.snapshot_draft()
         if seen and snapshot.compute_version(before) != seen:
             raise DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
-        wanted = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
-        if not wanted:
+        changes = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
+        if not changes:
             raise NothingToChange("The draft has this content already.")
-        _refuse_new_problems(checks.find_errors(before), checks.find_errors(_apply_changes(before, content, wanted)))
-        _write_changes(content, wanted)
-        history.record_changes(wanted, by=by, at=at, note=note)
-    return wanted
+        _refuse_new_problems(checks.find_errors(before), checks.find_errors(_apply_changes(before, content, changes)))
+        _write_changes(content, changes)
+        history.record_changes(changes, by=by, at=at, note=note)
+    return changes
 
 
 def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: datetime, note: str) -> CopyChange:
@@ -112,21 +112,21 @@ def get_rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
     if kind == Kind.OP:
         ops = Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases")
         return dict(ops.in_bulk(list(names), field_name="op"))
-    wanted = set(names)
+    chosen_names = set(names)
     rows = {snapshot.get_section_name(snapshot.section_to_entry(row)): row for row in PromptSection.objects.all()}
-    return {name: row for name, row in rows.items() if name in wanted}
+    return {name: row for name, row in rows.items() if name in chosen_names}
 
 
-def _filter_changes(changes_found: list[CopyChange], *, whole: bool) -> list[CopyChange]:
-    return [change for change in changes_found if whole or change.action != Action.REMOVED]
+def _filter_changes(changes: list[CopyChange], *, whole: bool) -> list[CopyChange]:
+    return [change for change in changes if whole or change.action != Action.REMOVED]
 
 
-def _apply_changes(before: dict[str, Any], content: dict[str, Any], wanted: list[CopyChange]) -> dict[str, Any]:
+def _apply_changes(before: dict[str, Any], content: dict[str, Any], changes: list[CopyChange]) -> dict[str, Any]:
     """Return the draft's content after the changes."""
     after: dict[str, dict[str, Any]] = {}
     for kind in COPY_KINDS:
         new = diff.index_entries(content, kind)
-        removed = {change.name for change in wanted if change.kind == kind and change.action == Action.REMOVED}
+        removed = {change.name for change in changes if change.kind == kind and change.action == Action.REMOVED}
         old = {name: entry for name, entry in diff.index_entries(before, kind).items() if name not in removed}
         after[kind] = old | new
     return _to_snapshot(after)
@@ -167,14 +167,14 @@ def _refuse_duplicates(content: dict[str, Any]) -> None:
         )
 
 
-def _write_changes(content: dict[str, Any], wanted: list[CopyChange]) -> None:
-    removed = [change for change in wanted if change.action == Action.REMOVED]
+def _write_changes(content: dict[str, Any], changes: list[CopyChange]) -> None:
+    removed = [change for change in changes if change.action == Action.REMOVED]
     for kind in COPY_KINDS:
         for row in get_rows(kind, [change.name for change in removed if change.kind == kind]).values():
             row.delete()
     for kind in COPY_KINDS:
         changes_of_kind = {
-            change.name: change for change in wanted if change.kind == kind and change.action != Action.REMOVED
+            change.name: change for change in changes if change.kind == kind and change.action != Action.REMOVED
         }
         entries = diff.index_entries(content, kind)
         _save_rows(
@@ -183,7 +183,7 @@ def _write_changes(content: dict[str, Any], wanted: list[CopyChange]) -> None:
 
 
 def _save_rows(
-    kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], wanted: dict[str, CopyChange]
+    kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], changes: dict[str, CopyChange]
 ) -> None:
     """Write entries of one kind into rows. New rows belong to the admins, not to an import."""
     model, fields = _MODELS_BY_KIND[kind]
@@ -194,11 +194,11 @@ def _save_rows(
     for name, entry in entries.items():
         row = rows.get(name) or model()
         for field in fields:
-            if field in wanted[name].fields:
+            if field in changes[name].fields:
                 setattr(row, field, snapshot.get_value(entry, field))
         if kind == Kind.OP:
             row.connection = connections.get(entry.get("connection", ""))
-            child_fields = {field: snapshot.get_value(entry, field) for field in wanted[name].fields}
+            child_fields = {field: snapshot.get_value(entry, field) for field in changes[name].fields}
             children.append((row, child_fields))
         (changed if name in rows else added).append(row)
     try:

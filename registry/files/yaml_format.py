@@ -149,8 +149,8 @@ class _JSONTypesLoader(yaml.CSafeLoader):
 
 
 _JSONTypesLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 
 

@@ -59,7 +59,7 @@ class PathTree:
 
     def claim_group(self, path: str) -> str:
         """Return a path that is or can become a group: this one, or with a number appended."""
-        return _add_number(path, lambda wanted: wanted in self.groups or wanted not in self.taken)
+        return _add_number(path, lambda path: path in self.groups or path not in self.taken)
 
     def claim_op_path(self, *candidates: str) -> str:
         """Take and return a free path for an op: the first free one, or the last with a number appended."""

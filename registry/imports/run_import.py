@@ -138,7 +138,7 @@ def _choose_tool_name(function: FunctionDefinition, path: str, group: str, draft
         _, shipped = draft.rows[function.name]
         return str(shipped["tool_name"])
     path_tree = draft.tree
-    name = entries.choose_tool_name(function.name, group, lambda wanted: wanted == path or path_tree.is_free(wanted))
+    name = entries.choose_tool_name(function.name, group, lambda name: name == path or path_tree.is_free(name))
     path_tree.taken.add(name)
     return name
 

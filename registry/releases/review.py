@@ -48,10 +48,10 @@ class DraftReview:
         """A stamp that changes whenever the draft or the live release changes."""
         return f"{self.version}.{self.live.version if self.live else ''}"
 
-    def build_differences(self, found: Sequence[CopyChange]) -> list[EntryDifference]:
+    def build_differences(self, changes: Sequence[CopyChange]) -> list[EntryDifference]:
         """Return some of the changes word by word, with their editors."""
         editors = history.list_editors(since=self.live.created_at if self.live else None)
-        return help_diff.build_differences(found, self.before, self.after, editors=editors)
+        return help_diff.build_differences(changes, self.before, self.after, editors=editors)
 
 
 @gc_pause.pause_gc()  # thousands of ops make a million objects; collecting garbage would double the time
@@ -78,9 +78,9 @@ _cached_verdict: tuple[tuple[str, str], ReviewVerdict] | None = None
 
 
 def _check_draft(
-    content: dict[str, Any], found: list[CopyChange], live: Release | None, *, frozen: str, is_known: bool
+    content: dict[str, Any], changes: list[CopyChange], live: Release | None, *, frozen: str, is_known: bool
 ) -> ReviewVerdict:
-    names = {change.name for change in found if change.kind == Kind.OP}
+    names = {change.name for change in changes if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]
     counts = publishing.count_tokens({"groups": [], "ops": changed})
     problems = _find_problems(content, frozen)

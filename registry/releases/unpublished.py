@@ -32,15 +32,15 @@ def find_unpublished_names() -> NamesByKind:
     rows = {kind: dict(_iterate_update_times(kind)) for kind in COPY_KINDS}
     live = Activation.objects.filter(is_live=True).values_list("release_id", "release__created_at").first()
     if live is None:
-        return {kind: frozenset(found) for kind, found in rows.items()}
+        return {kind: frozenset(update_times) for kind, update_times in rows.items()}
     version, since = live[0], live[1] - CLOCK_SLACK
     history = AuditEntry.objects.filter(kind__in=COPY_KINDS, time__gt=since).values_list("kind", "name")
     last_changes = {(kind, name): last for kind, name, last in history.annotate(last=Max("id"))}
     touched = {
-        kind: {name for name, at in found.items() if at > since or (kind, name) in last_changes}
-        for kind, found in rows.items()
+        kind: {name for name, at in update_times.items() if at > since or (kind, name) in last_changes}
+        for kind, update_times in rows.items()
     }
-    last_update = max((at for found in rows.values() for at in found.values()), default=since)
+    last_update = max((at for update_times in rows.values() for at in update_times.values()), default=since)
     cache_key = (version, last_update, max(last_changes.values(), default=0), *map(len, rows.values()))
     if _cached is None or _cached[0] != cache_key:
         _cached = (cache_key, _find_differing(version, rows, touched))

@@ -76,7 +76,7 @@ _NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
 def split_name(name: str) -> list[str]:
     """Return the words of a name in lower case. Splits at camel-case humps and punctuation; digits stay attached."""
     latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é becomes e; other scripts go
-    unbranded = _BRANDS.sub(lambda found: found[0].capitalize(), latin)
+    unbranded = _BRANDS.sub(lambda match: match[0].capitalize(), latin)
     spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", unbranded)
     return [word.lower() for word in _WORD.findall(spaced)]
 

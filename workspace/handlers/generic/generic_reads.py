@@ -124,8 +124,8 @@ def _filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
         if value not in (None, []):
             queryset = queryset.filter(**{f"{name}__in" if isinstance(value, list) else f"{name}__{comparison}": value})
     for name, condition in kind.filters.items():
-        if (wanted := request.args.get(name)) is not None:
-            queryset = queryset.filter(condition if wanted else ~condition)
+        if (is_wanted := request.args.get(name)) is not None:
+            queryset = queryset.filter(condition if is_wanted else ~condition)
     return queryset
 
 

@@ -140,7 +140,7 @@ def plan_changes(
     """Return the changes that turn `current_edges` into the requested ones. Pure."""
     result = GraphPlan(warnings=list(request.warnings))
     by_ends = {edges.get_identity(edge): edge for edge in current_edges}
-    wanted: dict[EdgeIdentity, Edge] = {}
+    requested_edges: dict[EdgeIdentity, Edge] = {}
     removed: list[Edge] = []
     for id, node in request.nodes.items():
         parent_edges = [
@@ -151,15 +151,15 @@ def plan_changes(
         removed += [edge for edge in parent_edges if edge not in kept]
         removed += [edge for edge in by_ends.values() if _is_replaced(edge, id, node)]
         other_rows = [rows[link.named.id] for link in resolved.links]
-        wanted |= {
+        requested_edges |= {
             edges.get_identity(edge): edge
             for edge in edge_arguments.build_row_edges(resolved, rows[id], other_rows, by=by, at=at)
         }
         result.updated += _update_primary_marks(resolved, kept)
         result.warnings += resolved.warnings
         result.errors += [] if kept or resolved.primary or node.may_lie_in_project else [_build_no_parent_error(node)]
-    result.created = [edge for identity, edge in wanted.items() if identity not in by_ends]
-    result.deleted = [edge for edge in removed if edges.get_identity(edge) not in wanted]
+    result.created = [edge for identity, edge in requested_edges.items() if identity not in by_ends]
+    result.deleted = [edge for edge in removed if edges.get_identity(edge) not in requested_edges]
     return result
 
 
@@ -276,10 +276,10 @@ def _get_kept_edges(node: GraphNode, parent_edges: Sequence[Edge], resolved: Res
     """Return the parent edges that the row keeps."""
     if node.mode is ParentMode.MERGE:
         return list(parent_edges)
-    wanted = {link.named.id for link in resolved.links if link.is_parent}
-    if not wanted and node.may_lie_in_project:
+    parent_ids = {link.named.id for link in resolved.links if link.is_parent}
+    if not parent_ids and node.may_lie_in_project:
         return [edge for edge in parent_edges if edge.src_kind == EdgeKind.PROJECT]
-    return [edge for edge in parent_edges if edge.src_id in wanted]
+    return [edge for edge in parent_edges if edge.src_id in parent_ids]
 
 
 def _is_replaced(edge: Edge, id: UUID, node: GraphNode) -> bool:

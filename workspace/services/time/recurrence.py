@@ -48,15 +48,17 @@ def list_occurrences(
     begin, end = first
     length = end - begin
     starts = _iter_starts(rule, first=begin, zone=zone, after=after - min(length, after - _EARLIEST))
-    wanted = takewhile(lambda start: start < before and (until is None or start <= until), starts)
-    return list(islice((span for start in wanted if (span := (start, start + length))[1] > after), MAX_OCCURRENCES))
+    starts_in_window = takewhile(lambda start: start < before and (until is None or start <= until), starts)
+    return list(
+        islice((span for start in starts_in_window if (span := (start, start + length))[1] > after), MAX_OCCURRENCES)
+    )
 
 
 def list_days(rule: str, *, first: date, after: date, before: date, until: date | None = None) -> list[date]:
     """Return the start days of an all-day event, from `after` (inclusive) to `before` (exclusive)."""
     starts = _iter_start_days(rule, first, after)
-    wanted = takewhile(lambda day: day < before and (until is None or day <= until), starts)
-    return list(islice((day for day in wanted if day >= after), MAX_OCCURRENCES))
+    days_in_window = takewhile(lambda day: day < before and (until is None or day <= until), starts)
+    return list(islice((day for day in days_in_window if day >= after), MAX_OCCURRENCES))
 
 
 def get_nth_start(rule: str, *, first: datetime, zone: ZoneInfo, number: int) -> datetime:
